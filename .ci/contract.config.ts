@@ -14,7 +14,7 @@ const watched = mergeConfig(
         name: "watched-router",
         enforce: "pre",
         resolveId: (source, importer) =>
-          source === "./router.ts" && importer === resolve(root, "src/rest/api.ts")
+          source === "./router.ts" && importer === resolve(root, "src/http/api.ts")
             ? resolve(watching, "router.ts")
             : null,
       },

@@ -17,7 +17,7 @@ export default defineConfig({
     // The files of a process share its modules, which hold no state: loading the product for each file costs a sixth of the time.
     isolate: false,
     maxWorkers: 2,
-    setupFiles: [resolve(root, "test/support/set-up.ts")],
+    setupFiles: [resolve(root, "test/support/vitest-setup.ts")],
     globalSetup: resolve(import.meta.dirname, "global-setup.ts"),
     // Limits end what hangs; they measure nothing. A machine under load takes many times as long as a free one.
     testTimeout: 180_000,

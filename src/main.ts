@@ -1,6 +1,6 @@
 import { setFlagsFromString } from "node:v8";
-import { askSecret } from "./cli/new-password.ts";
-import { run } from "./cli/program.ts";
+import { askSecret } from "./cli/password-prompt.ts";
+import { runCommandLine } from "./cli/program.ts";
 import type { Terminal } from "./cli/terminal.ts";
 
 const SIGNALS = ["SIGTERM", "SIGINT"] as const;
@@ -25,7 +25,7 @@ setFlagsFromString("--heap-growing-percent=50");
 for (const stream of [process.stdout, process.stderr]) stream.on("error", () => undefined);
 // What an appliance writes is for its own user alone, also in a folder that others may read.
 process.umask(0o077);
-const exitCode = await run(process.argv.slice(2), terminal);
+const exitCode = await runCommandLine(process.argv.slice(2), terminal);
 // A pipe takes a long text in pieces.
 await new Promise<void>((resolve) => void process.stdout.write("", () => resolve()));
 // Ends now, whatever is still open: after a fault of the disk nothing more may be written.

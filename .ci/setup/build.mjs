@@ -62,7 +62,7 @@ function buildConsole(root) {
  * @param {string} root
  */
 function consoleStamp(root) {
-  const rooms = ["src/base", "src/devices", "src/resources"].flatMap((folder) => filesBelow(join(root, folder)));
+  const rooms = ["src/lib", "src/devices", "src/resources"].flatMap((folder) => filesBelow(join(root, folder)));
   const own = filesBelow(join(root, CONSOLE_FOLDER));
   if (own.length === 0) return null;
   const settings = [".ci/vite.config.ts", "package-lock.json"].map((file) => join(root, file));

@@ -44,7 +44,7 @@ const OPTIONS = ["--default-non-nullable=false"];
  * @param {string} root
  */
 export function buildClient(root) {
-  if (!existsSync(join(root, "src/rest/served-actions.ts"))) return true;
+  if (!existsSync(join(root, "src/http/served-actions.ts"))) return true;
   const folder = join(root, "dist/client");
   mkdirSync(folder, { recursive: true });
   const document = join(folder, "openapi.json");

@@ -1,12 +1,12 @@
 import { X509Certificate } from "node:crypto";
 import { SignedXml } from "xml-crypto";
-import { childrenOf, readXml } from "./xml.ts";
+import { childElements, parseXml } from "./xml.ts";
 
 const DSIG = "http://www.w3.org/2000/09/xmldsig#";
 const PEM = /-----BEGIN CERTIFICATE-----[^-]+-----END CERTIFICATE-----/g;
 
 /** Reads certificates; throws what Node says of one that is none. */
-export function readCertificates(pem: string | null): X509Certificate[] {
+export function parseCertificates(pem: string | null): X509Certificate[] {
   return ((pem ?? "").match(PEM) ?? []).map((each) => new X509Certificate(each));
 }
 
@@ -14,24 +14,24 @@ export function readCertificates(pem: string | null): X509Certificate[] {
  * What of a document is signed by a certificate that is trusted, or that a trusted one has signed: only that may be read.
  * Throws RangeError in words for anything else. @source XML Signature 1.1; CAP 1.2 §3.3.4.1
  */
-export function signedPart(text: string, trusted: readonly X509Certificate[], now: number): string {
-  const root = readXml(text);
-  const [signature, ...more] = childrenOf(root, "Signature").filter(({ namespaceURI }) => namespaceURI === DSIG);
+export function verifiedContent(text: string, trusted: readonly X509Certificate[], now: number): string {
+  const root = parseXml(text);
+  const [signature, ...more] = childElements(root, "Signature").filter(({ namespaceURI }) => namespaceURI === DSIG);
   if (!signature) throw new RangeError("it is not signed");
   if (more.length > 0) throw new RangeError("it is signed more than once");
-  const certificate = signerOf(signature, trusted, now);
+  const certificate = trustedSigner(signature, trusted, now);
   // The key comes from the certificate that was judged, never from what the document says.
   const check = new SignedXml({ publicCert: certificate.toString(), getCertFromKeyInfo: () => null });
   check.loadSignature(signature);
-  if (!isGood(check, text)) throw new RangeError("its signature is wrong");
+  if (!isSignatureValid(check, text)) throw new RangeError("its signature is wrong");
   const [part, ...others] = check.getSignedReferences();
   // What is signed is the whole alert, not some element within another.
-  if (part === undefined || others.length > 0 || readXml(part).localName !== root.localName)
+  if (part === undefined || others.length > 0 || parseXml(part).localName !== root.localName)
     throw new RangeError("not the whole of it is signed");
   return part;
 }
 
-function isGood(check: SignedXml, text: string): boolean {
+function isSignatureValid(check: SignedXml, text: string): boolean {
   try {
     return check.checkSignature(text);
   } catch {
@@ -39,8 +39,8 @@ function isGood(check: SignedXml, text: string): boolean {
   }
 }
 
-function signerOf(signature: Element, trusted: readonly X509Certificate[], now: number): X509Certificate {
-  const shown = certificateIn(signature);
+function trustedSigner(signature: Element, trusted: readonly X509Certificate[], now: number): X509Certificate {
+  const shown = embeddedCertificate(signature);
   const known = shown === null ? trusted[0] : shown;
   if (!known || (shown === null && trusted.length > 1)) throw new RangeError("it does not say who signed it");
   const isKnown = trusted.some(
@@ -54,10 +54,10 @@ function signerOf(signature: Element, trusted: readonly X509Certificate[], now: 
   return known;
 }
 
-function certificateIn(signature: Element): X509Certificate | null {
-  const [info] = childrenOf(signature, "KeyInfo");
-  const [data] = info ? childrenOf(info, "X509Data") : [];
-  const text = data ? (childrenOf(data, "X509Certificate")[0]?.textContent ?? "") : "";
+function embeddedCertificate(signature: Element): X509Certificate | null {
+  const [info] = childElements(signature, "KeyInfo");
+  const [data] = info ? childElements(info, "X509Data") : [];
+  const text = data ? (childElements(data, "X509Certificate")[0]?.textContent ?? "") : "";
   if (text === "") return null;
   try {
     return new X509Certificate(Buffer.from(text, "base64"));

@@ -1,7 +1,7 @@
 import { DOMParser } from "@xmldom/xmldom";
 
 /** Reads a document. Throws RangeError for what is no XML, and for one with declarations of its own. */
-export function readXml(text: string): Element {
+export function parseXml(text: string): Element {
   if (/<!DOCTYPE/i.test(text)) throw new RangeError("it has a DOCTYPE");
   const refuse = (words: unknown): never => {
     throw new RangeError(`it is no XML: ${String(words).split("\n", 1)[0]}`);
@@ -13,7 +13,7 @@ export function readXml(text: string): Element {
 }
 
 /** The children of that name, whatever their prefix. */
-export function childrenOf(element: Element, name: string): Element[] {
+export function childElements(element: Element, name: string): Element[] {
   const found: Element[] = [];
   for (let node = element.firstChild; node; node = node.nextSibling) {
     if (node.nodeType === 1 && (node as Element).localName === name) found.push(node as Element);
@@ -22,11 +22,11 @@ export function childrenOf(element: Element, name: string): Element[] {
 }
 
 /** The text of the first child of that name; empty where there is none. */
-export function textIn(element: Element, name: string): string {
-  return childrenOf(element, name)[0]?.textContent?.trim() ?? "";
+export function childText(element: Element, name: string): string {
+  return childElements(element, name)[0]?.textContent?.trim() ?? "";
 }
 
 /** The texts of all children of that name. */
-export function textsIn(element: Element, name: string): string[] {
-  return childrenOf(element, name).map((child) => child.textContent?.trim() ?? "");
+export function childTexts(element: Element, name: string): string[] {
+  return childElements(element, name).map((child) => child.textContent?.trim() ?? "");
 }

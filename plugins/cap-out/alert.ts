@@ -1,9 +1,9 @@
 import type { ConfigOf, DeliveryItem } from "#plugin-api";
+import { type CapArea, parseCapArea } from "./cap-area.ts";
 import type config from "./config.ts";
-import { type Place, readPlace } from "./place.ts";
 
 /** An alert as it stands in a feed; kept as it is, so that its document is always the same. Times are epoch ms. */
-export interface Alert {
+export interface PublishedAlert {
   /** Names it in addresses. */
   name: string;
   notificationId: string;
@@ -25,7 +25,7 @@ export interface Alert {
   headline: string;
   description: string;
   instruction: string | null;
-  place: Place;
+  place: CapArea;
 }
 
 type Settings = ConfigOf<typeof config> & { sender: string };
@@ -34,25 +34,25 @@ type Settings = ConfigOf<typeof config> & { sender: string };
 const SENDER = /^[^\s,<&]+$/;
 const MINUTE_MS = 60_000;
 /** Longest headline that all readers show. @source CAP 1.2 §3.2.2 */
-const HEADLINE = 160;
+const MAX_HEADLINE = 160;
 
 /** True for what may stand as sender. */
-export function isSender(text: string): boolean {
+export function isValidSender(text: string): boolean {
   return SENDER.test(text);
 }
 
 /** Words for why an item can be no alert; null for one that can. */
-export function faultOf({ device }: DeliveryItem, { areaDesc }: Settings): string | null {
-  const place = readPlace(device.attributes, areaDesc);
+export function alertError({ device }: DeliveryItem, { areaDesc }: Settings): string | null {
+  const place = parseCapArea(device.attributes, areaDesc);
   return typeof place === "string" ? place : null;
 }
 
 /** The alert of an item; `earlier` is the one in the same feed that it continues, null for a first word. */
-export function alertOf(item: DeliveryItem, earlier: Alert | null, config: Settings): Alert {
+export function createAlert(item: DeliveryItem, earlier: PublishedAlert | null, config: Settings): PublishedAlert {
   const { device, notificationId, sentAt, text, settings } = item;
   const isUrgent = item.class === "emergency";
   const said = (name: string, otherwise: string): string => String(settings[name] ?? otherwise);
-  const place = readPlace(device.attributes, config.areaDesc);
+  const place = parseCapArea(device.attributes, config.areaDesc);
   if (typeof place === "string") throw new RangeError(place);
   const name = `${notificationId}.${device.id}`;
   return {
@@ -68,21 +68,21 @@ export function alertOf(item: DeliveryItem, earlier: Alert | null, config: Setti
     severity: said("severity", isUrgent ? "Severe" : "Unknown"),
     certainty: said("certainty", isUrgent ? "Observed" : "Unknown"),
     expiresAt: item.expiresAt ?? sentAt + config.validMinutes * MINUTE_MS,
-    headline: text.subject.slice(0, HEADLINE),
+    headline: text.subject.slice(0, MAX_HEADLINE),
     description: text.body,
     instruction: (settings.instruction as string | null | undefined) ?? null,
   };
 }
 
 /** The word that an alert holds no more, from `now` on. */
-export function cancelOf(alert: Alert, now: number): Alert {
+export function createCancellation(alert: PublishedAlert, now: number): PublishedAlert {
   const name = `${alert.name}.cancel`;
   const references = referencesTo(alert);
   return { ...alert, name, identifier: name, msgType: "Cancel", sentAt: now, references };
 }
 
 /** Everything that a word about an alert replaces. @source CAP 1.2 §3.2.1, references */
-function referencesTo({ sender, identifier, sentAt, references }: Alert): string[] {
+function referencesTo({ sender, identifier, sentAt, references }: PublishedAlert): string[] {
   return [...references, `${sender},${identifier},${capTime(sentAt)}`];
 }
 

@@ -4,54 +4,62 @@ import {
   createOutbox,
   type DeliveryItem,
   definePlugin,
-  type Handed,
-  lacking,
+  failForMissingConfig,
   type PluginContext,
+  type SendResult,
 } from "#plugin-api";
-import { type Alert, alertOf, cancelOf, faultOf, isSender } from "./alert.ts";
-import { type AnswerNeeds, answer } from "./answer.ts";
+import { alertError, createAlert, createCancellation, isValidSender, type PublishedAlert } from "./alert.ts";
+import { type AlertStore, openAlertStore } from "./alert-store.ts";
+import { type AlertSigner, capDocument } from "./cap-document.ts";
 import config from "./config.ts";
-import { documentOf, type Signer } from "./document.ts";
-import { openShelf, type Shelf } from "./shelf.ts";
+import { type FeedRequestDeps, handleFeedRequest } from "./feed-request.ts";
 
 type Context = PluginContext<ConfigOf<typeof config>>;
 
-const SHORTEST_TOKEN = 16;
+const MIN_TOKEN_LENGTH = 16;
 
 /** Alerts in feeds: one feed for each group, one document for each word about a message. */
 export default definePlugin({
   config,
   activate(ctx) {
     const { sender, access, feedToken } = ctx.config;
-    if (sender === null || !isSender(sender)) return lacking(ctx, "sender is not set to a name without spaces");
-    if (access === "token" && (feedToken ?? "").length < SHORTEST_TOKEN)
-      return lacking(ctx, `the feeds are not public, and feedToken has less than ${SHORTEST_TOKEN} characters`);
-    const signer = signerOf(ctx.config);
-    if (typeof signer === "string") return lacking(ctx, signer);
+    if (sender === null || !isValidSender(sender))
+      return failForMissingConfig(ctx, "sender is not set to a name without spaces");
+    if (access === "token" && (feedToken ?? "").length < MIN_TOKEN_LENGTH)
+      return failForMissingConfig(
+        ctx,
+        `the feeds are not public, and feedToken has less than ${MIN_TOKEN_LENGTH} characters`,
+      );
+    const signer = createSigner(ctx.config);
+    if (typeof signer === "string") return failForMissingConfig(ctx, signer);
     const settings = { ...ctx.config, sender };
-    const shelf = openShelf(ctx.state);
+    const shelf = openAlertStore(ctx.state);
     const outbox = createOutbox({
       ...ctx,
-      atOnce: 1,
-      fault: (item) => faultOf(item, settings),
-      hand: (item) => publish(item, shelf, settings),
+      concurrency: 1,
+      undeliverableReason: (item) => alertError(item, settings),
+      send: (item) => publishAlert(item, shelf, settings),
     });
     ctx.deliver(outbox.add);
     ctx.stop(({ deliveryIds }) => outbox.drop(deliveryIds));
     ctx.onEvent("notification.stopped", ({ notificationId, reason }) => {
-      if (reason === "aborted") void cancel(notificationId, shelf, ctx);
+      if (reason === "aborted") void cancelAlert(notificationId, shelf, ctx);
     });
-    ctx.route("", (request) => answer(request, readersOf(ctx, shelf, signer)));
+    ctx.route("", (request) => handleFeedRequest(request, feedRequestDeps(ctx, shelf, signer)));
     ctx.status("ok");
   },
 });
 
 /** Nobody tells who has read a feed: what stands in it is sent, and that is the last that is known. */
-async function publish(item: DeliveryItem, shelf: Shelf, settings: Parameters<typeof alertOf>[2]): Promise<Handed> {
+async function publishAlert(
+  item: DeliveryItem,
+  shelf: AlertStore,
+  settings: Parameters<typeof createAlert>[2],
+): Promise<SendResult> {
   try {
     await shelf.add(item.device.id, (alerts) => {
       const earlier = alerts.find(({ notificationId }) => notificationId === item.follows) ?? null;
-      return alertOf(item, earlier, settings);
+      return createAlert(item, earlier, settings);
     });
     return { taken: true, level: "sent", last: true };
   } catch (error) {
@@ -60,15 +68,17 @@ async function publish(item: DeliveryItem, shelf: Shelf, settings: Parameters<ty
   }
 }
 
-async function cancel(notificationId: string, shelf: Shelf, { clock, log }: Context): Promise<void> {
+async function cancelAlert(notificationId: string, shelf: AlertStore, { clock, log }: Context): Promise<void> {
   try {
-    await shelf.follow(notificationId, (about) => (about.msgType === "Cancel" ? null : cancelOf(about, clock.now())));
+    await shelf.addFollowUp(notificationId, (about) =>
+      about.msgType === "Cancel" ? null : createCancellation(about, clock.now()),
+    );
   } catch (error) {
     log.error({ notificationId, err: String(error) }, "an alert could not be cancelled");
   }
 }
 
-function readersOf(ctx: Context, shelf: Shelf, signer: Signer | null): AnswerNeeds {
+function feedRequestDeps(ctx: Context, shelf: AlertStore, signer: AlertSigner | null): FeedRequestDeps {
   const { access, feedToken, senderName, sender } = ctx.config;
   return {
     token: access === "public" ? null : feedToken,
@@ -79,13 +89,13 @@ function readersOf(ctx: Context, shelf: Shelf, signer: Signer | null): AnswerNee
       const group = groups.find(({ id, type }) => id === groupId && type === "outbound-cap");
       return group ? String(group.name) : null;
     },
-    alertsOf: shelf.alertsOf,
-    documentOf: (alert: Alert) => documentOf(alert, ctx.config, signer),
+    alertsOf: shelf.list,
+    documentOf: (alert: PublishedAlert) => capDocument(alert, ctx.config, signer),
   };
 }
 
 /** Null for alerts that are not signed; words for a key and a certificate that do not belong together. */
-function signerOf({ signingKey, certificate }: ConfigOf<typeof config>): Signer | string | null {
+function createSigner({ signingKey, certificate }: ConfigOf<typeof config>): AlertSigner | string | null {
   if (!signingKey && !certificate) return null;
   if (!signingKey || !certificate) return "signingKey and certificate are only given together";
   try {

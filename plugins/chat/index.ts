@@ -1,22 +1,35 @@
-import { createOutbox, type DeliveryItem, definePlugin, lacking, namedSecrets, type Outbox } from "#plugin-api";
-import { createChannel } from "./channel.ts";
+import {
+  createOutbox,
+  type DeliveryItem,
+  definePlugin,
+  failForMissingConfig,
+  type Outbox,
+  parseNamedSecrets,
+} from "#plugin-api";
+import { createChatChannel } from "./chat-channel.ts";
+import { type ChatFormat, chatPost } from "./chat-post.ts";
 import config from "./config.ts";
-import { type Format, postOf } from "./post.ts";
 
 /** Chat channels: one post for each group, to the webhook that bears its channel's name. */
 export default definePlugin({
   config,
   activate(ctx) {
     const { webhooks, language } = ctx.config;
-    const addresses = namedSecrets(webhooks);
-    if (addresses.size === 0) return lacking(ctx, "no webhooks are set");
-    const health = createHealth(addresses.keys(), ctx.status);
+    const addresses = parseNamedSecrets(webhooks);
+    if (addresses.size === 0) return failForMissingConfig(ctx, "no webhooks are set");
+    const health = createChannelHealth(addresses.keys(), ctx.status);
     const outboxes = new Map<string, Outbox>();
     const channels = [...addresses].map(([name, url]) => {
-      const channel = createChannel({ ...ctx, url });
-      const hand = (item: DeliveryItem) => channel.post(item, postOf(item, formatOf(item) ?? "card", language));
+      const channel = createChatChannel({ ...ctx, url });
+      const send = (item: DeliveryItem) => channel.post(item, chatPost(item, formatOf(item) ?? "card", language));
       // One after the other, so that messages stand in the channel as they were sent.
-      const outbox = createOutbox({ ...ctx, status: health(name), atOnce: 1, fault: faultOf, hand });
+      const outbox = createOutbox({
+        ...ctx,
+        status: health(name),
+        concurrency: 1,
+        undeliverableReason: formatError,
+        send,
+      });
       outboxes.set(name, outbox);
       return { outbox, channel };
     });
@@ -45,17 +58,20 @@ function channelOf({ device }: DeliveryItem): string {
   return device.attributes.channel || device.deviceIdentifier;
 }
 
-function formatOf({ device }: DeliveryItem): Format | null {
+function formatOf({ device }: DeliveryItem): ChatFormat | null {
   const { format = "card" } = device.attributes;
   return format === "card" || format === "text" ? format : null;
 }
 
-function faultOf(item: DeliveryItem): string | null {
+function formatError(item: DeliveryItem): string | null {
   return formatOf(item) === null ? "the group's format is neither card nor text" : null;
 }
 
 /** Tells how all channels are, by what each of them said last: a webhook can only be asked by writing to it. */
-function createHealth(names: Iterable<string>, status: (state: "ok" | "degraded" | "down", reason?: string) => void) {
+function createChannelHealth(
+  names: Iterable<string>,
+  status: (state: "ok" | "degraded" | "down", reason?: string) => void,
+) {
   const faults = new Map<string, string | null>([...names].map((name) => [name, null]));
   return (name: string) =>
     (_state: "ok" | "down", reason?: string): void => {

@@ -27,6 +27,6 @@ const MODELS: readonly { name: RegExp; model: PhoneModel }[] = [
 const UNKNOWN: PhoneModel = { kind: "mono", image: null };
 
 /** The model that a product name (`DeviceProduct`) or a phone's own model name stands for. */
-export function modelOf(name: string): PhoneModel {
+export function phoneModelByName(name: string): PhoneModel {
   return MODELS.find((each) => each.name.test(name))?.model ?? UNKNOWN;
 }

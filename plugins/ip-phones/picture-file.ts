@@ -18,15 +18,15 @@ const KINDS = [
   ["gif", GIF],
 ] as const;
 /** A small file may hold far more pixels than there is memory for. own choice: three times what a good camera takes */
-export const MOST_PIXELS = 60_000_000;
+export const MAX_PIXELS = 60_000_000;
 
 /** Reads the head of a picture, all of the file or its first part; null for what is none, or has too many pixels. */
-export function readPictureFile(bytes: Uint8Array): PictureFile | null {
+export function parsePictureFile(bytes: Uint8Array): PictureFile | null {
   try {
     const found = KINDS.find(([, { validate }]) => validate(bytes));
     if (!found) return null;
     const { width, height, orientation = 1 } = found[1].calculate(bytes);
-    if (!(width > 0 && height > 0 && width * height <= MOST_PIXELS)) return null;
+    if (!(width > 0 && height > 0 && width * height <= MAX_PIXELS)) return null;
     return { kind: found[0], width, height, orientation: orientation >= 1 && orientation <= 8 ? orientation : 1 };
   } catch {
     return null;

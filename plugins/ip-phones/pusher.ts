@@ -1,24 +1,24 @@
 import type { AudioTarget, Clock, DeliveryProfile } from "#plugin-api";
-import type { Authentication } from "./authentication.ts";
-import { type ExecuteItem, mediaRequest, pushRequest } from "./execute.ts";
-import type { Phone } from "./phone.ts";
-import type { AskPhone } from "./phone-exchange.ts";
-import { judgePush, type Pushed, type Verdict } from "./push-verdict.ts";
+import type { PhoneAddress } from "./phone.ts";
+import type { RequestPhone } from "./phone-client.ts";
+import type { PushAuthentication } from "./push-authentication.ts";
+import { type ExecuteItem, mediaRequest, pushRequest } from "./push-request.ts";
+import { interpretPush, type PushItems, type PushResult } from "./push-result.ts";
 
 /** What came of a push, refusals explained. */
-export type PushOutcome = Exclude<Verdict, { kind: "unauthorized" }>;
+export type PushOutcome = Exclude<PushResult, { kind: "unauthorized" }>;
 
 /** Pushes to phones. */
 export interface Pusher {
-  push(phone: Phone, pushed: Pushed): Promise<PushOutcome>;
+  push(phone: PhoneAddress, pushed: PushItems): Promise<PushOutcome>;
   /** Pushes at most three internal URIs; null when the first was done, else in words why not. */
-  command(phone: Phone, items: readonly [ExecuteItem, ...ExecuteItem[]]): Promise<string | null>;
+  execute(phone: PhoneAddress, items: readonly [ExecuteItem, ...ExecuteItem[]]): Promise<string | null>;
   /** Has a stream played by the other way, which calls `onStopped` at its end; null when it was taken, else why not. */
-  media(phone: Phone, sound: MediaOrder): Promise<string | null>;
+  playMedia(phone: PhoneAddress, sound: MediaCommand): Promise<string | null>;
 }
 
 /** A stream to play by the other way. */
-export interface MediaOrder {
+export interface MediaCommand {
   audio: AudioTarget;
   volume: DeliveryProfile["volume"];
   /** A Notify URI. */
@@ -26,26 +26,26 @@ export interface MediaOrder {
 }
 
 /** What a pusher needs; `authUrl` is where phones should ask, `authorization` the value of the header. */
-export interface PusherNeeds {
+export interface PusherDeps {
   clock: Clock;
-  ask: AskPhone;
-  authentication: Authentication;
+  ask: RequestPhone;
+  authentication: PushAuthentication;
   authUrl: string;
   authorization: string;
 }
 
 /** Makes the pusher. */
-export function createPusher(needs: PusherNeeds): Pusher {
+export function createPusher(needs: PusherDeps): Pusher {
   const { clock, ask, authentication, authUrl, authorization } = needs;
-  const send = async (phone: Phone, items: readonly ExecuteItem[], judged: Pushed): Promise<PushOutcome> => {
+  const send = async (phone: PhoneAddress, items: readonly ExecuteItem[], judged: PushItems): Promise<PushOutcome> => {
     authentication.forget(phone.name);
     const startedAt = clock.monotonicMs();
     const exchange = await ask(phone, pushRequest(items, authorization));
-    const verdict = judgePush(exchange, judged, phone.model);
+    const verdict = interpretPush(exchange, judged, phone.model);
     const asked = authentication.verdictFor(phone.name);
     authentication.forget(phone.name);
     if (verdict.kind !== "unauthorized") return verdict;
-    return explainRefusal(asked, authUrl, clock.monotonicMs() - startedAt >= PHONE_ASKS_MS);
+    return explainRefusal(asked, authUrl, clock.monotonicMs() - startedAt >= PHONE_AUTH_TIMEOUT_MS);
   };
   return {
     push: (phone, pushed) =>
@@ -54,13 +54,13 @@ export function createPusher(needs: PusherNeeds): Pusher {
         [pushed.page, pushed.sound].filter((item) => item !== null),
         pushed,
       ),
-    async media(phone, { audio, volume, onStopped }) {
+    async playMedia(phone, { audio, volume, onStopped }) {
       const { answer, fault } = await ask(phone, mediaRequest(audio, volume, onStopped, authorization));
-      if (fault) return fault.words;
+      if (fault) return fault.message;
       if (answer.status === 200 && /<mediaStream\b[^>]*\bid\s*=/i.test(answer.body)) return null;
       return `it does not take streams that way (HTTP ${answer.status})`;
     },
-    async command(phone, items) {
+    async execute(phone, items) {
       const outcome = await send(phone, items, { page: null, sound: items[0] });
       return outcome.kind === "failed" ? outcome.reason : null;
     },
@@ -68,7 +68,7 @@ export function createPusher(needs: PusherNeeds): Pusher {
 }
 
 /** How long a phone waits for the answer of its authentication URL. @source protocols.md 3 */
-const PHONE_ASKS_MS = 3_000;
+const PHONE_AUTH_TIMEOUT_MS = 3_000;
 
 /**
  * Says where to look when a phone refuses the push user. `asked` is what it was told, null when it did not ask here;

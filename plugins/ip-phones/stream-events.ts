@@ -4,24 +4,24 @@ import type { PluginRequest, PluginResponse } from "#plugin-api";
 /** What phones tell of streams by themselves. */
 export interface StreamEvents {
   /** A Notify URI that no one can guess; `onStopped` is called once at most, when the phone says that its stream has ended. */
-  expect(onStopped: () => void): string;
+  subscribe(onStopped: () => void): string;
   /** Answers a phone; null when the path is none of these. */
   respond(request: PluginRequest): PluginResponse | null;
 }
 
 /** own choice: as many phones as are asked again during one emergency; the oldest is forgotten. */
-const MOST_EXPECTED = 20_000;
+const MAX_SUBSCRIPTIONS = 20_000;
 const PATH = /\/stream\/([\w-]{22})$/;
 
 /** Makes the book of events; they come to the own port, whose public URL `portUrl` gives. */
 export function createStreamEvents(portUrl: () => string): StreamEvents {
   const expected = new Map<string, () => void>();
   return {
-    expect(onStopped) {
+    subscribe(onStopped) {
       const token = randomBytes(16).toString("base64url");
       expected.set(token, onStopped);
       for (const oldest of expected.keys()) {
-        if (expected.size <= MOST_EXPECTED) break;
+        if (expected.size <= MAX_SUBSCRIPTIONS) break;
         expected.delete(oldest);
       }
       return notifyUri(new URL(`stream/${token}`, portUrl()));

@@ -1,5 +1,5 @@
 import type { AudioTarget } from "#plugin-api";
-import type { PhoneRequest } from "./phone-exchange.ts";
+import type { PhoneRequest } from "./phone-client.ts";
 import { elementText } from "./xml.ts";
 
 /** What a phone counts of the stream it receives, or of the last one. */
@@ -21,7 +21,7 @@ export const STATISTICS_REQUEST: PhoneRequest = {
 };
 
 /** Reads the statistics page; null when it is none. @source IP phone administration guides, "Streaming Statistics" */
-export function readStreamStatistics(body: string): StreamStatistics | null {
+export function parseStreamStatistics(body: string): StreamStatistics | null {
   const packets = elementText(body, "RcvrPackets");
   if (packets === null || !/^\d{1,15}$/.test(packets)) return null;
   const status = elementText(body, "StreamStatus");

@@ -11,10 +11,10 @@ export interface ZoneAddress {
 }
 
 /** What was given as an address, or in words what is wrong with it. */
-export type ZoneReading = { zone: ZoneAddress; fault?: never } | { fault: string; zone?: never };
+export type ZoneAddressResult = { zone: ZoneAddress; fault?: never } | { fault: string; zone?: never };
 
 /** A zone as it was given. */
-export interface GivenZone {
+export interface ZoneAddressInput {
   group: unknown;
   port: unknown;
   codec: unknown;
@@ -26,25 +26,25 @@ export interface GivenZone {
 const DEFAULT_TTL = 16;
 
 const CODECS: readonly unknown[] = ["PCMU", "PCMA", "G722"] satisfies AudioCodec[];
-const LEVEL = /^(\d)(?:-(\d))?=(?:([\d.]+):)?(\d{1,5})$/;
+const PRIORITY_LEVEL = /^(\d)(?:-(\d))?=(?:([\d.]+):)?(\d{1,5})$/;
 
 /**
  * Reads the values of a zone, as numbers or as texts of attributes; codec, TTL and priorities may be missing. With
  * `priorities` (`0-1=239.1.2.9:50008,2-4=50004`) a message goes to the address of its own `priority`, where that has one.
  */
-export function readZoneAddress(given: GivenZone, priority: number | null = null): ZoneReading {
-  const levels = readLevels(given.priorities ?? "");
+export function parseZoneAddress(given: ZoneAddressInput, priority: number | null = null): ZoneAddressResult {
+  const levels = parseLevels(given.priorities ?? "");
   if (typeof levels === "string") return { fault: levels };
   const level = priority === null ? undefined : levels.find(({ from, to }) => priority >= from && priority <= to);
-  if (!level) return readOne(given);
-  return readOne({ ...given, group: level.group ?? given.group, port: level.port });
+  if (!level) return parseAddress(given);
+  return parseAddress({ ...given, group: level.group ?? given.group, port: level.port });
 }
 
-function readLevels(given: unknown): { from: number; to: number; group: string | undefined; port: string }[] | string {
+function parseLevels(given: unknown): { from: number; to: number; group: string | undefined; port: string }[] | string {
   const parts = String(given)
     .split(",")
     .flatMap((part) => part.trim() || []);
-  const levels = parts.map((part) => LEVEL.exec(part));
+  const levels = parts.map((part) => PRIORITY_LEVEL.exec(part));
   if (levels.includes(null)) return `the priorities ${shown(given)} are no list such as 0-1=239.1.2.9:50008,2-9=50000`;
   return levels.flatMap((level) => {
     const [, from, to = from, group, port = ""] = level ?? [];
@@ -52,7 +52,7 @@ function readLevels(given: unknown): { from: number; to: number; group: string |
   });
 }
 
-function readOne(given: GivenZone): ZoneReading {
+function parseAddress(given: ZoneAddressInput): ZoneAddressResult {
   const group = given.group;
   if (typeof group !== "string" || !isMulticast(group)) {
     return { fault: `the group ${shown(group)} is not an IPv4 multicast address (224.0.0.0 to 239.255.255.255)` };

@@ -1,21 +1,21 @@
 import type { Clock, DeliveryItem, PluginContext, Timer, VoicePart } from "#plugin-api";
-import type { Heard } from "./greeting.ts";
-import { keyOf, type Script } from "./words.ts";
+import type { CallProgressResult } from "./answering-machine-detection.ts";
+import { answerKey, type CallScript } from "./call-script.ts";
 
 /** What is said and answered once somebody has picked up. */
-export interface Conversation {
+export interface CallConversation {
   /** Says everything from the beginning; may be asked for again, when the sound goes elsewhere. */
-  begin(): void;
-  press(key: string): void;
+  start(): void;
+  pressKey(key: string): void;
   /** What the sound of the other side is like. */
-  hear(heard: Heard): void;
+  handleCallProgress(heard: CallProgressResult): void;
   /** What came of it so far. */
-  readonly words: string;
+  readonly summary: string;
   stop(): void;
 }
 
 /** What a conversation needs. */
-export interface ConversationNeeds extends Pick<PluginContext, "confirm" | "outcome"> {
+export interface CallConversationDeps extends Pick<PluginContext, "confirm" | "outcome"> {
   clock: Clock;
   /** Resolves with the length in ms. */
   say(parts: readonly VoicePart[]): Promise<number>;
@@ -24,18 +24,18 @@ export interface ConversationNeeds extends Pick<PluginContext, "confirm" | "outc
   onOver(words: string): void;
 }
 
-const REPEAT = "*";
+const REPEAT_KEY = "*";
 /** How long the second digit of an answer is waited for. */
-const DIGIT_MS = 5_000;
+const DIGIT_TIMEOUT_MS = 5_000;
 
 /** Makes a conversation about a message. Keys may be pressed at any time, also while something is said. */
-export function converse(
+export function createCallConversation(
   { deliveryId, recipient }: DeliveryItem,
-  script: Script,
-  { clock, say, confirm, outcome, repetitions, onOver }: ConversationNeeds,
-): Conversation {
+  script: CallScript,
+  { clock, say, confirm, outcome, repetitions, onOver }: CallConversationDeps,
+): CallConversation {
   const options = recipient?.answers?.options ?? [];
-  const answers = new Map(options.map((option, at) => [keyOf(at, options.length), option]));
+  const answers = new Map(options.map((option, at) => [answerKey(at, options.length), option]));
   const digits = options.length > 9 ? 2 : 1;
   let words = "It was answered, and nobody pressed a key.";
   let rounds = 0;
@@ -44,7 +44,7 @@ export function converse(
   let digitTimer: Timer | null = null;
   let isLeaving = false;
   let stopped = false;
-  let heard: Heard = "person";
+  let heard: CallProgressResult = "person";
 
   /** What was begun later takes the place of what was begun before. */
   let turn = 0;
@@ -58,21 +58,21 @@ export function converse(
       if (mine === turn && !stopped) timer = clock.after(ms, then);
     }, failed);
   };
-  const leave = (parts: readonly VoicePart[]): void => {
+  const sayAndEnd = (parts: readonly VoicePart[]): void => {
     isLeaving = true;
     speak(parts, () => onOver(words));
   };
   const nextRound = (): void => {
-    if (++rounds < repetitions) speak(script.again, nextRound);
-    else leave(script.goodbye);
+    if (++rounds < repetitions) speak(script.repetition, nextRound);
+    else sayAndEnd(script.goodbye);
   };
-  const again = (): void => {
+  const repeatMessage = (): void => {
     rounds = 0;
     isLeaving = false;
-    speak(script.again, nextRound);
+    speak(script.repetition, nextRound);
   };
 
-  const confirmWith = (option: string): void => {
+  const confirmOption = (option: string): void => {
     // Whoever pressed it knows it by the answer; nothing else is to be said meanwhile.
     turn++;
     timer?.cancel();
@@ -81,54 +81,54 @@ export function converse(
       (told) => {
         outcome(deliveryId, "confirmed");
         words = "It was answered by a key.";
-        if (!stopped) leave(script.thanks(option, told));
+        if (!stopped) sayAndEnd(script.thanks(option, told));
       },
       () => {
         outcome(deliveryId, "heard");
         words = "A key was pressed when answers were taken no more.";
-        if (!stopped) leave(script.late);
+        if (!stopped) sayAndEnd(script.late);
       },
     );
   };
-  const understood = (): void => {
+  const acknowledge = (): void => {
     words = "A key was pressed: the message was understood.";
     outcome(deliveryId, "heard");
-    leave(script.thanks(null, null));
+    sayAndEnd(script.thanks(null, null));
   };
 
   return {
-    get words() {
+    get summary() {
       return words;
     },
-    begin() {
+    start() {
       speak(script.opening, nextRound);
     },
-    press(key) {
+    pressKey(key) {
       if (stopped) return;
       digitTimer?.cancel();
-      if (key === REPEAT) {
+      if (key === REPEAT_KEY) {
         pressed = "";
-        return again();
+        return repeatMessage();
       }
-      if (options.length === 0) return understood();
+      if (options.length === 0) return acknowledge();
       pressed += key;
       if (pressed.length < digits && key !== "#") {
-        digitTimer = clock.after(DIGIT_MS, () => {
+        digitTimer = clock.after(DIGIT_TIMEOUT_MS, () => {
           pressed = "";
         });
         return;
       }
       const option = answers.get(pressed);
       pressed = "";
-      if (option !== undefined) confirmWith(option);
+      if (option !== undefined) confirmOption(option);
       else speak(script.unknown, nextRound);
     },
-    hear(now) {
+    handleCallProgress(now) {
       if (now === heard || stopped) return;
       heard = now;
       if (now !== "machine-ready" || isLeaving) return;
       words = "A machine seems to have answered; the message was spoken to it.";
-      leave(script.recorded);
+      sayAndEnd(script.voicemail);
     },
     stop() {
       stopped = true;

@@ -1,4 +1,4 @@
-import type { CallFailure } from "../sip/agent/call.ts";
+import type { CallFailure } from "../sip/user-agent/call.ts";
 
 /** Why nobody was talked to, in words for people. */
 export interface TelephoneFailure {
@@ -13,7 +13,7 @@ export interface TelephoneFailure {
 type Kind = TelephoneFailure["kind"];
 
 /** @source RFC 3261 §21, RFC 3398 §8.2.6.1: what telephone networks say by them */
-const KNOWN: Readonly<Record<number, readonly [kind: Kind, words: string]>> = {
+const FAILURES_BY_STATUS: Readonly<Record<number, readonly [kind: Kind, words: string]>> = {
   401: ["trunk", "the trunk does not accept name and password"],
   402: ["refused", "the trunk's account has no credit"],
   403: ["refused", "the trunk does not allow the call"],
@@ -35,8 +35,8 @@ const KNOWN: Readonly<Record<number, readonly [kind: Kind, words: string]>> = {
 };
 
 /** Words for a call that did not come about. */
-export function telephoneFailureOf({ status, words }: CallFailure): TelephoneFailure {
+export function explainTelephoneFailure({ status, reason: words }: CallFailure): TelephoneFailure {
   if (status === null) return { kind: "trunk", reason: `the trunk: ${words}` };
-  const [kind, known] = KNOWN[status] ?? ["refused", "the trunk could not place the call"];
+  const [kind, known] = FAILURES_BY_STATUS[status] ?? ["refused", "the trunk could not place the call"];
   return { kind, reason: `${known} (${words === "" ? status : `${status} ${words.slice(0, 100)}`})` };
 }

@@ -1,7 +1,7 @@
-import type { Receipt } from "./receipts.ts";
+import type { DeliveryReceipt } from "./delivery-receipts.ts";
 
 /** How a gateway writes its receipts. */
-export interface ReceiptForm {
+export interface ReceiptFormat {
   /** Member that names the message. */
   id: string;
   /** Member that holds its state. */
@@ -12,7 +12,10 @@ export interface ReceiptForm {
 }
 
 /** Reads a receipt from a request's values; null when it lacks a member. A state that is neither is one on the way. */
-export function receiptIn(values: Readonly<Record<string, string>>, form: ReceiptForm): Receipt | null {
+export function parseGatewayReceipt(
+  values: Readonly<Record<string, string>>,
+  form: ReceiptFormat,
+): DeliveryReceipt | null {
   const name = values[form.id];
   const state = values[form.state];
   if (!name || !state) return null;
@@ -25,7 +28,7 @@ function isSame(word: string, state: string): boolean {
 }
 
 /** The text or number at a path (`messages.0.id`) of a JSON text; empty when there is none. */
-export function memberAt(json: string, path: string): string {
+export function jsonValueAt(json: string, path: string): string {
   try {
     let value: unknown = JSON.parse(json);
     for (const name of path.split(".")) value = Object(value)[name];

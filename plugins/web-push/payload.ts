@@ -1,10 +1,10 @@
 import type { DeliveryItem } from "#plugin-api";
 
 /** A message of 4,096 bytes less what encryption adds: salt, key and head of 86, tag and padding of 17. @source RFC 8291 §4 */
-const MOST_BYTES = 3_993;
+const MAX_BYTES = 3_993;
 
 /** What the service worker of the recipient's page gets. */
-export interface Payload {
+export interface WebPushPayload {
   /** Id of the notification; a later message with the same one takes its place on the screen. */
   id: string;
   subject: string;
@@ -21,17 +21,17 @@ export interface Payload {
 }
 
 /** The JSON for one device, at most 3,993 bytes; `shortest` leaves the text to the page. */
-export function payloadOf(item: DeliveryItem, receipt: string, shortest = false): string {
+export function webPushPayload(item: DeliveryItem, receipt: string, shortest = false): string {
   const { text, drill, sentAt, recipient } = item;
   const { options = [], url = null } = recipient?.answers ?? {};
-  const whole: Payload = {
+  const whole: WebPushPayload = {
     ...{ id: item.notificationId, subject: text.subject, body: shortest ? "" : text.body },
     ...{ emergency: item.class === "emergency", drill, sentAt, answerUrl: url, options, receipt },
   };
-  return fitted(fits(JSON.stringify({ ...whole, body: "" })) ? whole : { ...whole, options: [] });
+  return shortenToFit(fits(JSON.stringify({ ...whole, body: "" })) ? whole : { ...whole, options: [] });
 }
 
-function fitted(payload: Payload): string {
+function shortenToFit(payload: WebPushPayload): string {
   const { body } = payload;
   let [fitting, tooLong] = [0, body.length + 1];
   while (tooLong - fitting > 1) {
@@ -49,5 +49,5 @@ function cutAt(text: string, length: number): string {
 }
 
 function fits(text: string): boolean {
-  return Buffer.byteLength(text) <= MOST_BYTES;
+  return Buffer.byteLength(text) <= MAX_BYTES;
 }

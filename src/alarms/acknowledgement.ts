@@ -1,7 +1,7 @@
-import { ConflictError } from "../base/errors.ts";
+import { ConflictError } from "../lib/errors.ts";
 import alarms from "../resources/alarms/alarms.ts";
 import type { RowOf } from "../schema/resource.ts";
-import type { By, Transaction } from "../store/store.ts";
+import type { ActorContext, Transaction } from "../store/store.ts";
 
 type Alarm = RowOf<typeof alarms>;
 
@@ -12,7 +12,13 @@ export const UNACKNOWLEDGED = { acknowledgedAt: null, acknowledgedBy: null, ackn
  * Keeps that somebody sees to an alarm, in place of who did before; the audit keeps all. It changes neither status nor
  * messages: those come of changes alone, and a change ends it. Throws ConflictError while the alarm is OK. own choice
  */
-export function acknowledge(tx: Transaction, alarmId: string, note: string | null, at: number, by: By): Alarm {
+export function acknowledgeAlarm(
+  tx: Transaction,
+  alarmId: string,
+  note: string | null,
+  at: number,
+  by: ActorContext,
+): Alarm {
   if (tx.get(alarms, alarmId)?.status !== "ACTIVE") throw new ConflictError("The alarm is not active.");
   const said = { acknowledgedAt: at, acknowledgedBy: by.actor.name, acknowledgementNote: note };
   return tx.update(alarms, alarmId, {}, by, said);

@@ -1,6 +1,6 @@
-import { invalidValue } from "../base/errors.ts";
-import type { Circle } from "./circles.ts";
-import { distanceM, nearestLatitude, type Point } from "./sphere.ts";
+import { invalidValue } from "../lib/errors.ts";
+import type { AreaCircle } from "./area-geometry.ts";
+import { distanceMetres, type GeoPoint, nearestLatitudeOnMeridian } from "./geo-distance.ts";
 
 /** A part of the map between two meridians and two parallels, in degrees; `west` > `east` crosses the antimeridian. */
 export interface BoundingBox {
@@ -25,21 +25,21 @@ export function parseBoundingBox(text: string): BoundingBox {
 }
 
 /** True when any part of a circle lies in the box. own choice: the whole circle counts, not its centre alone */
-export function touches({ centre, radiusM }: Circle, box: BoundingBox): boolean {
-  if (isBetween(centre.longitude, box)) {
+export function circleTouchesBox({ centre, radiusM }: AreaCircle, box: BoundingBox): boolean {
+  if (isLongitudeInside(centre.longitude, box)) {
     const latitude = Math.min(box.north, Math.max(box.south, centre.latitude));
-    if (distanceM(centre, { ...centre, latitude }) <= radiusM) return true;
+    if (distanceMetres(centre, { ...centre, latitude }) <= radiusM) return true;
   }
   return [box.west, box.east].some((longitude) => distanceToMeridian(centre, longitude, box) <= radiusM);
 }
 
-function isBetween(longitude: number, { west, east }: BoundingBox): boolean {
+function isLongitudeInside(longitude: number, { west, east }: BoundingBox): boolean {
   return west <= east ? longitude >= west && longitude <= east : longitude >= west || longitude <= east;
 }
 
 /** To the piece of a meridian between the box's parallels: its ends, and the nearest place between them. */
-function distanceToMeridian(point: Point, longitude: number, { south, north }: BoundingBox): number {
-  const nearest = nearestLatitude(point.latitude, longitude - point.longitude);
+function distanceToMeridian(point: GeoPoint, longitude: number, { south, north }: BoundingBox): number {
+  const nearest = nearestLatitudeOnMeridian(point.latitude, longitude - point.longitude);
   const inner = nearest > south && nearest < north ? [nearest] : [];
-  return Math.min(...[south, north, ...inner].map((latitude) => distanceM(point, { longitude, latitude })));
+  return Math.min(...[south, north, ...inner].map((latitude) => distanceMetres(point, { longitude, latitude })));
 }

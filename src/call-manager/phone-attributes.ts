@@ -1,4 +1,4 @@
-import type { GatheredPhone } from "./reading.ts";
+import type { GatheredPhone } from "./cluster-types.ts";
 
 /** What becomes of attributes; null takes one away, all others stay. */
 export type AttributeChanges = Readonly<Record<string, string | null>>;
@@ -8,7 +8,7 @@ export type AttributeChanges = Readonly<Record<string, string | null>>;
  * last, since it can often be reached without its call manager, unless a registered phone has that address now (`taken`).
  * @source digest, `/v1/devices`, attributes
  */
-export function attributesTold(
+export function attributesOfPhone(
   { phone, registration }: GatheredPhone,
   clusterName: string,
   before: Readonly<Record<string, string>>,
@@ -36,7 +36,7 @@ export function attributesTold(
 }
 
 /** Attributes as they are afterwards; empty ones are left out. */
-export function withChanges(
+export function applyAttributeChanges(
   before: Readonly<Record<string, string>>,
   changes: AttributeChanges,
 ): Record<string, string> {

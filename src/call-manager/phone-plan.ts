@@ -1,8 +1,8 @@
-import { type Clock, nextTurn } from "../base/clock.ts";
-import type { Reader } from "../store/store.ts";
-import type { ClusterReader } from "./gathering.ts";
-import { type AttributeChanges, attributesTold, withChanges } from "./phone-attributes.ts";
-import type { GatheredPhone, ReadingSummary } from "./reading.ts";
+import { type Clock, yieldToEventLoop } from "../lib/clock.ts";
+import type { StoreReader } from "../store/store.ts";
+import type { ClusterReader } from "./cluster-reader.ts";
+import type { GatheredPhone, ReadingSummary } from "./cluster-types.ts";
+import { type AttributeChanges, applyAttributeChanges, attributesOfPhone } from "./phone-attributes.ts";
 
 /** A phone that is to be made or changed. */
 export interface PhoneChange {
@@ -21,8 +21,8 @@ export interface PhonePlan {
 }
 
 /** What comparing needs. */
-export interface PlanNeeds {
-  store: Pick<Reader, "all">;
+export interface PhonePlanDeps {
+  store: Pick<StoreReader, "all">;
   clock: Clock;
   signal: AbortSignal;
   reader: Pick<ClusterReader, "take" | "addresses">;
@@ -39,12 +39,12 @@ export interface KnownDevice {
 }
 
 /** Phones that are compared in one turn of the event loop. own choice: some 4 ms */
-const COMPARED = 100;
-const LOOKED_AT = 500;
+const COMPARE_CHUNK_SIZE = 100;
+const READ_CHUNK_SIZE = 500;
 
 /** Compares what a reading found with the devices, in slices; writes nothing. */
 export async function planPhones(
-  needs: PlanNeeds,
+  needs: PhonePlanDeps,
   cluster: { id: string; name: string },
   summary: ReadingSummary,
 ): Promise<PhonePlan> {
@@ -53,26 +53,26 @@ export async function planPhones(
   const changes: PhoneChange[] = [];
   const names = new Set<string>();
   for (let at = 0; at < summary.changed; ) {
-    const slice = await reader.take(cluster.id, at, COMPARED);
+    const slice = await reader.take(cluster.id, at, COMPARE_CHUNK_SIZE);
     if (slice.length === 0) break;
     signal.throwIfAborted();
-    const known = devicesOf(needs.store, slice);
+    const known = devicesByName(needs.store, slice);
     for (const gathered of slice) {
       needs.onPhone?.(gathered);
       const name = gathered.phone.name.toUpperCase();
       names.add(name);
       const device = known.get(name) ?? null;
-      const change = changeOf(gathered, cluster.name, device, taken);
-      if (!isAsBefore(device, cluster.id, change)) changes.push(change);
+      const change = toPhoneChange(gathered, cluster.name, device, taken);
+      if (!isPhoneUnchanged(device, cluster.id, change)) changes.push(change);
     }
     at += slice.length;
-    await nextTurn(clock);
+    await yieldToEventLoop(clock);
   }
   if (summary.kind !== "full") return { changes, gone: [...summary.gone] };
-  return { changes, gone: await phonesBut(needs, cluster.id, names) };
+  return { changes, gone: await phonesMissingFrom(needs, cluster.id, names) };
 }
 
-function changeOf(
+function toPhoneChange(
   gathered: GatheredPhone,
   clusterName: string,
   device: KnownDevice | null,
@@ -83,19 +83,19 @@ function changeOf(
     name,
     description: (description || name).slice(0, 255),
     registered: gathered.registration?.registered === true,
-    attributes: attributesTold(gathered, clusterName, device?.attributes ?? {}, taken),
+    attributes: attributesOfPhone(gathered, clusterName, device?.attributes ?? {}, taken),
   };
 }
 
 /** Whether a change asks for nothing: all is so already, or the phone is another cluster's. */
-export function isAsBefore(device: KnownDevice | null, clusterId: string, change: PhoneChange): boolean {
+export function isPhoneUnchanged(device: KnownDevice | null, clusterId: string, change: PhoneChange): boolean {
   if (!device) return false;
   const { callManagerCluster, description, defunct, attributes: before } = device;
   // A phone may be known to two clusters; the one that it is registered with has it.
   const isOthers = callManagerCluster !== null && callManagerCluster !== clusterId && defunct !== true;
   if (isOthers && !change.registered) return true;
   if (callManagerCluster !== clusterId || description !== change.description || defunct === true) return false;
-  const after = withChanges(before, change.attributes);
+  const after = applyAttributeChanges(before, change.attributes);
   const names = Object.keys(after);
   return names.length === Object.keys(before).length && names.every((name) => before[name] === after[name]);
 }
@@ -109,7 +109,7 @@ interface DeviceLine {
 }
 
 /** Devices by their names in capitals. */
-function devicesOf(reader: Pick<Reader, "all">, phones: readonly GatheredPhone[]): Map<string, KnownDevice> {
+function devicesByName(reader: Pick<StoreReader, "all">, phones: readonly GatheredPhone[]): Map<string, KnownDevice> {
   const lines = reader.all<DeviceLine>(
     `SELECT d.device_identifier AS name, d.description, d.call_manager_cluster AS cluster, d.defunct, d.attributes
      FROM json_each(?) j CROSS JOIN devices d ON d.device_identifier = j.value COLLATE NOCASE`,
@@ -127,8 +127,8 @@ function devicesOf(reader: Pick<Reader, "all">, phones: readonly GatheredPhone[]
 }
 
 /** Names of the cluster's phones that are in use and not among `names`, which are in capitals. */
-export async function phonesBut(
-  { store, clock, signal }: Pick<PlanNeeds, "store" | "clock" | "signal">,
+export async function phonesMissingFrom(
+  { store, clock, signal }: Pick<PhonePlanDeps, "store" | "clock" | "signal">,
   clusterId: string,
   names: ReadonlySet<string>,
 ): Promise<string[]> {
@@ -137,12 +137,12 @@ export async function phonesBut(
     signal.throwIfAborted();
     const lines: { pk: number; name: string }[] = store.all(
       `SELECT pk, device_identifier AS name FROM devices
-       WHERE call_manager_cluster = ? AND defunct IS NOT 1 AND pk > ? ORDER BY pk LIMIT ${LOOKED_AT}`,
+       WHERE call_manager_cluster = ? AND defunct IS NOT 1 AND pk > ? ORDER BY pk LIMIT ${READ_CHUNK_SIZE}`,
       ...[clusterId, after],
     );
     for (const { name } of lines) if (!names.has(name.toUpperCase())) gone.push(name);
-    after = lines.length < LOOKED_AT ? null : (lines.at(-1)?.pk ?? null);
-    await nextTurn(clock);
+    after = lines.length < READ_CHUNK_SIZE ? null : (lines.at(-1)?.pk ?? null);
+    await yieldToEventLoop(clock);
   }
   return gone;
 }

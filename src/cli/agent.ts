@@ -1,14 +1,14 @@
 import { readFile } from "node:fs/promises";
 import { networkInterfaces } from "node:os";
 import type { Command } from "commander";
-import { runAgent } from "../agent/agent.ts";
-import { thisMachine } from "../agent/machine.ts";
-import { openMicrophone } from "../agent/microphone.ts";
-import { choosePlayer } from "../agent/player.ts";
-import { openStateFolder } from "../agent/state-folder.ts";
-import { ownVersion } from "../app/version.ts";
-import { systemClock } from "../base/clock.ts";
-import { invalidValue } from "../base/errors.ts";
+import { systemClock } from "../lib/clock.ts";
+import { invalidValue } from "../lib/errors.ts";
+import { productVersion } from "../lib/product-version.ts";
+import { selectPlayer } from "../speaker-agent/audio-output.ts";
+import { readHostMachine } from "../speaker-agent/host-machine.ts";
+import { openRoomMicrophone } from "../speaker-agent/room-microphone.ts";
+import { runSpeakerAgent } from "../speaker-agent/speaker-agent.ts";
+import { openStateFolder } from "../speaker-agent/state-folder.ts";
 import type { Terminal } from "./terminal.ts";
 
 interface AgentOptions {
@@ -60,19 +60,21 @@ export function addAgent(program: Command, terminal: Terminal): void {
           server: serverIn(options.server),
           joinSecret: await joinSecretOf(options, terminal),
           state: await openStateFolder(options.state),
-          machine: await thisMachine(),
+          machine: await readHostMachine(),
           mac: macIn(options.mac ?? firstMac()),
           name: options.name,
           model: options.model,
-          version: ownVersion(),
+          version: productVersion(),
           port: wholeIn("port", options.port, 65_535),
           bufferMs: wholeIn("buffer", options.buffer, 1_000),
-          open: choosePlayer(options.player, device, terminal.env.PATH),
+          open: selectPlayer(options.player, device, terminal.env.PATH),
           listen:
-            microphone === undefined ? null : (onHeard: () => void) => openMicrophone({ device: microphone, onHeard }),
+            microphone === undefined
+              ? null
+              : (onHeard: () => void) => openRoomMicrophone({ device: microphone, onHeard }),
           log: terminal.err,
         };
-        await runAgent(needs, stopping.signal);
+        await runSpeakerAgent(needs, stopping.signal);
       } finally {
         endListening();
       }

@@ -1,8 +1,8 @@
 import type { Command } from "commander";
-import { CallerError } from "../base/errors.ts";
-import { type ApiClient, listAll } from "./api-client.ts";
-import { type ApplianceOptions, applianceOf, withAppliance } from "./appliance-options.ts";
-import { linesOf } from "./demo/table.ts";
+import { type ApiClient, listAll } from "../api-client/api-client.ts";
+import { CallerError } from "../lib/errors.ts";
+import { formatTable } from "../lib/text-table.ts";
+import { type ApplianceOptions, addApplianceOptions, apiClientFrom } from "./appliance-options.ts";
 import type { Terminal } from "./terminal.ts";
 
 interface ListOptions extends ApplianceOptions {
@@ -34,13 +34,13 @@ export function addAlarms(program: Command, terminal: Terminal): void {
       "after",
       '\nExample:\n  carillon alarms\n  carillon alarms acknowledge onprem_server_yellow --note "New disk is ordered"',
     );
-  withAppliance(commands.command("list", { isDefault: true }), terminal)
+  addApplianceOptions(commands.command("list", { isDefault: true }), terminal)
     .description("List the active alarms with their reasons, and who sees to them.")
     .option("--all", "those that are OK, too")
     .option("--json", "print one line of JSON")
     .addHelpText("after", "\nExample:\n  carillon alarms list --all")
-    .action((options: ListOptions) => list(applianceOf(options, terminal), options, terminal));
-  withAppliance(commands.command("acknowledge <alarm>"), terminal)
+    .action((options: ListOptions) => list(apiClientFrom(options, terminal), options, terminal));
+  addApplianceOptions(commands.command("acknowledge <alarm>"), terminal)
     .description("Say that you see to an active alarm; it stays active until what is wrong is over.")
     .option("--note <words>", "what is being done about it")
     .option("--json", "print one line of JSON")
@@ -51,7 +51,7 @@ export function addAlarms(program: Command, terminal: Terminal): void {
         "acknowledgement.",
     )
     .action((named: string, options: AcknowledgeOptions) =>
-      acknowledge(applianceOf(options, terminal), named, options, terminal),
+      acknowledge(apiClientFrom(options, terminal), named, options, terminal),
     );
 }
 
@@ -60,15 +60,15 @@ async function list(api: ApiClient, { all, json }: ListOptions, terminal: Termin
   if (json) return terminal.out(JSON.stringify(alarms));
   if (alarms.length > 0) {
     const head = ["Alarm", "Status", "Since", "Acknowledged", "What is wrong"];
-    for (const line of linesOf([head, ...alarms.flatMap(rowsOf)])) terminal.out(line);
+    for (const line of formatTable([head, ...alarms.flatMap(alarmRows)])) terminal.out(line);
   } else terminal.err("No alarm is active. Those that are watched: carillon alarms list --all");
   const open = alarms.find(({ status, acknowledgedAt }) => status === "ACTIVE" && acknowledgedAt === null);
   if (open) terminal.err(`  Who sees to it says so: carillon alarms acknowledge ${open.type} --note "…"`);
 }
 
 /** A line for each reason, the alarm's own words in the first one alone. */
-function rowsOf({ type, status, acknowledgedBy, acknowledgedAt, acknowledgementNote, reasons }: Alarm): string[][] {
-  const by = acknowledgedAt === null ? "" : `${acknowledgedBy ?? "yes"}${noteIn(acknowledgementNote)}`;
+function alarmRows({ type, status, acknowledgedBy, acknowledgedAt, acknowledgementNote, reasons }: Alarm): string[][] {
+  const by = acknowledgedAt === null ? "" : `${acknowledgedBy ?? "yes"}${noteSuffix(acknowledgementNote)}`;
   const told = reasons.map(({ endpointName, reason, since }) => ({
     since,
     words: endpointName === null ? reason : `${endpointName}: ${reason}`,
@@ -80,7 +80,7 @@ function rowsOf({ type, status, acknowledgedBy, acknowledgedAt, acknowledgementN
   ];
 }
 
-function noteIn(note: string | null): string {
+function noteSuffix(note: string | null): string {
   return note ? ` (${note})` : "";
 }
 

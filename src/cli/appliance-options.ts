@@ -1,6 +1,6 @@
 import type { Command } from "commander";
-import { CallerError } from "../base/errors.ts";
-import { type ApiClient, createApiClient } from "./api-client.ts";
+import { type ApiClient, createApiClient } from "../api-client/api-client.ts";
+import { CallerError } from "../lib/errors.ts";
 import type { Terminal } from "./terminal.ts";
 
 /** Where a command finds the appliance that it is about. */
@@ -10,14 +10,14 @@ export interface ApplianceOptions {
 }
 
 /** Adds the options that name an appliance. */
-export function withAppliance(command: Command, terminal: Terminal): Command {
+export function addApplianceOptions(command: Command, terminal: Terminal): Command {
   return command
     .option("--url <url>", "the appliance; or CARILLON_URL", terminal.env.CARILLON_URL || "http://127.0.0.1:8080")
     .option("--token <token>", "token to ask it with; better give CARILLON_TOKEN in the environment");
 }
 
 /** A client for the appliance that the options name. Throws CallerError without a token. */
-export function applianceOf({ url, token }: ApplianceOptions, terminal: Terminal): ApiClient {
+export function apiClientFrom({ url, token }: ApplianceOptions, terminal: Terminal): ApiClient {
   const known = token ?? terminal.env.CARILLON_TOKEN;
   if (known) return createApiClient(url, known);
   throw new CallerError(

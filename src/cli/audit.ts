@@ -1,8 +1,8 @@
 import type { Command } from "commander";
-import { giveOrder } from "../app/offline.ts";
-import { systemClock } from "../base/clock.ts";
-import { invalidValue } from "../base/errors.ts";
-import type { AuditStretch, AuditVerdict } from "../store/audit-chain.ts";
+import { systemClock } from "../lib/clock.ts";
+import { invalidValue } from "../lib/errors.ts";
+import type { AuditRange, AuditVerification } from "../store/audit-chain.ts";
+import { runControlCommand } from "../wiring/offline-commands.ts";
 import { EXIT } from "./exit-codes.ts";
 import type { Terminal } from "./terminal.ts";
 
@@ -40,18 +40,18 @@ export function addAudit(program: Command, terminal: Terminal, finish: (exitCode
     });
 }
 
-async function verify(dataDir: string, stretch: AuditStretch): Promise<AuditVerdict> {
-  const verdict = (await giveOrder(dataDir, "audit.verify", { ...stretch }, systemClock)) as AuditVerdict;
+async function verify(dataDir: string, stretch: AuditRange): Promise<AuditVerification> {
+  const verdict = (await runControlCommand(dataDir, "audit.verify", { ...stretch }, systemClock)) as AuditVerification;
   return verdict.finished ? verdict : verify(dataDir, { ...stretch, after: verdict.last });
 }
 
-function readNoted(text: string): AuditVerdict["last"] {
+function readNoted(text: string): AuditVerification["last"] {
   const match = /^(\d{1,15}):([0-9a-f]{64})$/.exec(text);
   if (!match) throw invalidValue("noted", "It is a number, a colon and a hash, as an earlier run printed them.");
   return { number: Number(match[1]), hash: match[2] as string };
 }
 
-function inWords({ entries, last, broken }: AuditVerdict): string {
+function inWords({ entries, last, broken }: AuditVerification): string {
   const end = `last entry ${last.number}:${last.hash}`;
   if (!broken) return `The audit is intact: ${entries} entries, ${end}`;
   const { number, id, at, reason } = broken;

@@ -2,14 +2,14 @@ import { existsSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { dirname, join, resolve } from "node:path";
 import type { Command } from "commander";
-import { requireDatabase } from "../app/appliance.ts";
-import { giveOrder } from "../app/offline.ts";
-import { type RestoreOptions, restoreBackup } from "../app/restore.ts";
-import { systemClock } from "../base/clock.ts";
-import { CallerError, UpstreamError } from "../base/errors.ts";
-import type { BackupReport } from "../operations/backup-archive.ts";
-import { proveBackup } from "../operations/take-backup.ts";
-import { keyFingerprint, readKey } from "../store/secrets.ts";
+import { systemClock } from "../lib/clock.ts";
+import { CallerError, UpstreamError } from "../lib/errors.ts";
+import type { BackupReport } from "../ops/backup/backup-archive.ts";
+import { verifyBackup } from "../ops/backup/take-backup.ts";
+import { keyFingerprint, readKeyFile } from "../store/secrets.ts";
+import { requireDatabase } from "../wiring/appliance-data.ts";
+import { runControlCommand } from "../wiring/offline-commands.ts";
+import { type RestoreOptions, restoreBackup } from "../wiring/restore.ts";
 import { EXIT } from "./exit-codes.ts";
 import type { Terminal } from "./terminal.ts";
 
@@ -43,15 +43,15 @@ function addTake(program: Command, terminal: Terminal): void {
     .addHelpText("after", `\nExample:\n  carillon backup --data data --to /mnt/backups\n\n${ABOUT_KEY}`)
     .action(async ({ data, to, json }: { data: string; to?: string; json?: true }) => {
       const args = to === undefined ? {} : { to: resolve(to) };
-      const report = await takenBackup((order, more) => giveOrder(data, order, more, systemClock), args);
-      if (json) return terminal.out(JSON.stringify(shortened(report)));
+      const report = await takeAndAwaitBackup((order, more) => runControlCommand(data, order, more, systemClock), args);
+      if (json) return terminal.out(JSON.stringify(summarizeReport(report)));
       terminal.out(report.path);
-      terminal.err(`${inWords(report)}. ${ABOUT_KEY}`);
+      terminal.err(`${describeReport(report)}. ${ABOUT_KEY}`);
     });
 }
 
 /** Orders a backup and waits until it is proven. */
-export async function takenBackup(
+export async function takeAndAwaitBackup(
   order: (name: string, args: Record<string, unknown>) => Promise<unknown>,
   args: { to?: string } = {},
 ): Promise<BackupReport> {
@@ -70,8 +70,8 @@ function addVerify(program: Command, terminal: Terminal, finish: (exitCode: numb
     .action(async (file: string, { json }: { json?: true }) => {
       const beside = mkdtempSync(join(tmpdir(), "carillon-verify-"));
       try {
-        const report = await proveBackup(file, beside);
-        terminal.out(json ? JSON.stringify(shortened(report)) : `${inWords(report)}.`);
+        const report = await verifyBackup(file, beside);
+        terminal.out(json ? JSON.stringify(summarizeReport(report)) : `${describeReport(report)}.`);
         for (const fault of json ? [] : report.faults) terminal.err(`damaged: ${fault}`);
         finish(report.faults.length === 0 ? EXIT.ok : EXIT.failure);
       } finally {
@@ -126,7 +126,7 @@ function addKey(program: Command, terminal: Terminal): void {
       requireDatabase(data);
       const kept = join(data, "secret-key");
       if (!existsSync(kept)) throw new UpstreamError("starting", NO_KEY, { dataDir: data });
-      const secret = readKey(kept);
+      const secret = readKeyFile(kept);
       try {
         writeFileSync(to, secret, { mode: 0o600, flag: "wx", flush: true });
       } catch (error) {
@@ -140,12 +140,12 @@ function addKey(program: Command, terminal: Terminal): void {
 }
 
 /** The report without the list of files, which may be long. */
-function shortened({ path, bytes, faults, manifest }: BackupReport): object {
+function summarizeReport({ path, bytes, faults, manifest }: BackupReport): object {
   const { files, takenAt, version, keyFingerprint: key } = manifest;
   return { path, bytes, takenAt, version, keyFingerprint: key, files: files.length, faults };
 }
 
-function inWords({ path, bytes, faults, manifest }: BackupReport): string {
+function describeReport({ path, bytes, faults, manifest }: BackupReport): string {
   const rows = Object.values(manifest.rows).reduce((sum, each) => sum + each, 0);
   const what = `${(bytes / 1_048_576).toFixed(1)} MiB, ${manifest.files.length} files, ${rows} rows`;
   if (faults.length > 0) return `${path} is damaged in ${faults.length} places`;

@@ -2,9 +2,9 @@ import { constants, openAsBlob } from "node:fs";
 import { access } from "node:fs/promises";
 import { basename } from "node:path";
 import type { Command } from "commander";
-import { sleep, systemClock } from "../base/clock.ts";
-import type { ApiClient, ApiPage } from "./api-client.ts";
-import { type ApplianceOptions, applianceOf, withAppliance } from "./appliance-options.ts";
+import type { ApiClient, ApiPage } from "../api-client/api-client.ts";
+import { sleep, systemClock } from "../lib/clock.ts";
+import { type ApplianceOptions, addApplianceOptions, apiClientFrom } from "./appliance-options.ts";
 import { EXIT } from "./exit-codes.ts";
 import type { Terminal } from "./terminal.ts";
 
@@ -28,7 +28,7 @@ const BAR = 30;
 
 /** `carillon bulk`: sends a table to an appliance and follows it to its end. */
 export function addBulk(program: Command, terminal: Terminal, finish: (exitCode: number) => void): void {
-  withAppliance(program.command("bulk <file>"), terminal)
+  addApplianceOptions(program.command("bulk <file>"), terminal)
     .description("Make rows of a table, all of its lines or none.")
     .requiredOption("--type <kind>", "what the lines are: speakers, device-groups, message-templates …; below are all")
     .option("--test", "try every line and keep nothing")
@@ -43,10 +43,10 @@ export function addBulk(program: Command, terminal: Terminal, finish: (exitCode:
         "People and their lists are no kind: load definitions bring them in and keep them (/load-definitions in the console).",
     )
     .action(async (file: string, options: BulkOptions) => {
-      const api = applianceOf(options, terminal);
+      const api = apiClientFrom(options, terminal);
       const ended = await send(api, file, options, terminal);
       const isGood = ended.status === "COMPLETE" || ended.status === "success";
-      if (!isGood) await tellFaults(api, ended, terminal);
+      if (!isGood) await printErrors(api, ended, terminal);
       terminal.out(JSON.stringify(ended));
       finish(isGood ? EXIT.ok : EXIT.failure);
     });
@@ -60,14 +60,14 @@ async function send(api: ApiClient, file: string, { type, test, commit }: BulkOp
   const testMode = Boolean(test ?? commit);
   const { id } = await api.post<Upload>("/bulk-uploads", { resourceType: type, contentType, testMode });
   await api.upload(`/bulk-uploads/${id}/file`, bytes, encodeURIComponent(basename(file)));
-  const tried = await follow(api, id, terminal);
+  const tried = await followUpload(api, id, terminal);
   if (!commit || test || tried.status !== "success") return tried;
   await api.post(`/bulk-uploads/${id}/commit`, {});
-  return follow(api, id, terminal);
+  return followUpload(api, id, terminal);
 }
 
 /** Looks until the upload has ended; people see a bar. */
-async function follow(api: ApiClient, id: string, terminal: Terminal): Promise<Upload> {
+async function followUpload(api: ApiClient, id: string, terminal: Terminal): Promise<Upload> {
   for (let isFirst = true; ; isFirst = false) {
     const upload = await api.get<Upload>(`/bulk-uploads/${id}`);
     const { status, percentage, lineCount, errorCount } = upload;
@@ -82,7 +82,7 @@ async function follow(api: ApiClient, id: string, terminal: Terminal): Promise<U
   }
 }
 
-async function tellFaults(api: ApiClient, { id, errorCount }: Upload, terminal: Terminal): Promise<void> {
+async function printErrors(api: ApiClient, { id, errorCount }: Upload, terminal: Terminal): Promise<void> {
   const { data } = await api.get<ApiPage<{ line: number; resourceResponse: string }>>(
     `/bulk-uploads/${id}/logs?resourceCreated=false&limit=${FAULTS_TOLD}`,
   );

@@ -1,9 +1,9 @@
 import type { Command } from "commander";
-import { sleep, systemClock } from "../base/clock.ts";
-import { type ApiClient, listAll } from "./api-client.ts";
-import { type ApplianceOptions, applianceOf, withAppliance } from "./appliance-options.ts";
+import { type ApiClient, listAll } from "../api-client/api-client.ts";
+import { sleep, systemClock } from "../lib/clock.ts";
+import { type ApplianceOptions, addApplianceOptions, apiClientFrom } from "./appliance-options.ts";
 import { EXIT } from "./exit-codes.ts";
-import { type Terminal, tellFault } from "./terminal.ts";
+import { printCommandError, type Terminal } from "./terminal.ts";
 
 interface ClusterOptions extends ApplianceOptions {
   kind?: string;
@@ -38,19 +38,19 @@ export function addClusters(program: Command, terminal: Terminal, finish: (exitC
     .description("Call managers: try the connection, read the phones.")
     .addHelpText("after", "\nExample:\n  carillon clusters test Campus");
   const add = (name: string, description: string, example: string): Command =>
-    withAppliance(clusters.command(`${name} <cluster>`), terminal)
+    addApplianceOptions(clusters.command(`${name} <cluster>`), terminal)
       .description(description)
       .addHelpText("after", `\nExample:\n  carillon clusters ${example}\n\nA cluster is named by its name or its id.`);
   const asking =
     (work: (api: ApiClient, cluster: Cluster, options: ClusterOptions, terminal: Terminal) => Promise<boolean>) =>
     async (name: string, options: ClusterOptions): Promise<void> => {
-      const api = applianceOf(options, terminal);
+      const api = apiClientFrom(options, terminal);
       const cluster = (await listAll<Cluster>(api, "/callmgr-clusters")).find(
         (row) => row.name === name || row.id === name,
       );
       if (!cluster)
         return finish(
-          tellFault(terminal, {
+          printCommandError(terminal, {
             exitCode: EXIT.failure,
             message: `There is no cluster ${name}.`,
             next: "The console lists them at /clusters.",

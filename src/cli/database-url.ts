@@ -1,4 +1,4 @@
-import { CallerError } from "../base/errors.ts";
+import { CallerError } from "../lib/errors.ts";
 
 /** Throws CallerError for what names no database, or, on a command line (`given`), says more than everybody may read. */
 export function requireDatabaseUrl(url: string, given: string | undefined): void {

@@ -1,29 +1,35 @@
 import type { Command } from "commander";
-import { systemClock } from "../base/clock.ts";
-import { UpstreamError } from "../base/errors.ts";
-import { type ApiClient, createApiClient } from "./api-client.ts";
-import type { CampusProcess } from "./campus-process.ts";
-import { type DemoFigures, differences, type Expected, figuresOf, tableOf } from "./demo/outcome.ts";
-import { playChannels } from "./demo/play-channels.ts";
-import { makeSchool, setPushCredentials } from "./demo/school.ts";
+import { type ApiClient, createApiClient } from "../api-client/api-client.ts";
+import { registerDevices } from "../api-client/register-devices.ts";
+import { systemClock } from "../lib/clock.ts";
+import { UpstreamError } from "../lib/errors.ts";
 import {
-  type DemoNeeds,
-  end,
-  explain,
-  firstGroup,
-  say,
+  type DemoDeps,
+  finishDemo,
+  firstDeviceGroupId,
+  printInstructions,
+  printProgress,
   sendAndFollow,
-  startAppliance,
-  startCampus,
-} from "./demo/stage.ts";
-import { registerDevices } from "./register-devices.ts";
+  startDemoAppliance,
+  startDemoSimulator,
+} from "../tools/demo/demo-environment.ts";
+import {
+  type DemoExpectation,
+  type DemoFigures,
+  demoDifferences,
+  demoFigures,
+  formatDemoTable,
+} from "../tools/demo/demo-results.ts";
+import { createDemoSchool, setPushCredentials } from "../tools/demo/demo-school.ts";
+import { runChannelDemo } from "../tools/demo/run-channel-demo.ts";
+import type { SimulatorProcess } from "../tools/simulator-process.ts";
 import type { Terminal } from "./terminal.ts";
 
-const CAMPUS: Expected = { phones: 50, offline: 3, zones: 10 };
+const DEMO_DEVICES: DemoExpectation = { phones: 50, offline: 3, zones: 10 };
 
 /** `carillon demo`: an appliance and a campus, one broadcast, and what is proven of it. */
 export function addDemo(program: Command, terminal: Terminal, finish: (exitCode: number) => void): void {
-  const { phones, offline, zones } = CAMPUS;
+  const { phones, offline, zones } = DEMO_DEVICES;
   program
     .command("demo")
     .description(
@@ -39,21 +45,21 @@ export function addDemo(program: Command, terminal: Terminal, finish: (exitCode:
         "With --channels it holds for each channel what was sent and received, the proven level, and after how many ms.",
     )
     .action(async ({ once = false, channels = false }: { once?: boolean; channels?: boolean }) =>
-      finish(await runDemo(terminal, (needs) => (channels ? playChannels : play)(needs, once))),
+      finish(await runDemo(terminal, (needs) => (channels ? runChannelDemo : runPhoneDemo)(needs, once))),
     );
 }
 
-async function runDemo(terminal: Terminal, act: (needs: DemoNeeds) => Promise<number>): Promise<number> {
+async function runDemo(terminal: Terminal, act: (needs: DemoDeps) => Promise<number>): Promise<number> {
   const began = systemClock.monotonicMs();
   const stopping = new AbortController();
   const interrupted = new UpstreamError("upstream", "The demo was interrupted.");
   const endListening = terminal.onStop(() => stopping.abort(interrupted));
   const ends: (() => Promise<unknown>)[] = [];
-  const needs: DemoNeeds = {
+  const needs: DemoDeps = {
     terminal,
     signal: stopping.signal,
     elapsed: () => (systemClock.monotonicMs() - began) / 1000,
-    atEnd: (end) => void ends.unshift(end),
+    onCleanup: (end) => void ends.unshift(end),
   };
   try {
     return await act(needs);
@@ -66,28 +72,28 @@ async function runDemo(terminal: Terminal, act: (needs: DemoNeeds) => Promise<nu
   }
 }
 
-async function play(needs: DemoNeeds, once: boolean): Promise<number> {
+async function runPhoneDemo(needs: DemoDeps, once: boolean): Promise<number> {
   const { terminal } = needs;
-  const { ready, token, admin } = await startAppliance(needs);
-  const campus = await startCampus(needs, ready, CAMPUS);
+  const { ready, token, admin } = await startDemoAppliance(needs);
+  const campus = await startDemoSimulator(needs, ready, DEMO_DEVICES);
   const api = createApiClient(ready.url, token);
-  say(needs, `${campus.ready.devices.length} devices answer; making a school`);
+  printProgress(needs, `${campus.ready.devices.length} devices answer; making a school`);
   await setPushCredentials(api);
   await registerDevices(api, campus.ready.devices);
   const figures = await broadcast(needs, api, campus);
-  const wrong = differences(figures, CAMPUS);
+  const wrong = demoDifferences(figures, DEMO_DEVICES);
   for (const words of wrong) terminal.err(`not as it should be: ${words}`);
-  if (!once) explain(terminal, ready, { token, admin, groupId: await firstGroup(api) }, campus);
+  if (!once) printInstructions(terminal, ready, { token, admin, groupId: await firstDeviceGroupId(api) }, campus);
   terminal.out(JSON.stringify(figures));
-  return end(needs, once, wrong.length === 0);
+  return finishDemo(needs, once, wrong.length === 0);
 }
 
-async function broadcast(needs: DemoNeeds, api: ApiClient, campus: CampusProcess): Promise<DemoFigures> {
-  const { templateId, template } = await makeSchool(api);
-  say(needs, `sending ${JSON.stringify(template)}`);
+async function broadcast(needs: DemoDeps, api: ApiClient, campus: SimulatorProcess): Promise<DemoFigures> {
+  const { templateId, template } = await createDemoSchool(api);
+  printProgress(needs, `sending ${JSON.stringify(template)}`);
   const { ledger, account, sentAt } = await sendAndFollow(needs, api, campus, { messageTemplateId: templateId });
   needs.terminal.out("");
-  for (const line of tableOf(ledger, account, sentAt)) needs.terminal.out(line);
+  for (const line of formatDemoTable(ledger, account, sentAt)) needs.terminal.out(line);
   needs.terminal.out("");
-  return figuresOf(ledger, account, sentAt, needs.elapsed());
+  return demoFigures(ledger, account, sentAt, needs.elapsed());
 }

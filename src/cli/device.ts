@@ -1,9 +1,9 @@
 import { type Command, InvalidArgumentError } from "commander";
-import { formatListen, isMulticastRange, parseListen } from "../settings/addresses.ts";
-import { type ApiClient, listAll } from "./api-client.ts";
-import { type ApplianceOptions, applianceOf, withAppliance } from "./appliance-options.ts";
-import { linesOf } from "./demo/table.ts";
-import { type CampusDevice, registerDevices } from "./register-devices.ts";
+import { type ApiClient, listAll } from "../api-client/api-client.ts";
+import { type DeviceRegistration, registerDevices } from "../api-client/register-devices.ts";
+import { formatTable } from "../lib/text-table.ts";
+import { formatListenAddress, isMulticastRange, parseListenAddress } from "../settings/network-addresses.ts";
+import { type ApplianceOptions, addApplianceOptions, apiClientFrom } from "./appliance-options.ts";
 import type { Terminal } from "./terminal.ts";
 
 interface PhoneOptions extends ApplianceOptions {
@@ -30,7 +30,7 @@ export function addDevice(program: Command, terminal: Terminal): void {
       "\nExample:\n  carillon device zone hall --group 239.1.2.3 --name Hall\n  carillon device list",
     );
   const add = (name: string, description: string, example: string): Command =>
-    withAppliance(device.command(name), terminal)
+    addApplianceOptions(device.command(name), terminal)
       .description(description)
       .option("--name <name>", "what people call it")
       .addHelpText("after", `\nExample:\n  carillon device ${example}\n\nOne that is known already is changed.`);
@@ -55,24 +55,24 @@ export function addDevice(program: Command, terminal: Terminal): void {
         attributes: { Group: group.host, Port: String(group.port) },
       }),
     );
-  withAppliance(device.command("list"), terminal)
+  addApplianceOptions(device.command("list"), terminal)
     .description("List all devices: identifier, name, how it answered last.")
     .addHelpText("after", "\nExample:\n  carillon device list")
-    .action((options: ApplianceOptions) => list(applianceOf(options, terminal), terminal));
+    .action((options: ApplianceOptions) => list(apiClientFrom(options, terminal), terminal));
 }
 
-async function register(terminal: Terminal, options: ApplianceOptions, device: CampusDevice): Promise<void> {
-  await registerDevices(applianceOf(options, terminal), [device]);
+async function register(terminal: Terminal, options: ApplianceOptions, device: DeviceRegistration): Promise<void> {
+  await registerDevices(apiClientFrom(options, terminal), [device]);
   terminal.out(`${device.deviceIdentifier} is known as ${device.description}.`);
   terminal.err('  Try it: carillon send "Test" --tone chime --drill --all-devices');
 }
 
 async function list(api: ApiClient, terminal: Terminal): Promise<void> {
-  const devices = await listAll<CampusDevice & { lastLevel: string | null }>(api, "/devices");
+  const devices = await listAll<DeviceRegistration & { lastLevel: string | null }>(api, "/devices");
   const rows = devices.map(({ deviceIdentifier, description, lastLevel }) => [
     ...[deviceIdentifier, description, lastLevel ?? "not tried yet"],
   ]);
-  for (const line of linesOf(rows)) terminal.out(line);
+  for (const line of formatTable(rows)) terminal.out(line);
   if (rows.length === 0) terminal.err("There is no device yet: carillon device --help shows how one is made known.");
 }
 
@@ -83,7 +83,7 @@ function portOf(text: string): number {
 }
 
 function groupOf(text: string): ZoneOptions["group"] {
-  const group = parseListen(text.includes(":") ? text : formatListen({ host: text, port: USUAL_PORT }));
+  const group = parseListenAddress(text.includes(":") ? text : formatListenAddress({ host: text, port: USUAL_PORT }));
   if (group && group.port > 0 && isMulticastRange(`${group.host}/32`)) return group;
   throw new InvalidArgumentError("A multicast address such as 239.1.2.3 or 239.1.2.3:20480 is expected.");
 }

@@ -1,8 +1,8 @@
 import { existsSync } from "node:fs";
 import type { Command } from "commander";
-import { sendOrder } from "../app/control-socket.ts";
-import { ownVersion } from "../app/version.ts";
-import { type DaemonState, examine } from "../operations/doctor.ts";
+import { productVersion } from "../lib/product-version.ts";
+import { type DaemonState, runDiagnostics } from "../ops/diagnostics.ts";
+import { sendControlCommand } from "../wiring/control-socket.ts";
 import { EXIT } from "./exit-codes.ts";
 import { readSettings } from "./settings.ts";
 import type { Terminal } from "./terminal.ts";
@@ -24,7 +24,12 @@ export function addDoctor(program: Command, terminal: Terminal, finish: (exitCod
     .action(async ({ data, config, json }: { data: string; config?: string; json?: true }) => {
       const settings = await readSettings(terminal, config);
       if (typeof settings === "number") return finish(settings);
-      const findings = await examine({ dataDir: data, settings, daemon: await daemonOf(data), version: ownVersion() });
+      const findings = await runDiagnostics({
+        dataDir: data,
+        settings,
+        daemonState: await daemonStateOf(data),
+        version: productVersion(),
+      });
       if (json) terminal.out(JSON.stringify(findings));
       else
         for (const { check, state, found, next } of findings) {
@@ -36,8 +41,8 @@ export function addDoctor(program: Command, terminal: Terminal, finish: (exitCod
 }
 
 /** What the daemon on this data says of itself; null when none answers. */
-export async function daemonOf(dataDir: string): Promise<DaemonState | null> {
+export async function daemonStateOf(dataDir: string): Promise<DaemonState | null> {
   if (!existsSync(dataDir)) return null;
-  const answer = await sendOrder(dataDir, { order: "state", args: {} });
+  const answer = await sendControlCommand(dataDir, { order: "state", args: {} });
   return answer ? (answer.result as DaemonState) : null;
 }

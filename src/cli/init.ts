@@ -1,8 +1,8 @@
 import type { Command } from "commander";
-import { initAppliance, requireNew } from "../app/init.ts";
-import { systemClock } from "../base/clock.ts";
-import { CallerError } from "../base/errors.ts";
-import { newPassword, PASSWORD_HELP } from "./new-password.ts";
+import { systemClock } from "../lib/clock.ts";
+import { CallerError } from "../lib/errors.ts";
+import { initAppliance, requireUninitialized } from "../wiring/init.ts";
+import { PASSWORD_HELP, readNewPassword } from "./password-prompt.ts";
 import type { Terminal } from "./terminal.ts";
 
 const PASSWORD = {
@@ -37,8 +37,8 @@ export function addInit(program: Command, terminal: Terminal): void {
     )
     .action(async (options: InitOptions) => {
       // Nobody thinks of a password for an appliance that has its administrator.
-      await requireNew(options.data, systemClock);
-      const password = options.adminPassword ?? (await newPassword(terminal, PASSWORD));
+      await requireUninitialized(options.data, systemClock);
+      const password = options.adminPassword ?? (await readNewPassword(terminal, PASSWORD));
       const made = await initAppliance(options.data, { email: options.adminEmail, password }, systemClock).catch(
         asOption,
       );

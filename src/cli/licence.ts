@@ -1,8 +1,8 @@
 import { readFileSync } from "node:fs";
 import type { Command } from "commander";
-import { sendOrder } from "../app/control-socket.ts";
-import { CallerError, UpstreamError } from "../base/errors.ts";
-import type { LicenceState } from "../operations/licence.ts";
+import { CallerError, UpstreamError } from "../lib/errors.ts";
+import type { LicenceState } from "../ops/licence.ts";
+import { sendControlCommand } from "../wiring/control-socket.ts";
 import type { Terminal } from "./terminal.ts";
 
 interface LicenceOptions {
@@ -24,7 +24,7 @@ export function addLicence(program: Command, terminal: Terminal): void {
       .option("--json", "print one line of JSON")
       .addHelpText("after", `\nExample:\n  carillon licence ${example} --data /var/lib/carillon`);
   add("show", "Say what it covers and what is in use.", "show").action(async ({ data, json }: LicenceOptions) =>
-    tell(terminal, await order(data, "licence.show", {}), json),
+    printState(terminal, await runCommand(data, "licence.show", {}), json),
   );
   add(
     "install",
@@ -33,20 +33,20 @@ export function addLicence(program: Command, terminal: Terminal): void {
   )
     .argument("<file>", "signed document (JSON)")
     .action(async (file: string, { data, json }: LicenceOptions) =>
-      tell(terminal, await order(data, "licence.install", { document: read(file) }), json),
+      printState(terminal, await runCommand(data, "licence.install", { document: read(file) }), json),
     );
   add("remove", "Do without a document again.", "remove").action(async ({ data, json }: LicenceOptions) =>
-    tell(terminal, await order(data, "licence.remove", {}), json),
+    printState(terminal, await runCommand(data, "licence.remove", {}), json),
   );
 }
 
-async function order(dataDir: string, name: string, args: Record<string, unknown>): Promise<LicenceState> {
-  const answer = await sendOrder(dataDir, { order: name, args });
+async function runCommand(dataDir: string, name: string, args: Record<string, unknown>): Promise<LicenceState> {
+  const answer = await sendControlCommand(dataDir, { order: name, args });
   if (answer) return answer.result as LicenceState;
   throw new UpstreamError("starting", `No daemon runs on ${dataDir}: start it first.`, { dataDir });
 }
 
-function tell(terminal: Terminal, state: LicenceState, json: true | undefined): void {
+function printState(terminal: Terminal, state: LicenceState, json: true | undefined): void {
   if (json) {
     terminal.out(JSON.stringify(state));
     return;

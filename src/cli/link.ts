@@ -1,9 +1,9 @@
 import { readFileSync } from "node:fs";
 import type { Command } from "commander";
-import { requireDatabase } from "../app/appliance.ts";
-import { sendOrder } from "../app/control-socket.ts";
-import { CallerError, UpstreamError } from "../base/errors.ts";
-import type { LinkReport } from "../replication/link/site-link.ts";
+import type { LinkReport } from "../cloud-link/site-link.ts";
+import { CallerError, UpstreamError } from "../lib/errors.ts";
+import { requireDatabase } from "../wiring/appliance-data.ts";
+import { sendControlCommand } from "../wiring/control-socket.ts";
 import type { Terminal } from "./terminal.ts";
 
 interface EnrolOptions {
@@ -35,7 +35,7 @@ export function addLink(program: Command, terminal: Terminal): void {
     .requiredOption("--endpoint <id>", "the appliance")
     .addHelpText("after", "\nExample:\n  carillon link revoke --data cloud --endpoint 0199…")
     .action(async ({ data, endpoint }: { data: string; endpoint: string }) => {
-      await order(data, "link.revoke", { endpoint });
+      await runCommand(data, "link.revoke", { endpoint });
       terminal.out(`The appliance ${endpoint} is not trusted any more.`);
     });
   link
@@ -44,7 +44,7 @@ export function addLink(program: Command, terminal: Terminal): void {
     .requiredOption("--data <dir>", "the appliance's data")
     .addHelpText("after", "\nExample:\n  carillon link leave --data data")
     .action(async ({ data }: { data: string }) => {
-      await order(data, "link.leave", {});
+      await runCommand(data, "link.leave", {});
       terminal.out("The appliance stands alone.");
     });
 }
@@ -58,7 +58,7 @@ function addCode(link: Command, terminal: Terminal): void {
     .option("--json", "print one line of JSON")
     .addHelpText("after", "\nExample:\n  carillon link code --data cloud")
     .action(async ({ data, endpoint, json }: { data: string; endpoint?: string; json?: true }) => {
-      const made = (await order(data, "link.code", { endpoint })) as { code: string; until: number };
+      const made = (await runCommand(data, "link.code", { endpoint })) as { code: string; until: number };
       const until = new Date(made.until).toISOString();
       terminal.out(json ? JSON.stringify({ ...made, until }) : `${made.code}  until ${until}`);
     });
@@ -86,7 +86,7 @@ function addEnrol(link: Command, terminal: Terminal): void {
       const code = given.code ?? terminal.env.CARILLON_ENROLMENT_CODE ?? "";
       if (code === "") throw new CallerError("required", "Give --code, or CARILLON_ENROLMENT_CODE in the environment.");
       const pem = authority === undefined ? {} : { authority: readFileSync(authority, "utf8") };
-      const { endpoint } = (await order(data, "link.enrol", { hub, code, mode, ...pem })) as { endpoint: string };
+      const { endpoint } = (await runCommand(data, "link.enrol", { hub, code, mode, ...pem })) as { endpoint: string };
       terminal.out(`The appliance ${endpoint} is linked to ${hub}.`);
     });
 }
@@ -99,14 +99,14 @@ function addStatus(link: Command, terminal: Terminal): void {
     .option("--json", "print one line of JSON")
     .addHelpText("after", "\nExample:\n  carillon link status --data data")
     .action(async ({ data, json }: { data: string; json?: true }) => {
-      const found = (await order(data, "link.status", {})) as LinkReport | { connected: string[] };
+      const found = (await runCommand(data, "link.status", {})) as LinkReport | { connected: string[] };
       if (json) return terminal.out(JSON.stringify(found));
-      const lines = "connected" in found ? found.connected.map((id) => `linked  ${id}`) : told(found);
+      const lines = "connected" in found ? found.connected.map((id) => `linked  ${id}`) : formatStatus(found);
       for (const line of lines) terminal.out(line);
     });
 }
 
-function told({ hub, link, applied, queued, parked, certificateUntil }: LinkReport): string[] {
+function formatStatus({ hub, link, applied, queued, parked, certificateUntil }: LinkReport): string[] {
   if (hub === null) return ["The appliance stands alone."];
   const since = link ? ` since ${new Date(link.since).toISOString()}` : "";
   return [
@@ -119,9 +119,9 @@ function told({ hub, link, applied, queued, parked, certificateUntil }: LinkRepo
   ];
 }
 
-async function order(dataDir: string, name: string, args: Record<string, unknown>): Promise<unknown> {
+async function runCommand(dataDir: string, name: string, args: Record<string, unknown>): Promise<unknown> {
   requireDatabase(dataDir);
-  const answered = await sendOrder(dataDir, { order: name, args });
+  const answered = await sendControlCommand(dataDir, { order: name, args });
   if (answered) return answered.result;
   throw new UpstreamError("starting", `No daemon runs on ${dataDir}. Start it: carillon serve --data ${dataDir}`, {
     dataDir,

@@ -1,13 +1,13 @@
 import { resolve } from "node:path";
 import type { Command } from "commander";
-import { requireDatabase } from "../app/appliance.ts";
-import { ownVersion } from "../app/version.ts";
-import { systemClock } from "../base/clock.ts";
-import { invalidValue } from "../base/errors.ts";
-import { examine } from "../operations/doctor.ts";
-import { bundleName, collectLogs } from "../operations/log-bundle.ts";
-import { followLog, LOG_LEVELS, type LogFilter, readable, tailOfLog } from "../operations/log-lines.ts";
-import { daemonOf } from "./doctor.ts";
+import { systemClock } from "../lib/clock.ts";
+import { invalidValue } from "../lib/errors.ts";
+import { productVersion } from "../lib/product-version.ts";
+import { runDiagnostics } from "../ops/diagnostics.ts";
+import { collectLogs, logBundleName } from "../ops/logs/log-bundle.ts";
+import { followLog, formatLogLine, LOG_LEVELS, type LogFilter, tailLogFiles } from "../ops/logs/log-reader.ts";
+import { requireDatabase } from "../wiring/appliance-data.ts";
+import { daemonStateOf } from "./doctor.ts";
 import { readSettings } from "./settings.ts";
 import type { Terminal } from "./terminal.ts";
 
@@ -37,9 +37,9 @@ export function addLogs(program: Command, terminal: Terminal, finish: (exitCode:
     .action(async ({ data, lines, follow, json, ...words }: LogOptions) => {
       requireDatabase(data);
       const filter = filterOf(words);
-      const show = (line: string): void => terminal.out(json ? line : readable(line));
+      const show = (line: string): void => terminal.out(json ? line : formatLogLine(line));
       if (!/^\d{1,6}$/.test(lines)) throw invalidValue("lines", "It is a number.");
-      for (const line of await tailOfLog(data, Number(lines), filter)) show(line);
+      for (const line of await tailLogFiles(data, Number(lines), filter)) show(line);
       if (!follow) return;
       const following = followLog(data, systemClock, filter, show);
       await new Promise<void>((done) => {
@@ -64,10 +64,15 @@ export function addLogs(program: Command, terminal: Terminal, finish: (exitCode:
       requireDatabase(data);
       const settings = await readSettings(terminal, config);
       if (typeof settings === "number") return finish(settings);
-      const [version, daemon] = [ownVersion(), await daemonOf(data)];
-      const doctor = await examine({ dataDir: data, settings, daemon, version });
-      const target = resolve(to ?? bundleName(systemClock.now()));
-      await collectLogs(data, target, { doctor, settings, daemon, machine: { version, node: process.version } });
+      const [version, daemonState] = [productVersion(), await daemonStateOf(data)];
+      const doctor = await runDiagnostics({ dataDir: data, settings, daemonState, version });
+      const target = resolve(to ?? logBundleName(systemClock.now()));
+      await collectLogs(data, target, {
+        doctor,
+        settings,
+        daemon: daemonState,
+        machine: { version, node: process.version },
+      });
       terminal.out(target);
     });
 }

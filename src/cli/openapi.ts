@@ -1,8 +1,8 @@
 import { writeFile } from "node:fs/promises";
 import type { Command } from "commander";
-import { loadDeclarations, OWN_DECLARATIONS } from "../app/load-declarations.ts";
-import { describeServedApi } from "../rest/served-actions.ts";
+import { describeServedApi } from "../http/served-actions.ts";
 import { createCatalogue } from "../schema/catalogue.ts";
+import { BUILT_IN_DECLARATIONS, loadDeclarations } from "../wiring/load-declarations.ts";
 import type { Terminal } from "./terminal.ts";
 
 /** `carillon openapi`: the API's description, made from the same declarations that serve it. */
@@ -16,7 +16,7 @@ export function addOpenapi(program: Command, terminal: Terminal): void {
       "\nExample:\n  carillon openapi --out carillon-api.json\n\nA running appliance serves it at <url>/api/v1/openapi.json, and in pages at <url>/api/v1/docs.",
     )
     .action(async ({ out }: { out?: string }) => {
-      const catalogue = createCatalogue(await loadDeclarations([OWN_DECLARATIONS]));
+      const catalogue = createCatalogue(await loadDeclarations([BUILT_IN_DECLARATIONS]));
       const text = JSON.stringify(describeServedApi(catalogue), null, 1);
       if (out === undefined) return terminal.out(text);
       await writeFile(out, `${text}\n`);

@@ -1,19 +1,17 @@
 import { Command, CommanderError } from "commander";
-import { ownVersion } from "../app/version.ts";
+import { productVersion } from "../lib/product-version.ts";
+import { addBells } from "../tools/bell-simulation/bells.ts";
 import { addAgent } from "./agent.ts";
 import { addAlarms } from "./alarms.ts";
 import { addAudit } from "./audit.ts";
 import { addBackup } from "./backup.ts";
-import { addBells } from "./bells/bells.ts";
 import { addBulk } from "./bulk.ts";
-import { addCampus } from "./campus.ts";
 import { addClusters } from "./clusters.ts";
-import { addConform } from "./conform.ts";
+import { addConformance } from "./conformance.ts";
 import { addDemo } from "./demo.ts";
 import { addDevice } from "./device.ts";
 import { addDoctor } from "./doctor.ts";
 import { EXIT, EXIT_HELP } from "./exit-codes.ts";
-import { addHubOrganisations } from "./hub-organisations.ts";
 import { addInit } from "./init.ts";
 import { addLicence } from "./licence.ts";
 import { addLink } from "./link.ts";
@@ -23,7 +21,9 @@ import { addPlugin } from "./plugin/plugin.ts";
 import { addSend } from "./send.ts";
 import { addHub, addServe } from "./serve.ts";
 import { addSettings } from "./settings.ts";
-import { faultOf, type Terminal, tellFault } from "./terminal.ts";
+import { addSimulator } from "./simulator.ts";
+import { addTenants } from "./tenants.ts";
+import { printCommandError, type Terminal, toCommandError } from "./terminal.ts";
 import { addTls } from "./tls.ts";
 import { addToken } from "./token.ts";
 import { addUpgrade } from "./upgrade.ts";
@@ -51,12 +51,12 @@ const COMMANDS: Readonly<Record<string, readonly AddCommand[]>> = {
     addAudit,
   ],
   "To keep it safe:": [addBackup, addTls, addLicence, addUpgrade],
-  "Several appliances:": [addHub, addLink, addHubOrganisations],
-  "For developers:": [addOpenapi, addConform, addCampus, addUpgradePack],
+  "Several appliances:": [addHub, addLink, addTenants],
+  "For developers:": [addOpenapi, addConformance, addSimulator, addUpgradePack],
 };
 
 /** Runs one command line (without node and script) and gives the exit code; never throws. */
-export async function run(argv: readonly string[], terminal: Terminal): Promise<number> {
+export async function runCommandLine(argv: readonly string[], terminal: Terminal): Promise<number> {
   let exitCode: number = EXIT.ok;
   const program = createProgram(terminal, (code) => {
     exitCode = code;
@@ -67,7 +67,7 @@ export async function run(argv: readonly string[], terminal: Terminal): Promise<
   } catch (error) {
     // Commander has written help, version or its complaint already; code 0 means that nothing is wrong.
     if (error instanceof CommanderError) return error.exitCode === 0 ? EXIT.ok : EXIT.usage;
-    return tellFault(terminal, faultOf(error));
+    return printCommandError(terminal, toCommandError(error));
   }
 }
 
@@ -76,7 +76,7 @@ function createProgram(terminal: Terminal, finish: (exitCode: number) => void): 
     .description(
       "Open mass-notification appliance: sends a message to phones, speakers and people, with proof per device.",
     )
-    .version(ownVersion())
+    .version(productVersion())
     .exitOverride()
     .configureOutput({
       writeOut: (text) => terminal.out(text.trimEnd()),

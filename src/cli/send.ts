@@ -1,12 +1,12 @@
 import { type Command, Option } from "commander";
-import { systemClock } from "../base/clock.ts";
-import { CallerError, UpstreamError } from "../base/errors.ts";
-import { isEverything } from "../resources/devices/group-fields.ts";
+import { type ApiClient, type ApiPage, listAll } from "../api-client/api-client.ts";
+import { type DeliveryStatusRow, followDeliveries } from "../api-client/follow-deliveries.ts";
+import { systemClock } from "../lib/clock.ts";
+import { CallerError, UpstreamError } from "../lib/errors.ts";
+import { formatTable } from "../lib/text-table.ts";
+import { includesAllDevices } from "../resources/devices/device-group-fields.ts";
 import { ALERT_TONE_NAMES } from "../resources/messages/alert-tones.ts";
-import { type ApiClient, type ApiPage, listAll } from "./api-client.ts";
-import { type ApplianceOptions, applianceOf, withAppliance } from "./appliance-options.ts";
-import { followLedger, type LedgerLine } from "./demo/follow.ts";
-import { linesOf } from "./demo/table.ts";
+import { type ApplianceOptions, addApplianceOptions, apiClientFrom } from "./appliance-options.ts";
 import { EXIT } from "./exit-codes.ts";
 import type { Terminal } from "./terminal.ts";
 
@@ -39,7 +39,7 @@ const ALL_DEVICES = "All devices";
 
 /** `carillon send`: one message to groups of devices, followed to the proof of each. */
 export function addSend(program: Command, terminal: Terminal, finish: (exitCode: number) => void): void {
-  withAppliance(program.command("send <subject>"), terminal)
+  addApplianceOptions(program.command("send <subject>"), terminal)
     .description("Send a message to devices and say of each how far it is proven to have got it.")
     .option(
       "--to <group>",
@@ -58,19 +58,19 @@ export function addSend(program: Command, terminal: Terminal, finish: (exitCode:
         "Without --drill it is live. Exit code 1 when a device did not get it; the reasons are in the table.",
     )
     .action(async (subject: string, options: SendOptions) => {
-      const api = applianceOf(options, terminal);
+      const api = apiClientFrom(options, terminal);
       const { text: body, tone: alertTone, drill, json } = options;
       const deviceGroupIds = await groupsOf(api, options);
       const message = { subject, body, alertTone, drill, deviceGroupIds };
-      const { id, approval } = await api.postOnce<Sent>("/notifications", message);
+      const { id, approval } = await api.postIdempotent<Sent>("/notifications", message);
       if (approval === "waiting") {
         terminal.err(`Another person must approve it first: ${options.url}/broadcasts/${id}`);
         return terminal.out(json ? JSON.stringify({ id, approval, devices: [] }) : id);
       }
-      const devices = await followed(api, id, terminal);
+      const devices = await followMessage(api, id, terminal);
       if (json) terminal.out(JSON.stringify({ id, approval, devices: devices.map(brief) }));
       else for (const line of tableOf(devices)) terminal.out(line);
-      finish(devices.every(hasGot) ? EXIT.ok : EXIT.failure);
+      finish(devices.every(isReached) ? EXIT.ok : EXIT.failure);
     });
 }
 
@@ -87,7 +87,7 @@ async function groupsOf(api: ApiClient, { to, allDevices }: SendOptions): Promis
   });
   if (!allDevices) return named;
   const made = { name: ALL_DEVICES, filterType: "ACCEPT" };
-  const { id } = groups.find(isEverything) ?? (await api.post<Pick<Group, "id">>("/device-groups", made));
+  const { id } = groups.find(includesAllDevices) ?? (await api.post<Pick<Group, "id">>("/device-groups", made));
   return [...named, id];
 }
 
@@ -98,29 +98,29 @@ async function requireDevices(api: ApiClient): Promise<void> {
   throw new CallerError("not-found", "There is no device yet: carillon device --help shows how one is made known.");
 }
 
-async function followed(api: ApiClient, id: string, terminal: Terminal): Promise<LedgerLine[]> {
+async function followMessage(api: ApiClient, id: string, terminal: Terminal): Promise<DeliveryStatusRow[]> {
   const stopping = new AbortController();
   const reason = new UpstreamError("upstream", "The message was sent and goes on; nobody follows it here any more.");
   const endListening = terminal.onStop(() => stopping.abort(reason));
   try {
     const onProgress = (counts: string): void => terminal.err(counts);
-    const isDone = ({ endedAt }: LedgerLine): boolean => endedAt !== null;
+    const isDone = ({ endedAt }: DeliveryStatusRow): boolean => endedAt !== null;
     const { signal } = stopping;
-    return await followLedger(api, id, { clock: systemClock, signal, onProgress, isDone, longestMs: LONGEST_MS });
+    return await followDeliveries(api, id, { clock: systemClock, signal, onProgress, isDone, longestMs: LONGEST_MS });
   } finally {
     endListening();
   }
 }
 
-function hasGot({ level }: LedgerLine): boolean {
+function isReached({ level }: DeliveryStatusRow): boolean {
   return level !== "failed" && level !== "expired";
 }
 
-function brief({ deviceIdentifier, name, level, reason }: LedgerLine) {
+function brief({ deviceIdentifier, name, level, reason }: DeliveryStatusRow) {
   return { deviceIdentifier, name, level, reason };
 }
 
-function tableOf(lines: readonly LedgerLine[]): string[] {
+function tableOf(lines: readonly DeliveryStatusRow[]): string[] {
   const rows = lines.map((line) => [line.name, line.deviceIdentifier, line.level, line.reason ?? ""]);
-  return linesOf([["Device", "Identifier", "Proven", "Reason"], ...rows]);
+  return formatTable([["Device", "Identifier", "Proven", "Reason"], ...rows]);
 }

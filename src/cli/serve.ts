@@ -1,23 +1,23 @@
 import { existsSync } from "node:fs";
 import { join, resolve } from "node:path";
 import { type Command, Option } from "commander";
-import { startDaemon } from "../app/daemon.ts";
-import { prepareFirstRun, readSetupCode } from "../app/first-run.ts";
-import { listenToFront, settingsBehind } from "../app/front/behind.ts";
-import type { HubNode, HubNodeOptions } from "../app/hub-node.ts";
-import { systemClock } from "../base/clock.ts";
-import { CallerError } from "../base/errors.ts";
-import { createLog, stderrLog } from "../base/log.ts";
-import { type LogFiles, openLogFiles } from "../operations/log-files.ts";
-import { readable } from "../operations/log-lines.ts";
-import type { SettingsFile } from "../operations/settings-report.ts";
-import { parseListen } from "../settings/addresses.ts";
+import { backendSettings, connectToGateway } from "../gateway/backend-protocol.ts";
+import { systemClock } from "../lib/clock.ts";
+import { CallerError } from "../lib/errors.ts";
+import { createLog, stderrStream } from "../lib/log.ts";
+import { openRotatingLog, type RotatingLog } from "../ops/logs/log-files.ts";
+import { formatLogLine } from "../ops/logs/log-reader.ts";
+import type { SettingsFile } from "../ops/settings-report.ts";
+import { parseListenAddress } from "../settings/network-addresses.ts";
 import type { Settings } from "../settings/schema.ts";
+import type { CloudNode, CloudNodeOptions } from "../wiring/cloud-node/cloud-node.ts";
+import { startDaemon } from "../wiring/daemon.ts";
+import { prepareFirstRun, readSetupCode } from "../wiring/first-run.ts";
 import { requireDatabaseUrl } from "./database-url.ts";
 import { EXIT } from "./exit-codes.ts";
-import { requireNoOne, serveAllOrganisations } from "./hub-front.ts";
-import { createHubTelling } from "./hub-telling.ts";
+import { rejectSingleTenantOptions, serveAllTenants } from "./serve-tenants.ts";
 import { readSettings } from "./settings.ts";
+import { createStartupStatusReporter } from "./startup-status-reporter.ts";
 import type { Terminal } from "./terminal.ts";
 
 interface ServeOptions {
@@ -42,9 +42,9 @@ interface SharedDatabase {
   isRestored: boolean;
 }
 
-type Why = "signal" | "disk" | "restart";
+type StopReason = "signal" | "disk" | "restart";
 
-const EXIT_OF = { signal: EXIT.ok, disk: EXIT.disk, restart: EXIT.restart } as const;
+const EXIT_CODE_BY_REASON = { signal: EXIT.ok, disk: EXIT.disk, restart: EXIT.restart } as const;
 
 /** `carillon serve`: the daemon, until SIGTERM, SIGINT or a fault of the disk ends it. */
 export function addServe(program: Command, terminal: Terminal, finish: (exitCode: number) => void): void {
@@ -63,7 +63,7 @@ export function addServe(program: Command, terminal: Terminal, finish: (exitCode
         "In an empty or missing folder a new appliance is made: whoever opens <url> and gives the code that lies in\n" +
         "<dir>/setup-code, and is shown on a terminal, becomes its administrator.",
     )
-    .action(async (options: ServeOptions) => finish(await serveAgain(options, terminal, false)));
+    .action(async (options: ServeOptions) => finish(await serveWithRestarts(options, terminal, false)));
 }
 
 /** `carillon hub`: the same daemon as the cloud of an organisation. */
@@ -90,45 +90,45 @@ export function addHub(program: Command, terminal: Terminal, finish: (exitCode: 
         "URL by CARILLON_DATABASE. Put one name or address in front of the nodes: only the one that acts listens.\n\n" +
         "With --all-organisations, --data holds a folder for each, and host names come by `carillon hub-organisations add`.",
     )
-    .action(async (options: HubOptions) => finish(await serveAgain(options, terminal, true)));
+    .action(async (options: HubOptions) => finish(await serveWithRestarts(options, terminal, true)));
 }
 
 /** Serves, and serves again whenever a restart was ordered; gives the exit code. */
-async function serveAgain(options: HubOptions, terminal: Terminal, isHub: boolean): Promise<number> {
-  const callerAt = options.front === undefined ? undefined : listenToFront(process);
+async function serveWithRestarts(options: HubOptions, terminal: Terminal, isHub: boolean): Promise<number> {
+  const callerAt = options.front === undefined ? undefined : connectToGateway(process);
   const { data, listen, config } = options;
-  if (listen !== undefined && parseListen(listen) === null)
+  if (listen !== undefined && parseListenAddress(listen) === null)
     throw new CallerError("invalid-value", "--listen is HOST:PORT, such as 127.0.0.1:8080 or [::]:8080.");
   const settings = await readSettings(terminal, config);
   if (typeof settings === "number") return settings;
   const { allOrganisations, front } = options;
   const above = (read: Settings): Settings =>
-    front === undefined ? { ...read, listen: listen ?? read.listen } : settingsBehind(read, front, data);
-  const file = config === undefined ? null : fileAt(resolve(config), above);
-  if (allOrganisations) requireNoOne(options);
-  let shared = isHub ? databaseOf(options, settings, terminal) : null;
-  if (allOrganisations) return serveAll(options, above(settings), shared, terminal);
-  let exitCode = await serve(data, above(settings), file, terminal, isHub, shared, callerAt);
+    front === undefined ? { ...read, listen: listen ?? read.listen } : backendSettings(read, front, data);
+  const file = config === undefined ? null : settingsFileAt(resolve(config), above);
+  if (allOrganisations) rejectSingleTenantOptions(options);
+  let shared = isHub ? sharedDatabaseFrom(options, settings, terminal) : null;
+  if (allOrganisations) return serveAllOfDatabase(options, above(settings), shared, terminal);
+  let exitCode = await runDaemon(data, above(settings), file, terminal, isHub, shared, callerAt);
   // Nobody else starts it again: systemd says by this word that it does.
   while (exitCode === EXIT.restart && terminal.env.NOTIFY_SOCKET === undefined) {
     shared = shared && { ...shared, isRestored: false };
-    exitCode = await serve(data, (await file?.read()) ?? above(settings), file, terminal, isHub, shared, callerAt);
+    exitCode = await runDaemon(data, (await file?.read()) ?? above(settings), file, terminal, isHub, shared, callerAt);
   }
   return exitCode;
 }
 
-function serveAll(
+function serveAllOfDatabase(
   { data: dataDir, config }: HubOptions,
   settings: Settings,
   shared: SharedDatabase | null,
   terminal: Terminal,
 ): Promise<number> {
   if (!shared) throw new CallerError("required", "--all-organisations are those of a database: name it by --database.");
-  return serveAllOrganisations({ dataDir, url: shared.url, settings, config }, terminal);
+  return serveAllTenants({ dataDir, url: shared.url, settings, config }, terminal);
 }
 
 /** The database that the command line, the environment or the settings name; null for none. Throws CallerError. */
-function databaseOf(options: HubOptions, { hub }: Settings, terminal: Terminal): SharedDatabase | null {
+function sharedDatabaseFrom(options: HubOptions, { hub }: Settings, terminal: Terminal): SharedDatabase | null {
   const { database, organisation, restored } = options;
   const url = database ?? (terminal.env.CARILLON_DATABASE || hub.database);
   if (url === null) {
@@ -140,70 +140,80 @@ function databaseOf(options: HubOptions, { hub }: Settings, terminal: Terminal):
   return { url, organisation: organisation ?? hub.organisation, isRestored: restored === true };
 }
 
-function fileAt(path: string, above: (read: Settings) => Settings): SettingsFile {
+function settingsFileAt(path: string, above: (read: Settings) => Settings): SettingsFile {
   return {
     path,
     async read() {
-      const { loadSettings } = await import("../settings/load.ts");
+      const { loadSettings } = await import("../settings/load-settings.ts");
       return above(loadSettings(path));
     },
   };
 }
 
 /** Runs the daemon and gives the exit code. A signal during the start ends it at once: what is committed is safe. */
-async function serve(
+async function runDaemon(
   dataDir: string,
   settings: Settings,
   settingsFile: SettingsFile | null,
   terminal: Terminal,
   isHub: boolean,
   shared: SharedDatabase | null,
-  callerAt: ReturnType<typeof listenToFront> | undefined,
+  callerAt: ReturnType<typeof connectToGateway> | undefined,
 ): Promise<number> {
-  const lines = toStderrAnd(() => files, terminal.errIsTerminal ? (line) => `${readable(line)}\n` : (line) => line);
+  const lines = createLogOutput(
+    () => files,
+    terminal.errIsTerminal ? (line) => `${formatLogLine(line)}\n` : (line) => line,
+  );
   process.once("exit", lines.flush);
-  let files: LogFiles | null = null;
+  let files: RotatingLog | null = null;
   const log = createLog({ level: settings.log.level, stream: lines });
-  let end: (why: Why) => void = () => undefined;
-  const ending = new Promise<Why>((resolve) => {
-    end = resolve;
+  let stopWith: (why: StopReason) => void = () => undefined;
+  const stopReason = new Promise<StopReason>((resolve) => {
+    stopWith = resolve;
   });
   const endListening = terminal.onStop((signal) => {
     log.info({ signal }, "stopping");
-    end("signal");
+    stopWith("signal");
   });
   const onFatal = (error: unknown): void => {
     log.fatal({ err: error }, "the disk failed while writing; ending at once, a restart is safe");
-    end("disk");
+    stopWith("disk");
   };
   const stopped = new AbortController();
-  void ending.then((why) => stopped.abort(why));
-  let node: HubNode | null = null;
-  const telling = createHubTelling({ terminal, clock: systemClock, log });
+  void stopReason.then((why) => stopped.abort(why));
+  let node: CloudNode | null = null;
+  const statusReporter = createStartupStatusReporter({ terminal, clock: systemClock, log });
   try {
     if (shared) {
       const { signal } = stopped;
-      node = await joined({ ...shared, dataDir, clock: systemClock, log, signal, onDoing: telling.say });
-      if (node === null) return EXIT_OF[await ending];
-      void node.lost().then(() => {
+      node = await waitForLeadership({
+        ...shared,
+        dataDir,
+        clock: systemClock,
+        log,
+        signal,
+        onStatus: statusReporter.report,
+      });
+      if (node === null) return EXIT_CODE_BY_REASON[await stopReason];
+      void node.leadershipLost().then(() => {
         log.warn({}, "another node acts: this one stands by");
-        end("restart");
+        stopWith("restart");
       });
     } else await prepareFirstRun(dataDir, systemClock);
     // What is no appliance, or a folder by mistake, gets no files.
-    if (existsSync(join(dataDir, "carillon.db"))) files = openLogFiles(dataDir);
+    if (existsSync(join(dataDir, "carillon.db"))) files = openRotatingLog(dataDir);
     const daemon = await Promise.race([
-      ending,
+      stopReason,
       startDaemon({
         ...{ dataDir, listen: settings.listen, settings, log, isHub, onFatal },
-        onRestart: () => end("restart"),
-        ...(node && { shared: node.log, source: node.source }),
+        onRestart: () => stopWith("restart"),
+        ...(node && { shared: node.sharedLog, source: node.healthSource }),
         ...(callerAt && { callerAt }),
         ...(settingsFile && { settingsFile }),
       }),
     ]);
-    telling.end();
-    if (typeof daemon === "string") return EXIT_OF[daemon];
+    statusReporter.stop();
+    if (typeof daemon === "string") return EXIT_CODE_BY_REASON[daemon];
     const { url, urls } = daemon;
     terminal.out(JSON.stringify({ event: "ready", url, pid: process.pid, urls }));
     if (readSetupCode(dataDir) !== null)
@@ -211,12 +221,12 @@ async function serve(
         { url, file: join(dataDir, "setup-code") },
         "waits to be set up in the browser with the code in this file",
       );
-    tellSetupCode(terminal, dataDir, url);
-    const why = await ending;
+    printSetupCode(terminal, dataDir, url);
+    const why = await stopReason;
     if (why !== "disk") await daemon.stop();
-    return EXIT_OF[why];
+    return EXIT_CODE_BY_REASON[why];
   } finally {
-    telling.end();
+    statusReporter.stop();
     endListening();
     await node?.stop();
     lines.flush();
@@ -226,11 +236,11 @@ async function serve(
 }
 
 /** Waits until this node acts; null when it was told to stop before. */
-async function joined(options: HubNodeOptions): Promise<HubNode | null> {
+async function waitForLeadership(options: CloudNodeOptions): Promise<CloudNode | null> {
   // Its driver is loaded where it is used alone.
-  const { joinOrganisation } = await import("../app/hub-node.ts");
+  const { joinCluster } = await import("../wiring/cloud-node/cloud-node.ts");
   try {
-    return await joinOrganisation(options);
+    return await joinCluster(options);
   } catch (error) {
     if (options.signal.aborted) return null;
     throw error;
@@ -241,11 +251,11 @@ async function joined(options: HubNodeOptions): Promise<HubNode | null> {
  * Lines go to stderr, for the journal or a terminal, and to the files that `carillon logs` reads; those of one turn of the
  * event loop in one piece, since thousands of requests may come at once. `shown` is how stderr has them.
  */
-function toStderrAnd(
-  files: () => LogFiles | null,
+function createLogOutput(
+  files: () => RotatingLog | null,
   shown: (line: string) => string,
 ): { write(line: string): void; flush(): void } {
-  const stderr = stderrLog();
+  const stderr = stderrStream();
   let waiting = "";
   let showing = "";
   const flush = (): void => {
@@ -257,7 +267,7 @@ function toStderrAnd(
   };
   return {
     write(line) {
-      if (waiting === "") systemClock.soon(flush);
+      if (waiting === "") systemClock.defer(flush);
       waiting += line;
       showing += shown(line);
     },
@@ -266,7 +276,7 @@ function toStderrAnd(
 }
 
 /** The code goes to people alone: what is no terminal may be kept as a log. */
-export function tellSetupCode(terminal: Pick<Terminal, "err" | "errIsTerminal">, dataDir: string, url: string): void {
+export function printSetupCode(terminal: Pick<Terminal, "err" | "errIsTerminal">, dataDir: string, url: string): void {
   const code = terminal.errIsTerminal ? readSetupCode(dataDir) : null;
   if (code !== null) terminal.err(`\nThis appliance is new. Open ${url} and set it up with the code ${code}\n`);
 }

@@ -1,10 +1,10 @@
 import type { Command } from "commander";
-import { CallerError, UpstreamError } from "../base/errors.ts";
-import { builtPluginFolder, findPlugins } from "../extensions/installed-plugins.ts";
-import { straySettings } from "../extensions/stray-settings.ts";
+import { CallerError, UpstreamError } from "../lib/errors.ts";
+import { builtInPluginFolder, findPlugins } from "../plugin-host/installed-plugins.ts";
+import { unknownPluginSettings } from "../plugin-host/unknown-settings.ts";
 import { defaultSettings, type Settings, settingsJsonSchema } from "../settings/schema.ts";
 import { EXIT } from "./exit-codes.ts";
-import { type Terminal, tellFault } from "./terminal.ts";
+import { printCommandError, type Terminal } from "./terminal.ts";
 
 /** `carillon settings check | show | schema`. */
 export function addSettings(program: Command, terminal: Terminal, finish: (exitCode: number) => void): void {
@@ -24,12 +24,12 @@ export function addSettings(program: Command, terminal: Terminal, finish: (exitC
     .action(async (file: string) => {
       const read = await readSettings(terminal, file);
       if (typeof read === "number") return finish(read);
-      const { installed } = findPlugins(builtPluginFolder());
-      const strays = straySettings(
+      const { installed } = findPlugins(builtInPluginFolder());
+      const strays = unknownPluginSettings(
         read,
         installed.map(({ manifest }) => manifest),
       );
-      if (strays.length > 0) return finish(faulty(terminal, faultsIn(file, strays)));
+      if (strays.length > 0) return finish(printSettingsErrors(terminal, settingsErrors(file, strays)));
       terminal.out(`${file} is good.`);
     });
   settings
@@ -54,22 +54,22 @@ export async function readSettings(terminal: Terminal, file: string | undefined)
   try {
     if (file === undefined) return defaultSettings();
     // The YAML reader is large, and most starts have no file.
-    const { loadSettings } = await import("../settings/load.ts");
+    const { loadSettings } = await import("../settings/load-settings.ts");
     return loadSettings(file);
   } catch (error) {
     if (!(error instanceof CallerError) && !(error instanceof UpstreamError)) throw error;
-    if (error instanceof UpstreamError) return faulty(terminal, error.message);
+    if (error instanceof UpstreamError) return printSettingsErrors(terminal, error.message);
     const lines = error.faults.map(({ field, message }) => (field === null ? message : `${field}: ${message}`));
-    return faulty(terminal, faultsIn(file, lines.length > 0 ? lines : [error.message]));
+    return printSettingsErrors(terminal, settingsErrors(file, lines.length > 0 ? lines : [error.message]));
   }
 }
 
-function faultsIn(file: string | undefined, faults: readonly string[]): string {
+function settingsErrors(file: string | undefined, faults: readonly string[]): string {
   return [`${file} has faults, nothing was done:`, ...faults].join("\n  ");
 }
 
-function faulty(terminal: Terminal, message: string): number {
-  return tellFault(terminal, {
+function printSettingsErrors(terminal: Terminal, message: string): number {
+  return printCommandError(terminal, {
     exitCode: EXIT.settings,
     message,
     next: "carillon settings show prints every setting with its value; config/carillon.example.yaml explains them.",

@@ -1,6 +1,6 @@
-import { CallerError, UpstreamError } from "../base/errors.ts";
+import { CallerError, UpstreamError } from "../lib/errors.ts";
 import { EXIT } from "./exit-codes.ts";
-import { systemFault } from "./system-faults.ts";
+import { describeSystemError } from "./system-errors.ts";
 
 /** What a command may use of the process it runs in. */
 export interface Terminal {
@@ -18,21 +18,21 @@ export interface Terminal {
 }
 
 /** A command that could not do its work: how the process ends, what happened, what to do next. */
-export interface CommandFault {
+export interface CommandError {
   exitCode: number;
   message: string;
   next: string | null;
 }
 
 /** Writes a fault to stderr in the form of all commands and gives its exit code. */
-export function tellFault(terminal: Terminal, { exitCode, message, next }: CommandFault): number {
+export function printCommandError(terminal: Terminal, { exitCode, message, next }: CommandError): number {
   terminal.err(`carillon: ${message}`);
   if (next !== null) terminal.err(`  ${next}`);
   return exitCode;
 }
 
 /** What an error that came out of a command means for its user. */
-export function faultOf(error: unknown): CommandFault {
+export function toCommandError(error: unknown): CommandError {
   if (error instanceof CallerError) {
     const aboutWords = error.type === "invalid-value" || error.type === "required";
     return { exitCode: aboutWords ? EXIT.usage : EXIT.failure, message: error.message, next: null };
@@ -46,7 +46,7 @@ export function faultOf(error: unknown): CommandFault {
     const next = "Check the disk, then start again: what was acknowledged is kept.";
     return { exitCode: EXIT.disk, message: "the disk failed while writing", next };
   }
-  return { exitCode: EXIT.failure, ...(systemFault(error) ?? { message: messageOf(error), next: null }) };
+  return { exitCode: EXIT.failure, ...(describeSystemError(error) ?? { message: messageOf(error), next: null }) };
 }
 
 function messageOf(error: unknown): string {

@@ -1,18 +1,18 @@
 import { readFileSync } from "node:fs";
 import type { Command } from "commander";
-import { requireDatabase } from "../app/appliance.ts";
-import { sendOrder } from "../app/control-socket.ts";
-import { systemClock } from "../base/clock.ts";
-import { CallerError } from "../base/errors.ts";
+import { systemClock } from "../lib/clock.ts";
+import { CallerError } from "../lib/errors.ts";
 import {
   authorityPath,
   type CertificateFacts,
+  ensureAuthority,
   installCertificate,
-  prepareAuthority,
   readCertificate,
-  removeInstalled,
-} from "../operations/certificates.ts";
-import { daemonOf } from "./doctor.ts";
+  removeInstalledCertificate,
+} from "../ops/tls/certificates.ts";
+import { requireDatabase } from "../wiring/appliance-data.ts";
+import { sendControlCommand } from "../wiring/control-socket.ts";
+import { daemonStateOf } from "./doctor.ts";
 import type { Terminal } from "./terminal.ts";
 
 interface InstallOptions {
@@ -35,11 +35,11 @@ export function addTls(program: Command, terminal: Terminal): void {
     .addHelpText("after", "\nExample:\n  carillon tls show --data /var/lib/carillon")
     .action(async ({ data, json }: { data: string; json?: true }) => {
       requireDatabase(data);
-      await prepareAuthority(data, systemClock.now());
+      await ensureAuthority(data, systemClock.now());
       const facts = readCertificate(data)?.facts ?? null;
       const authority = authorityPath(data);
       if (json) return terminal.out(JSON.stringify({ certificate: facts, authority }));
-      tell(terminal, facts);
+      printCertificate(terminal, facts);
       terminal.out(`authority    ${authority}`);
     });
   tls
@@ -58,8 +58,8 @@ export function addTls(program: Command, terminal: Terminal): void {
     .action(async ({ data, cert, key }: InstallOptions) => {
       requireDatabase(data);
       const pair = { certificate: read(cert), key: read(key) };
-      tell(terminal, installCertificate(data, pair, systemClock.now()));
-      await takeUp(data, terminal);
+      printCertificate(terminal, installCertificate(data, pair, systemClock.now()));
+      await reloadDaemon(data, terminal);
     });
   tls
     .command("remove")
@@ -68,22 +68,22 @@ export function addTls(program: Command, terminal: Terminal): void {
     .addHelpText("after", "\nExample:\n  carillon tls remove --data /var/lib/carillon")
     .action(async ({ data }: { data: string }) => {
       requireDatabase(data);
-      removeInstalled(data);
-      await takeUp(data, terminal);
-      tell(terminal, readCertificate(data)?.facts ?? null);
+      removeInstalledCertificate(data);
+      await reloadDaemon(data, terminal);
+      printCertificate(terminal, readCertificate(data)?.facts ?? null);
     });
 }
 
-async function takeUp(dataDir: string, terminal: Terminal): Promise<void> {
-  await sendOrder(dataDir, { order: "tls.reload", args: {} });
-  const daemon = await daemonOf(dataDir);
+async function reloadDaemon(dataDir: string, terminal: Terminal): Promise<void> {
+  await sendControlCommand(dataDir, { order: "tls.reload", args: {} });
+  const daemon = await daemonStateOf(dataDir);
   if (daemon === null) return terminal.err("The daemon shows it once it runs, at tls.listen of its settings.");
   const isSecure = daemon.url.startsWith("https:");
   const off = "The running daemon speaks no TLS yet: set tls.listen in its settings and start it again.";
   terminal.err(isSecure ? "The running daemon shows it from now on." : off);
 }
 
-function tell(terminal: Terminal, facts: CertificateFacts | null): void {
+function printCertificate(terminal: Terminal, facts: CertificateFacts | null): void {
   if (!facts) {
     terminal.out("certificate  none yet: the daemon makes one once tls.listen is set");
     return;

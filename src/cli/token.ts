@@ -1,7 +1,7 @@
 import type { Command } from "commander";
-import { giveOrder } from "../app/offline.ts";
-import type { TokenLine } from "../app/orders.ts";
-import { systemClock } from "../base/clock.ts";
+import { systemClock } from "../lib/clock.ts";
+import type { TokenSummary } from "../wiring/control-commands.ts";
+import { runControlCommand } from "../wiring/offline-commands.ts";
 import type { Terminal } from "./terminal.ts";
 
 interface TokenOptions {
@@ -37,7 +37,9 @@ function addCreate(token: Command, terminal: Terminal): void {
     .option("--json", "print one line of JSON")
     .addHelpText("after", "\nExample:\n  carillon token create --data data --user admin@example.org --name scripts")
     .action(async ({ data, user, name, expires, json }: TokenOptions) => {
-      const made = (await give(data, "token.create", { user, name, expires })) as TokenLine & { token: string };
+      const made = (await runTokenCommand(data, "token.create", { user, name, expires })) as TokenSummary & {
+        token: string;
+      };
       terminal.out(json ? JSON.stringify(made) : made.token);
     });
 }
@@ -51,7 +53,7 @@ function addList(token: Command, terminal: Terminal): void {
     .option("--json", "print one line of JSON")
     .addHelpText("after", "\nExample:\n  carillon token list --data data --user admin@example.org")
     .action(async ({ data, user, json }: TokenOptions) => {
-      const lines = (await give(data, "token.list", { user })) as TokenLine[];
+      const lines = (await runTokenCommand(data, "token.list", { user })) as TokenSummary[];
       if (json) return terminal.out(JSON.stringify(lines));
       for (const line of lines) {
         const expiry = line.expires === null ? "permanent" : `expires ${line.expires}`;
@@ -70,11 +72,11 @@ function addRevoke(token: Command, terminal: Terminal): void {
     .option("--json", "print one line of JSON")
     .addHelpText("after", "\nExample:\n  carillon token revoke 0190b7c2-0000-7000-8000-000000000000 --data data")
     .action(async (tokenId: string, { data, json }: TokenOptions) => {
-      const line = (await give(data, "token.revoke", { tokenId })) as TokenLine;
+      const line = (await runTokenCommand(data, "token.revoke", { tokenId })) as TokenSummary;
       terminal.out(json ? JSON.stringify(line) : `revoked ${line.name} of ${line.user}`);
     });
 }
 
-function give(dataDir: string, order: string, args: Record<string, unknown>): Promise<unknown> {
-  return giveOrder(dataDir, order, args, systemClock);
+function runTokenCommand(dataDir: string, order: string, args: Record<string, unknown>): Promise<unknown> {
+  return runControlCommand(dataDir, order, args, systemClock);
 }

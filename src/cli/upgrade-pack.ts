@@ -2,8 +2,8 @@ import { generateKeyPairSync } from "node:crypto";
 import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import type { Command } from "commander";
-import { CallerError } from "../base/errors.ts";
-import { packUpgrade, publicHalf } from "../operations/upgrade-bundle.ts";
+import { CallerError } from "../lib/errors.ts";
+import { packUpgrade, upgradePublicKeyOf } from "../ops/upgrade/upgrade-bundle.ts";
 import type { Terminal } from "./terminal.ts";
 
 /** For those who make versions: `carillon upgrade-key` and `carillon upgrade-pack`. */
@@ -22,7 +22,7 @@ export function addUpgradePack(program: Command, terminal: Terminal): void {
     )
     .action((file: string) => {
       if (!existsSync(file)) makeKey(file);
-      terminal.out(publicHalf(read(file)));
+      terminal.out(upgradePublicKeyOf(read(file)));
       terminal.err(`  It goes below trust.upgrades in the settings of each appliance; ${file} stays with you.`);
     });
   program
@@ -44,7 +44,7 @@ export function addUpgradePack(program: Command, terminal: Terminal): void {
       const pem = read(key);
       const { version, files } = await packUpgrade(folder, pem, to);
       terminal.out(`${to}: ${version}, ${Object.keys(files).length} files`);
-      terminal.err(`  Appliances take it whose settings have ${publicHalf(pem)} below trust.upgrades.`);
+      terminal.err(`  Appliances take it whose settings have ${upgradePublicKeyOf(pem)} below trust.upgrades.`);
     });
 }
 

@@ -3,14 +3,14 @@ import { existsSync } from "node:fs";
 import { join, resolve } from "node:path";
 import { promisify } from "node:util";
 import type { Command } from "commander";
-import { giveOrder } from "../app/offline.ts";
-import { isBeyondOwn, restoreBackup } from "../app/restore.ts";
-import { type Service, upgrade, upgradeAsOrdered } from "../app/upgrade.ts";
-import { systemClock } from "../base/clock.ts";
-import { CallerError, UpstreamError } from "../base/errors.ts";
-import { keyFingerprint, readKey } from "../store/secrets.ts";
-import { takenBackup } from "./backup.ts";
-import { daemonOf } from "./doctor.ts";
+import { systemClock } from "../lib/clock.ts";
+import { CallerError, UpstreamError } from "../lib/errors.ts";
+import { keyFingerprint, readKeyFile } from "../store/secrets.ts";
+import { installRequestedUpgrade, installUpgrade, type ServiceControl } from "../wiring/install-upgrade.ts";
+import { runControlCommand } from "../wiring/offline-commands.ts";
+import { needsNewerVersion, restoreBackup } from "../wiring/restore.ts";
+import { takeAndAwaitBackup } from "./backup.ts";
+import { daemonStateOf } from "./doctor.ts";
 import { EXIT } from "./exit-codes.ts";
 import { readSettings } from "./settings.ts";
 import type { Terminal } from "./terminal.ts";
@@ -56,9 +56,10 @@ export function addUpgrade(program: Command, terminal: Terminal, finish: (exitCo
       process.umask(0o022);
       const keys = settings.trust.upgrades;
       if (file !== undefined && keys.length === 0) throw new CallerError("invalid-value", noKey(config));
-      const service = serviceOf(data, unit);
+      const service = systemdService(data, unit);
       const options = { root, keys, service, clock: systemClock, say: terminal.err };
-      const done = file === undefined ? await upgradeAsOrdered(data, options) : await upgrade({ ...options, file });
+      const done =
+        file === undefined ? await installRequestedUpgrade(data, options) : await installUpgrade({ ...options, file });
       if (done === null) return finish(EXIT.ok);
       terminal.out(json ? JSON.stringify(done) : `${done.rolledBack ? done.from : done.to} runs.`);
       finish(done.rolledBack ? EXIT.failure : EXIT.ok);
@@ -71,7 +72,7 @@ export function addUpgrade(program: Command, terminal: Terminal, finish: (exitCo
     .option("--json", "print one line of JSON")
     .addHelpText("after", "\nExample:\n  carillon upgrade-offer carillon-0.2.0.tgz --data /var/lib/carillon")
     .action(async (file: string, { data, json }: { data: string; json?: true }) => {
-      const offered = await giveOrder(data, "upgrade.offer", { file: resolve(file) }, systemClock);
+      const offered = await runControlCommand(data, "upgrade.offer", { file: resolve(file) }, systemClock);
       terminal.out(json ? JSON.stringify(offered) : `${(offered as { version: string }).version} lies ready.`);
       finish(EXIT.ok);
     });
@@ -83,30 +84,33 @@ function noKey(config: string | undefined): string {
 }
 
 /** The service that systemd runs as `unit`. */
-export function serviceOf(dataDir: string, unit: string): Service {
+export function systemdService(dataDir: string, unit: string): ServiceControl {
   const systemctl = async (...words: string[]): Promise<void> => void (await run("systemctl", words));
   const credential = credentialOf(unit);
   return {
-    requireWatched: () => systemctl("cat", unit).catch((error: unknown) => Promise.reject(unwatched(unit, error))),
+    requireSupervised: () =>
+      systemctl("cat", unit).catch((error: unknown) => Promise.reject(unsupervisedError(unit, error))),
     restart: () => systemctl("restart", "--no-block", unit),
     stop: () => systemctl("stop", unit),
     start: () => systemctl("start", "--no-block", unit),
-    state: () => daemonOf(dataDir),
+    state: () => daemonStateOf(dataDir),
     async backup() {
-      const { path, manifest } = await takenBackup((order, args) => giveOrder(dataDir, order, args, systemClock));
+      const { path, manifest } = await takeAndAwaitBackup((order, args) =>
+        runControlCommand(dataDir, order, args, systemClock),
+      );
       const own = join(dataDir, "secret-key");
-      const key = credential ?? (existsSync(own) ? readKey(own) : null);
+      const key = credential ?? (existsSync(own) ? readKeyFile(own) : null);
       if (key !== null && keyFingerprint(key) === manifest.keyFingerprint) return path;
       throw new UpstreamError("starting", "The secret key can't be read here, and without it there is no way back.");
     },
-    isBeyond: async () => isBeyondOwn(dataDir),
+    needsNewerVersion: async () => needsNewerVersion(dataDir),
     async restore(file) {
       await restoreBackup({ file, dataDir, clock: systemClock, ...(credential && { credential }) });
     },
   };
 }
 
-function unwatched(unit: string, cause: unknown): UpstreamError {
+function unsupervisedError(unit: string, cause: unknown): UpstreamError {
   const words = `systemd knows no service "${unit}" that could start the new version: nothing was changed. Name the service with --unit, or install it as the README says. Without systemd take a backup, end the daemon, and start the new version on the same data.`;
   return new UpstreamError("starting", words, {}, cause);
 }
@@ -114,5 +118,5 @@ function unwatched(unit: string, cause: unknown): UpstreamError {
 /** The secret key where it is a credential of the running service; null where it lies with the data. @source systemd.exec(5) */
 function credentialOf(unit: string): Buffer | null {
   const path = join("/run/credentials", /\.service$/.test(unit) ? unit : `${unit}.service`, "secret-key");
-  return existsSync(path) ? readKey(path) : null;
+  return existsSync(path) ? readKeyFile(path) : null;
 }

@@ -1,7 +1,7 @@
 import type { Command } from "commander";
-import { giveOrder } from "../app/offline.ts";
-import { systemClock } from "../base/clock.ts";
-import { newPassword } from "./new-password.ts";
+import { systemClock } from "../lib/clock.ts";
+import { runControlCommand } from "../wiring/offline-commands.ts";
+import { readNewPassword } from "./password-prompt.ts";
 import type { Terminal } from "./terminal.ts";
 
 interface UnlockOptions {
@@ -37,9 +37,9 @@ export function addUser(program: Command, terminal: Terminal): void {
     )
     .action(async ({ data, json, password: given, ...about }: UnlockOptions) => {
       const asked = { whose: about.user, option: "--password PASSWORD", variable: "CARILLON_PASSWORD" };
-      const password = given === true ? await newPassword(terminal, asked) : given;
+      const password = given === true ? await readNewPassword(terminal, asked) : given;
       const args = password === undefined ? about : { ...about, password };
-      const unlocked = (await giveOrder(data, "user.unlock", args, systemClock)) as { user: string };
+      const unlocked = (await runControlCommand(data, "user.unlock", args, systemClock)) as { user: string };
       terminal.out(json ? JSON.stringify(unlocked) : `unlocked ${unlocked.user}`);
     });
 }

@@ -1,9 +1,9 @@
 import { RE2JS } from "re2js";
-import { invalidValue } from "../base/errors.ts";
+import { invalidValue } from "../lib/errors.ts";
 import type { AttributeRule } from "../plugin-api/index.ts";
 
 /** A kind of device that a plugin serves: those whose identifiers fit the pattern, with what it asks of their attributes. */
-export interface Claim {
+export interface DeviceTypeClaim {
   type: string;
   identifier: string;
   attributes?: Readonly<Record<string, AttributeRule>>;
@@ -21,7 +21,7 @@ export interface ClaimedDevice {
  * invalid-value naming the attribute.
  */
 export function createAttributeCheck(
-  claims: () => readonly Claim[],
+  claims: () => readonly DeviceTypeClaim[],
 ): (device: ClaimedDevice, before: ClaimedDevice | null) => void {
   const patterns = new Map<string, RE2JS>();
   const matches = (pattern: string, text: string): boolean => {
@@ -37,14 +37,18 @@ export function createAttributeCheck(
       for (const [name, rule] of Object.entries(attributes)) {
         const value = given[name];
         if (value === undefined || value === known[name]) continue;
-        const words = faultOf(rule, value, matches);
+        const words = validateAttribute(rule, value, matches);
         if (words !== null) throw invalidValue(`attributes.${name}`, words);
       }
     }
   };
 }
 
-function faultOf(rule: AttributeRule, value: string, matches: (p: string, t: string) => boolean): string | null {
+function validateAttribute(
+  rule: AttributeRule,
+  value: string,
+  matches: (p: string, t: string) => boolean,
+): string | null {
   if ("values" in rule) return rule.values.includes(value) ? null : `It is one of ${rule.values.join(", ")}.`;
   if ("pattern" in rule) return matches(rule.pattern, value) ? null : `It is ${rule.words}.`;
   const number = /^\d{1,9}$/.test(value) ? Number(value) : Number.NaN;

@@ -1,6 +1,6 @@
-import type { Clock } from "../base/clock.ts";
-import { COUNTED_KINDS, countIn, type DevicePlaces, type DeviceSet } from "./device-sets.ts";
-import type { GroupSets, Memberships } from "./memberships.ts";
+import type { Clock } from "../lib/clock.ts";
+import { COUNTED_DEVICE_TYPES, countIntersection, type DeviceSet, type DeviceSlots } from "./device-bitsets.ts";
+import type { GroupMemberships, GroupSets } from "./group-memberships.ts";
 
 /** Members of a group by kind of device. */
 export interface DeviceCounts {
@@ -22,11 +22,11 @@ export interface GroupCounts {
 }
 
 /** Counting on the spot is given up after so long. own choice */
-const LONGEST_MS = 15;
+const INLINE_BUDGET_MS = 15;
 
 /** What the counter of some kind of groups needs. */
-export interface CountNeeds {
-  memberships: Memberships;
+export interface GroupCountDeps {
+  memberships: GroupMemberships;
   clock: Clock;
   onError(error: unknown): void;
   /** Ids of all groups that must be known to count some of them; these alone unless given. */
@@ -36,7 +36,7 @@ export interface CountNeeds {
 }
 
 /** Makes the counter. */
-export function createGroupCounts(needs: CountNeeds): GroupCounts {
+export function createGroupCounts(needs: GroupCountDeps): GroupCounts {
   const { memberships, counting = (ids) => ids, count = countMembers } = needs;
   const last = new Map<string, DeviceCounts>();
   const wanted = new Set<string>();
@@ -49,12 +49,12 @@ export function createGroupCounts(needs: CountNeeds): GroupCounts {
     while (wanted.size > 0) {
       const ids = [...wanted];
       wanted.clear();
-      await memberships.whenKnown(counting(ids), (sets) => keep(ids, sets));
+      await memberships.withGroupSets(counting(ids), (sets) => keep(ids, sets));
     }
   };
   return {
     of(groupIds) {
-      if (!memberships.ifKnown(counting(groupIds), LONGEST_MS, (sets) => keep(groupIds, sets))) {
+      if (!memberships.tryWithGroupSets(counting(groupIds), INLINE_BUDGET_MS, (sets) => keep(groupIds, sets))) {
         for (const id of groupIds) wanted.add(id);
         running ??= countWanted()
           .catch(needs.onError)
@@ -68,19 +68,19 @@ export function createGroupCounts(needs: CountNeeds): GroupCounts {
   };
 }
 
-function countMembers(groupIds: readonly string[], { of, places }: GroupSets): ReadonlyMap<string, DeviceCounts> {
+function countMembers(groupIds: readonly string[], { get: of, slots }: GroupSets): ReadonlyMap<string, DeviceCounts> {
   return new Map(
     groupIds.flatMap((id) => {
       const set = of(id);
-      return set ? [[id, countedDevices(set, places)]] : [];
+      return set ? [[id, countByDeviceType(set, slots)]] : [];
     }),
   );
 }
 
 /** The devices of a set by kind. */
-export function countedDevices(set: DeviceSet, places: DevicePlaces): DeviceCounts {
-  const [numPhones = 0, numSpeakers = 0, numIdns = 0, numPlugins = 0] = COUNTED_KINDS.map((kind) =>
-    countIn(set, places.ofKind(kind)),
+export function countByDeviceType(set: DeviceSet, places: DeviceSlots): DeviceCounts {
+  const [numPhones = 0, numSpeakers = 0, numIdns = 0, numPlugins = 0] = COUNTED_DEVICE_TYPES.map((kind) =>
+    countIntersection(set, places.ofType(kind)),
   );
   return { numPhones, numSpeakers, numIdns, numPlugins };
 }

@@ -1,12 +1,12 @@
-import { invalidValue } from "../base/errors.ts";
+import { invalidValue } from "../lib/errors.ts";
 import {
-  compileFilter,
+  type CompiledPatterns,
+  compileDeviceFilter,
   type DeviceFilter,
   type DevicePredicate,
+  evaluationCacheOf,
   type FilterableDevice,
-  memoryOf,
-  type Patterns,
-  readFilters,
+  parseFilters,
 } from "./device-filter.ts";
 import { evaluateExpression, parseLogicalExpression } from "./logical-expression.ts";
 
@@ -33,21 +33,21 @@ export interface CompiledGroup {
   /** It may take ms to say so: it has patterns, or is based on others. */
   isCostly: boolean;
   /** The same, remembered by the device: for groups that are based on it. */
-  containsForOthers: DevicePredicate;
+  containsCached: DevicePredicate;
 }
 
 /** own choice, as the declaration of device-groups */
-const MOST_BASE_GROUPS = 200;
+const MAX_BASE_GROUPS = 200;
 /** own choice, as the declaration of device-groups */
-const MOST_NAMED_DEVICES = 20_000;
+const MAX_NAMED_DEVICES = 20_000;
 
 /**
  * Reads a group from a row or from the JSON of an ad-hoc group. Throws CallerError naming the faulty field.
  * own choice: filters are joined by OR when there is no filterType.
  */
-export function readGroup(input: Readonly<Record<string, unknown>>): GroupDefinition {
-  const filters = readFilters(input.filters);
-  const baseDeviceGroupIds = texts(input.baseDeviceGroupIds, "baseDeviceGroupIds", MOST_BASE_GROUPS);
+export function parseGroupDefinition(input: Readonly<Record<string, unknown>>): GroupDefinition {
+  const filters = parseFilters(input.filters);
+  const baseDeviceGroupIds = parseTexts(input.baseDeviceGroupIds, "baseDeviceGroupIds", MAX_BASE_GROUPS);
   const filterType = (input.filterType ?? "OR") as FilterType;
   if (!FILTER_TYPES.includes(filterType))
     throw invalidValue("filterType", `One of ${FILTER_TYPES.join(", ")} is expected.`);
@@ -61,12 +61,12 @@ export function readGroup(input: Readonly<Record<string, unknown>>): GroupDefini
     filters,
     logicalExpression: expression,
     baseDeviceGroupIds,
-    additionIds: texts(input.additionIds, "additionIds", MOST_NAMED_DEVICES),
-    exclusionIds: texts(input.exclusionIds, "exclusionIds", MOST_NAMED_DEVICES),
+    additionIds: parseTexts(input.additionIds, "additionIds", MAX_NAMED_DEVICES),
+    exclusionIds: parseTexts(input.exclusionIds, "exclusionIds", MAX_NAMED_DEVICES),
   };
 }
 
-function texts(input: unknown, field: string, most: number): string[] {
+function parseTexts(input: unknown, field: string, most: number): string[] {
   if (input === null || input === undefined) return [];
   if (!Array.isArray(input) || !input.every((item) => typeof item === "string")) {
     throw invalidValue(field, "A list of texts is expected.");
@@ -80,19 +80,19 @@ function texts(input: unknown, field: string, most: number): string[] {
  * own choice: OR and AND without a filter take all devices of the base groups, and nothing where there are no base
  * groups, so that a half-finished group never means everybody.
  */
-export function compileFilters(group: GroupDefinition, patterns: Patterns = new Map()): DevicePredicate {
+export function compileFilters(group: GroupDefinition, patterns: CompiledPatterns = new Map()): DevicePredicate {
   if (group.filterType === "ACCEPT") return () => true;
   if (group.filterType === "REJECT") return () => false;
-  const tests = group.filters.map((filter, index) => compileFilter(filter, index + 1, patterns));
+  const tests = group.filters.map((filter, index) => compileDeviceFilter(filter, index + 1, patterns));
   if (tests.length === 0) return () => group.baseDeviceGroupIds.length > 0;
-  if (group.filterType === "OR") return untilOneSays(tests, true);
-  if (group.filterType === "AND") return untilOneSays(tests, false);
+  if (group.filterType === "OR") return shortCircuit(tests, true);
+  if (group.filterType === "AND") return shortCircuit(tests, false);
   const expression = parseLogicalExpression(group.logicalExpression ?? "", tests.length);
   return (device) => evaluateExpression(expression, (number) => tests[number - 1]?.(device) ?? false);
 }
 
 /** Asks tests in turn until one answers `end`, which is the answer then. Asked so often that it makes no function. */
-function untilOneSays(tests: readonly DevicePredicate[], end: boolean): DevicePredicate {
+function shortCircuit(tests: readonly DevicePredicate[], end: boolean): DevicePredicate {
   return (device) => {
     for (const test of tests) if (test(device) === end) return end;
     return !end;
@@ -107,7 +107,7 @@ function untilOneSays(tests: readonly DevicePredicate[], end: boolean): DevicePr
  */
 export function compileGroups(groups: ReadonlyMap<string, GroupDefinition>): ReadonlyMap<string, CompiledGroup> {
   const compiled = new Map<string, CompiledGroup>();
-  const patterns: Patterns = new Map();
+  const patterns: CompiledPatterns = new Map();
   for (const [id, group] of groups) compiled.set(id, compileGroup(group, compiled, patterns));
   return compiled;
 }
@@ -116,37 +116,35 @@ export function compileGroups(groups: ReadonlyMap<string, GroupDefinition>): Rea
 export function compileGroup(
   group: GroupDefinition,
   others: ReadonlyMap<string, CompiledGroup>,
-  patterns: Patterns,
+  patterns: CompiledPatterns,
 ): CompiledGroup {
   const passes = compileFilters(group, patterns);
-  const additions = new Set(group.additionIds.map(fold));
-  const exclusions = new Set(group.exclusionIds.map(fold));
+  const additions = new Set(group.additionIds.map(normalizeIcopId));
+  const exclusions = new Set(group.exclusionIds.map(normalizeIcopId));
   const { baseDeviceGroupIds: bases } = group;
   const inBase: DevicePredicate =
-    bases.length === 0
-      ? () => true
-      : (device) => bases.some((id) => others.get(id)?.containsForOthers(device) ?? false);
+    bases.length === 0 ? () => true : (device) => bases.some((id) => others.get(id)?.containsCached(device) ?? false);
   const isNamed = (ids: ReadonlySet<string>, device: FilterableDevice): boolean =>
-    ids.size > 0 && ids.has(fold(device.icopId));
+    ids.size > 0 && ids.has(normalizeIcopId(device.icopId));
   const decide: DevicePredicate = (device) =>
     !isNamed(exclusions, device) && (isNamed(additions, device) || (inBase(device) && passes(device)));
   const self = {};
-  const containsForOthers: DevicePredicate = (device) => {
-    const { groups } = memoryOf(device);
-    const known = groups.get(self);
+  const containsCached: DevicePredicate = (device) => {
+    const { groupResults } = evaluationCacheOf(device);
+    const known = groupResults.get(self);
     if (known !== undefined) return known;
     // Set before deciding: a circle of bases comes back here and finds no member.
-    groups.set(self, false);
+    groupResults.set(self, false);
     const answer = decide(device);
-    groups.set(self, answer);
+    groupResults.set(self, answer);
     return answer;
   };
   // What has no bases is asked often and remembered by nobody.
-  const contains = bases.length === 0 ? decide : containsForOthers;
+  const contains = bases.length === 0 ? decide : containsCached;
   const isCostly = bases.length > 0 || group.filters.some(({ comparison }) => comparison === "MATCHES_REGEX");
-  return { contains, containsForOthers, isCostly };
+  return { contains, containsCached, isCostly };
 }
 
-function fold(icopId: string): string {
+function normalizeIcopId(icopId: string): string {
   return icopId.toLowerCase();
 }

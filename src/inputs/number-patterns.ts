@@ -1,5 +1,5 @@
 import { RE2JS } from "re2js";
-import { invalidValue } from "../base/errors.ts";
+import { invalidValue } from "../lib/errors.ts";
 
 /** Compares numbers with patterns; each pattern is compiled once. */
 export interface NumberPatterns {
@@ -8,11 +8,11 @@ export interface NumberPatterns {
 }
 
 /** Patterns that are kept compiled. */
-const MOST_KEPT = 20_000;
+const MAX_CACHED_PATTERNS = 20_000;
 /** Instructions of a pattern, about 3 µs each to compile. own choice: ten times what an ordinary one takes */
-const MOST_EFFORT = 500;
+const MAX_PROGRAM_SIZE = 500;
 /** Patterns of these alone match themselves and nothing else. */
-const PLAIN = /^[0-9#]+$/;
+const LITERAL_PATTERN = /^[0-9#]+$/;
 
 /** Makes the comparison. A pattern that can't be read matches nothing. */
 export function createNumberPatterns(): NumberPatterns {
@@ -20,14 +20,14 @@ export function createNumberPatterns(): NumberPatterns {
   const compiledOf = (pattern: string): RE2JS | null => {
     const known = compiled.get(pattern);
     if (known !== undefined) return known;
-    if (compiled.size >= MOST_KEPT) compiled.clear();
-    const made = compile(pattern);
+    if (compiled.size >= MAX_CACHED_PATTERNS) compiled.clear();
+    const made = compilePattern(pattern);
     compiled.set(pattern, made);
     return made;
   };
   return {
     match(pattern, number) {
-      if (PLAIN.test(pattern)) return pattern === number ? [number] : null;
+      if (LITERAL_PATTERN.test(pattern)) return pattern === number ? [number] : null;
       const matcher = compiledOf(pattern)?.matcher(number);
       if (!matcher?.matches()) return null;
       return Array.from({ length: matcher.groupCount() + 1 }, (_, group) => matcher.group(group) ?? "");
@@ -36,19 +36,19 @@ export function createNumberPatterns(): NumberPatterns {
 }
 
 /** Throws CallerError for a pattern that can't be read, or that would hold up everything else. */
-export function checkPattern(field: string, pattern: string): void {
+export function validateNumberPattern(field: string, pattern: string): void {
   if (/\\p/i.test(pattern)) throw invalidValue(field, "Classes by name have no use in numbers.");
-  const compiled = compile(pattern);
+  const compiled = compilePattern(pattern);
   if (compiled === null) throw invalidValue(field, "It is no RE2 pattern.");
-  if (compiled.programSize() > MOST_EFFORT) throw invalidValue(field, "The pattern is too costly.");
+  if (compiled.programSize() > MAX_PROGRAM_SIZE) throw invalidValue(field, "The pattern is too costly.");
 }
 
 /** `$1` … in a text give way to what was matched; a group that there is not becomes nothing. */
-export function fillGroups(text: string, groups: readonly string[]): string {
+export function substituteGroups(text: string, groups: readonly string[]): string {
   return text.replace(/\$(\d)/g, (_, group: string) => groups[Number(group)] ?? "");
 }
 
-function compile(pattern: string): RE2JS | null {
+function compilePattern(pattern: string): RE2JS | null {
   try {
     return RE2JS.compile(pattern);
   } catch {

@@ -1,9 +1,9 @@
-import { invalidValue } from "../base/errors.ts";
+import { invalidValue } from "../lib/errors.ts";
 import floors from "../resources/places/floors.ts";
-import type { By, Store } from "../store/store.ts";
+import type { ActorContext, Store } from "../store/store.ts";
 
 /** More than a building may have. */
-const MOST_FLOORS = 1_000;
+const MAX_FLOORS = 1_000;
 
 /**
  * Puts a building's floors in order, the lowest first; returns their ids. own choice: all of them are named, each once.
@@ -13,10 +13,10 @@ export async function reorderFloors(
   store: Store,
   buildingId: string,
   ids: readonly string[],
-  by: By,
+  by: ActorContext,
 ): Promise<readonly string[]> {
   return store.write((tx) => {
-    const present = new Set(tx.find(floors, { buildingId }, MOST_FLOORS).map(({ id }) => id));
+    const present = new Set(tx.find(floors, { buildingId }, MAX_FLOORS).map(({ id }) => id));
     const given = ids.map((id) => id.toLowerCase());
     if (
       new Set(given).size !== present.size ||

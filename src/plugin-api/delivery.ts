@@ -1,4 +1,4 @@
-import type { SrtpMaster } from "../base/secure-rtp.ts";
+import type { SrtpMasterKey } from "../media/srtp.ts";
 
 /** How far a delivery is proven, in rising order; the last three end it without proof. @source interfaces.md, Ledger levels */
 export type OutcomeLevel = "sent" | "accepted" | "playing" | "heard" | "confirmed" | "failed" | "skipped" | "expired";
@@ -24,7 +24,7 @@ export interface AudioTarget {
   /** Port of the appliance that the packets come from; whoever listens there gets the answers. Any port unless given. */
   sourcePort?: number;
   /** What the packets are encrypted with, for a call that has agreed on it. */
-  secrecy?: SrtpMaster;
+  secrecy?: SrtpMasterKey;
 }
 
 /** The settings of one broadcast that a device channel may honour. @source decisions.md 8 (notification profile) */
@@ -55,7 +55,7 @@ export interface Scroll {
 }
 
 /** The settings that change nothing. */
-export const PLAIN_PROFILE: DeliveryProfile = {
+export const DEFAULT_PROFILE: DeliveryProfile = {
   volume: "As-Is",
   ringtone: null,
   showsText: true,
@@ -67,7 +67,7 @@ export const PLAIN_PROFILE: DeliveryProfile = {
 };
 
 /** Subject and body as one text, the subject first. */
-export function oneText({ subject, body }: Pick<DeliveryItem["text"], "subject" | "body">): string {
+export function joinSubjectAndBody({ subject, body }: Pick<DeliveryItem["text"], "subject" | "body">): string {
   return [subject, body].filter((part) => part !== "").join("\n");
 }
 

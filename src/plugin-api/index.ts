@@ -1,21 +1,21 @@
-import type { Clock } from "../base/clock.ts";
-import type { EventMap } from "../base/events.ts";
+import type { Clock } from "../lib/clock.ts";
+import type { EventMap } from "../lib/events.ts";
 import type { Field, ValueOf } from "../schema/field.ts";
 import type { AudioTarget, DeliveryItem, OutcomeDetails, OutcomeLevel, StopRequest } from "./delivery.ts";
 import type { Rings } from "./ring-plan.ts";
 import type { TextMessage, TextReply } from "./text-message.ts";
 import type { TriggerInput } from "./trigger-input.ts";
-import type { Voice } from "./voice.ts";
+import type { CallVoice } from "./voice.ts";
 
-export type { Clock, Timer } from "../base/clock.ts";
+export type { Clock, Timer } from "../lib/clock.ts";
 export {
-  createReportOpener,
-  createRtpOpener,
+  createSrtcpDecryptor,
+  createSrtpDecryptor,
   isSrtpKey,
-  SRTP_MASTER_BYTES,
+  SRTP_MASTER_KEY_BYTES,
   SRTP_SUITES,
-  type SrtpMaster,
-} from "../base/secure-rtp.ts";
+  type SrtpMasterKey,
+} from "../media/srtp.ts";
 export { boolean, integer, json, list, number, object, option, secret, text } from "../schema/field.ts";
 export type {
   AudioCodec,
@@ -27,15 +27,15 @@ export type {
   Scroll,
   StopRequest,
 } from "./delivery.ts";
-export { oneText, PLAIN_PROFILE } from "./delivery.ts";
-export { jsonWebToken } from "./json-web-token.ts";
-export { eventKey, type Machine, machineInput, saidIn } from "./machine-input.ts";
-export { namedSecrets } from "./named-secrets.ts";
-export { createOutbox, type Handed, lacking, type Outbox } from "./outbox.ts";
-export type { LoneRing, PlannedRing, RingPlan, Rings } from "./ring-plan.ts";
+export { DEFAULT_PROFILE, joinSubjectAndBody } from "./delivery.ts";
+export { signJsonWebToken } from "./json-web-token.ts";
+export { dedupeKeyOf, type MachineInputOptions, parsePayload, toTriggerInput } from "./machine-input.ts";
+export { parseNamedSecrets } from "./named-secrets.ts";
+export { createOutbox, failForMissingConfig, type Outbox, type SendResult } from "./outbox.ts";
+export type { OfflineRing, PlannedRing, RingPlan, Rings } from "./ring-plan.ts";
 export type { TextMessage, TextReply } from "./text-message.ts";
 export type { CallReport, TriggerInput } from "./trigger-input.ts";
-export type { Voice, VoicePart, VoiceTarget } from "./voice.ts";
+export type { CallVoice, VoicePart, VoiceTarget } from "./voice.ts";
 
 /** A device that a plugin has found or serves by its configuration. Attribute values are strings. */
 export interface DeviceReport {
@@ -119,7 +119,7 @@ export interface PluginContext<C = Readonly<Record<string, unknown>>> {
     /** Ends the stream to a target before the sound is over, because nobody listens there any more. */
     close(target: Pick<AudioTarget, "group" | "port">, notificationId: string): Promise<void>;
   };
-  voice: Voice;
+  voice: CallVoice;
   rings: Rings;
   /** A recipient's answer to a confirmation request; gives what the recipient is to be told, null for nothing. */
   confirm(recipientId: string, option: string): Promise<string | null>;
@@ -244,7 +244,7 @@ export interface PluginManifest {
 }
 
 /** What a peer may know of the plugin that it stands opposite to. */
-export interface PeerNeeds {
+export interface PeerDeps {
   /** URLs of the plugin's open own ports by `<plugin>/<name>`; asked when needed, since they open with the plugin. */
   urls(): Readonly<Record<string, string>>;
   /** Sends a request to the plugin's route, as the main server does; there is none where the plugin runs without one. */
@@ -273,4 +273,4 @@ export interface MutePeer {
 }
 
 /** Default export of a plugin's `peer.ts`. */
-export type OpenMutePeer = (needs: PeerNeeds) => Promise<MutePeer>;
+export type OpenMutePeer = (needs: PeerDeps) => Promise<MutePeer>;

@@ -1,7 +1,7 @@
 import { type KeyObject, sign } from "node:crypto";
 
 /** A JSON Web Token signed by a private key: RSA for `RS256`, P-256 for `ES256`. @source RFC 7515 §3.1, RFC 7518 §3.3, §3.4 */
-export function jsonWebToken(
+export function signJsonWebToken(
   algorithm: "RS256" | "ES256",
   head: Readonly<Record<string, unknown>>,
   claims: Readonly<Record<string, unknown>>,

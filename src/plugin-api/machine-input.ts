@@ -1,8 +1,8 @@
 import { createHash } from "node:crypto";
-import { type CallReport, readTrigger, type TriggerInput } from "./trigger-input.ts";
+import { type CallReport, parseTriggerInput, type TriggerInput } from "./trigger-input.ts";
 
 /** What is known of a machine that says something. */
-export interface Machine {
+export interface MachineInputOptions {
   /** What it is called. */
   source: string;
   /** Member of what it says that holds its state; `state` unless given. */
@@ -18,8 +18,8 @@ export interface Machine {
  * member that holds the state is told as `state`, in words. Where it names no event, `dedupeKey` does. Throws an error whose
  * message says what is wrong.
  */
-export function machineInput(
-  { source, stateMember = "state", idMember, calls = false }: Machine,
+export function toTriggerInput(
+  { source, stateMember = "state", idMember, calls = false }: MachineInputOptions,
   said: unknown,
   dedupeKey: string,
 ): TriggerInput {
@@ -27,22 +27,22 @@ export function machineInput(
   const { call, ...rest } = members;
   const state = members[stateMember];
   const id = idMember === undefined ? undefined : members[idMember];
-  const values = { ...(calls ? rest : members), ...(isPlain(state) ? { state: String(state) } : {}) };
-  return readTrigger({
+  const values = { ...(calls ? rest : members), ...(isPrimitive(state) ? { state: String(state) } : {}) };
+  return parseTriggerInput({
     source,
-    dedupeKey: isPlain(id) ? eventKey(source, String(id)) : dedupeKey,
+    dedupeKey: isPrimitive(id) ? dedupeKeyOf(source, String(id)) : dedupeKey,
     values,
     ...(calls && call !== undefined ? { call: call as CallReport } : {}),
   });
 }
 
 /** The key of an event that its source names. */
-export function eventKey(source: string, id: string): string {
+export function dedupeKeyOf(source: string, id: string): string {
   return createHash("sha256").update(`${source}\n${id}`).digest("hex");
 }
 
 /** What bytes of a machine say: JSON where they are JSON, else the text they are. */
-export function saidIn(bytes: Uint8Array): unknown {
+export function parsePayload(bytes: Uint8Array): unknown {
   const text = new TextDecoder().decode(bytes).trim();
   try {
     return JSON.parse(text);
@@ -51,7 +51,7 @@ export function saidIn(bytes: Uint8Array): unknown {
   }
 }
 
-function isPlain(value: unknown): value is string | number | boolean {
+function isPrimitive(value: unknown): value is string | number | boolean {
   return ["string", "number", "boolean"].includes(typeof value);
 }
 

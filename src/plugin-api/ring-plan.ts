@@ -24,7 +24,7 @@ export interface RingPlan {
 }
 
 /** A ring that a device has played by itself. */
-export interface LoneRing {
+export interface OfflineRing {
   ringId: string;
   /** Epoch ms at which it was due. */
   at: number;
@@ -37,7 +37,7 @@ export interface Rings {
   /** At most 256 KiB of a sound of a plan, from a byte on; null when no plan names it any more. */
   sound(sha256: string, from: number): Promise<Uint8Array | null>;
   /** A device has played rings by itself, at most 500 of the last 40 days; resolves when that is written, may be repeated. */
-  playedAlone(deviceIdentifier: string, rings: readonly LoneRing[]): Promise<void>;
+  playedAlone(deviceIdentifier: string, rings: readonly OfflineRing[]): Promise<void>;
   /** Devices that do not get their plans, all of them: the appliance's health tells; none takes that back. */
   behind(deviceIdentifiers: readonly string[]): Promise<void>;
 }

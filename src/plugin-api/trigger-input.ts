@@ -1,4 +1,4 @@
-import { CallerError } from "../base/errors.ts";
+import { CallerError } from "../lib/errors.ts";
 
 /** Something from outside that may start a message: a button, a contact closure, a request, a call, a CAP alert. */
 export interface TriggerInput {
@@ -31,10 +31,10 @@ export interface CallReport {
   pin?: string;
 }
 
-const LONGEST_NAME = 255;
-const LONGEST_NUMBER = 50;
-const LONGEST_PIN = 12;
-const MOST_BYTES = 65_536;
+const MAX_NAME_LENGTH = 255;
+const MAX_NUMBER_LENGTH = 50;
+const MAX_PIN_LENGTH = 12;
+const MAX_VALUES_BYTES = 65_536;
 const CALL_STATES: readonly unknown[] = ["ringing", "answered", "ended"] satisfies CallReport["state"][];
 const VIA: readonly unknown[] = [undefined, "redirect", "routing-request"] satisfies CallReport["via"][];
 
@@ -42,31 +42,33 @@ const VIA: readonly unknown[] = [undefined, "redirect", "routing-request"] satis
  * Checks an input as `trigger` does, so that a plugin can tell its source before anything is stored; members that are
  * not known are left out. Throws an error whose message says what is wrong.
  */
-export function readTrigger(given: unknown): TriggerInput {
+export function parseTriggerInput(given: unknown): TriggerInput {
   const { source, dedupeKey, values, drill, call } = (given ?? {}) as Record<string, unknown>;
-  if (!isText(source, LONGEST_NAME) || !isText(dedupeKey, LONGEST_NAME))
-    throw wrong(`source and dedupeKey are texts of 1 to ${LONGEST_NAME} characters`);
-  if (!isObject(values)) throw wrong("values is an object");
-  if (Buffer.byteLength(JSON.stringify(values)) > MOST_BYTES)
-    throw new CallerError("too-large", `trigger: values has at most ${MOST_BYTES} bytes of JSON`);
-  if (drill !== undefined && typeof drill !== "boolean") throw wrong("drill is true or false");
+  if (!isText(source, MAX_NAME_LENGTH) || !isText(dedupeKey, MAX_NAME_LENGTH))
+    throw invalidTrigger(`source and dedupeKey are texts of 1 to ${MAX_NAME_LENGTH} characters`);
+  if (!isObject(values)) throw invalidTrigger("values is an object");
+  if (Buffer.byteLength(JSON.stringify(values)) > MAX_VALUES_BYTES)
+    throw new CallerError("too-large", `trigger: values has at most ${MAX_VALUES_BYTES} bytes of JSON`);
+  if (drill !== undefined && typeof drill !== "boolean") throw invalidTrigger("drill is true or false");
   return {
     ...{ source, dedupeKey, values },
     ...(drill === undefined ? {} : { drill }),
-    ...(call === undefined ? {} : { call: readCall(call) }),
+    ...(call === undefined ? {} : { call: parseCallReport(call) }),
   };
 }
 
-function readCall(given: unknown): CallReport {
+function parseCallReport(given: unknown): CallReport {
   const { callId, state, calledNumber, callingNumber, via, pin } = (given ?? {}) as Record<string, unknown>;
-  if (!isText(callId, LONGEST_NAME)) throw wrong(`call.callId is a text of 1 to ${LONGEST_NAME} characters`);
-  if (!CALL_STATES.includes(state)) throw wrong(`call.state is one of ${CALL_STATES.join(", ")}`);
-  if (!isText(calledNumber, LONGEST_NUMBER))
-    throw wrong(`call.calledNumber is a text of 1 to ${LONGEST_NUMBER} characters`);
-  if (callingNumber !== undefined && !isText(callingNumber, LONGEST_NUMBER))
-    throw wrong(`call.callingNumber is a text of 1 to ${LONGEST_NUMBER} characters`);
-  if (!VIA.includes(via)) throw wrong("call.via is redirect or routing-request");
-  if (pin !== undefined && !isText(pin, LONGEST_PIN)) throw wrong(`call.pin has 1 to ${LONGEST_PIN} digits`);
+  if (!isText(callId, MAX_NAME_LENGTH))
+    throw invalidTrigger(`call.callId is a text of 1 to ${MAX_NAME_LENGTH} characters`);
+  if (!CALL_STATES.includes(state)) throw invalidTrigger(`call.state is one of ${CALL_STATES.join(", ")}`);
+  if (!isText(calledNumber, MAX_NUMBER_LENGTH))
+    throw invalidTrigger(`call.calledNumber is a text of 1 to ${MAX_NUMBER_LENGTH} characters`);
+  if (callingNumber !== undefined && !isText(callingNumber, MAX_NUMBER_LENGTH))
+    throw invalidTrigger(`call.callingNumber is a text of 1 to ${MAX_NUMBER_LENGTH} characters`);
+  if (!VIA.includes(via)) throw invalidTrigger("call.via is redirect or routing-request");
+  if (pin !== undefined && !isText(pin, MAX_PIN_LENGTH))
+    throw invalidTrigger(`call.pin has 1 to ${MAX_PIN_LENGTH} digits`);
   return {
     ...{ callId, calledNumber, state: state as CallReport["state"] },
     ...(callingNumber === undefined ? {} : { callingNumber }),
@@ -83,6 +85,6 @@ function isObject(value: unknown): value is Record<string, unknown> {
   return typeof value === "object" && value !== null && !Array.isArray(value);
 }
 
-function wrong(words: string): CallerError {
+function invalidTrigger(words: string): CallerError {
   return new CallerError("invalid-value", `trigger: ${words}`);
 }

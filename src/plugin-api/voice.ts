@@ -10,7 +10,7 @@ export interface VoiceTarget extends Pick<AudioTarget, "group" | "port" | "codec
 }
 
 /** Speaks in calls, to each person by itself and from the beginning. */
-export interface Voice {
+export interface CallVoice {
   /**
    * Makes ready what is to be said, in the voice of the message; resolves with its length in ms. Rejects in words where
    * nothing can speak. May be asked again when it takes longer than the host is waited for.

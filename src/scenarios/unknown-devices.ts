@@ -1,9 +1,9 @@
-import type { Clock } from "../base/clock.ts";
-import type { RoomTable, Store } from "../store/store.ts";
-import type { ScenarioRow } from "./questions.ts";
+import type { Clock } from "../lib/clock.ts";
+import type { InternalTable, Store } from "../store/store.ts";
+import type { ScenarioRow } from "./scenario-questions.ts";
 
 /** The table of this room: starts by devices that nobody registered, newest last, read past a watermark by `seq`. */
-export const SCENARIO_TABLES: readonly RoomTable[] = [
+export const SCENARIO_TABLES: readonly InternalTable[] = [
   {
     name: "scenario_unknown_devices",
     sql: `CREATE TABLE IF NOT EXISTS scenario_unknown_devices (
@@ -13,7 +13,7 @@ export const SCENARIO_TABLES: readonly RoomTable[] = [
 ];
 
 /** Entries kept. own choice: whoever reads them does so at once. */
-const MOST_KEPT = 1_000;
+const MAX_ENTRIES = 1_000;
 
 /** Records, whatever becomes of the start, that a device which nobody registered started a scenario. */
 export async function recordUnknownDevice(
@@ -26,7 +26,7 @@ export async function recordUnknownDevice(
       "INSERT INTO scenario_unknown_devices (at, scenario_id, scenario_name, external_id) VALUES (?, ?, ?, ?)",
       ...[clock.now(), scenario.id, scenario.name, externalId],
     );
-    tx.run("DELETE FROM scenario_unknown_devices WHERE seq <= ?", seq - MOST_KEPT);
+    tx.run("DELETE FROM scenario_unknown_devices WHERE seq <= ?", seq - MAX_ENTRIES);
     tx.emit("scenario.device-unknown", { seq, scenarioId: scenario.id, externalId });
   }, "emergency");
 }

@@ -1,9 +1,9 @@
-import { BugError } from "../base/errors.ts";
+import { BugError } from "../lib/errors.ts";
 import type { Field } from "./field.ts";
 import type { AnyResource, Method, ResourcePath } from "./resource.ts";
 
 /** Where a ref or many field points from. */
-export interface Inbound {
+export interface InboundReference {
   from: AnyResource;
   field: string;
   kind: "ref" | "many";
@@ -16,9 +16,9 @@ export interface Catalogue {
   byName(name: string): AnyResource;
   has(name: string): boolean;
   /** Fields of other resources that refer to this one. */
-  inbound(resource: AnyResource): readonly Inbound[];
+  inboundReferences(resource: AnyResource): readonly InboundReference[];
   /** Declared references to families that don't exist (they take only null or []), as `resource.field -> family`. */
-  readonly undeclared: readonly string[];
+  readonly undeclaredReferences: readonly string[];
 }
 
 /** Names in `{braces}` of a path, in order. */
@@ -32,12 +32,12 @@ export function methodsOf(path: ResourcePath): readonly Method[] {
 }
 
 /** The table of a resource: its name with `_` for `-`. */
-export function tableOf(resource: AnyResource): string {
+export function tableName(resource: AnyResource): string {
   return resource.name.replaceAll("-", "_");
 }
 
 /** The canonical path's last segment, which error messages and permission specs name. */
-export function familyOf(resource: AnyResource): string {
+export function collectionName(resource: AnyResource): string {
   return canonicalPath(resource).at.split("/").at(-1) as string;
 }
 
@@ -49,8 +49,8 @@ export function canonicalPath(resource: AnyResource): ResourcePath {
 }
 
 /** The ref fields whose rows decide where a row of scope `parent` is seen: those that its paths name or it can't be without. */
-export function followedBy(resource: AnyResource): readonly string[] {
-  if (resource.follows) return resource.follows;
+export function visibilityReferences(resource: AnyResource): readonly string[] {
+  if (resource.visibilityReferences) return resource.visibilityReferences;
   const placeholders = new Set(resource.paths.filter((path) => !path.through).flatMap(pathParams));
   return Object.entries(resource.fields).flatMap(([name, spec]) =>
     spec.kind === "ref" && (spec.required || placeholders.has(name)) ? [name] : [],
@@ -65,12 +65,12 @@ export function createCatalogue(declarations: readonly AnyResource[]): Catalogue
     byName.set(resource.name, resource);
     checkDeclaration(resource);
   }
-  const inbound = new Map<string, Inbound[]>();
-  const undeclared: string[] = [];
+  const inbound = new Map<string, InboundReference[]>();
+  const undeclaredReferences: string[] = [];
   for (const resource of declarations) {
     for (const [field, spec] of Object.entries(resource.fields)) {
       if (spec.kind !== "ref" && spec.kind !== "many") continue;
-      if (!byName.has(spec.to)) undeclared.push(`${resource.name}.${field} -> ${spec.to}`);
+      if (!byName.has(spec.to)) undeclaredReferences.push(`${resource.name}.${field} -> ${spec.to}`);
       const list = inbound.get(spec.to) ?? [];
       list.push({ from: resource, field, kind: spec.kind });
       inbound.set(spec.to, list);
@@ -84,8 +84,8 @@ export function createCatalogue(declarations: readonly AnyResource[]): Catalogue
       if (!resource) throw new BugError(`no resource is named ${name}`);
       return resource;
     },
-    inbound: (resource) => inbound.get(resource.name) ?? [],
-    undeclared,
+    inboundReferences: (resource) => inbound.get(resource.name) ?? [],
+    undeclaredReferences,
   };
 }
 
@@ -97,7 +97,7 @@ function checkDeclaration(resource: AnyResource): void {
       if (field?.kind !== "ref") throw new BugError(`resource ${resource.name}: {${param}} is no ref field`);
     }
   }
-  for (const name of resource.follows ?? []) {
+  for (const name of resource.visibilityReferences ?? []) {
     if (resource.fields[name]?.kind !== "ref") throw new BugError(`resource ${resource.name} can't follow ${name}`);
   }
   for (const names of [...(resource.unique ?? []), ...(resource.indexes ?? [])]) {

@@ -194,7 +194,7 @@ export interface StoredFile {
 type Rest<F> = Partial<Omit<F, "kind" | "doc">>;
 
 /** Whether `q` looks for words in a field. */
-export function isSearched(field: Field): boolean {
+export function isFullTextSearched(field: Field): boolean {
   return field.kind === "text" && field.search !== false;
 }
 

@@ -49,7 +49,7 @@ export interface ResourceDeclaration<F extends Readonly<Record<string, Field>> =
   /** `domain`: visible within domains; `organisation`: one for all; `parent`: follows the parent in the path. */
   scope: "domain" | "organisation" | "parent";
   /** Ref fields whose rows must all be in sight for a row of scope `parent` to be; those that its paths name or it can't be without, unless given. */
-  follows?: readonly string[];
+  visibilityReferences?: readonly string[];
   /** Field (or `id`) that holds the domain to which a row of scope `organisation` belongs; without, it belongs to all. */
   domainField?: string;
   replicate: ReplicationClass;
@@ -61,9 +61,9 @@ export interface ResourceDeclaration<F extends Readonly<Record<string, Field>> =
   /** Extra indexes beside those of refs and unique fields; with `id` at its end one gives the order of a list. */
   indexes?: readonly (readonly string[])[];
   /** Facts are written in bulk by their room: neither audited nor in the change feed row by row. */
-  facts?: boolean;
+  appendOnly?: boolean;
   /** Facts that are in the full-text index like all else, since they are listed as a whole. */
-  searched?: boolean;
+  fullTextSearched?: boolean;
   /** Field lists are sorted by when the caller doesn't ask: `createdAt` unless said otherwise. */
   sort?: string;
   /** POST `…/{id}/clone` copies the row; children named here are copied too. */
@@ -80,9 +80,9 @@ export function defineResource<const F extends Readonly<Record<string, Field>>>(
 /** A declaration whose fields are not known to the type checker. */
 export type AnyResource = ResourceDeclaration;
 
-type Stored<F> = { [K in keyof F as F[K] extends { kind: "computed" } ? never : K]: F[K] };
+type StoredFields<F> = { [K in keyof F as F[K] extends { kind: "computed" } ? never : K]: F[K] };
 
-type Present<F> = F extends { required: true } | { default: unknown } | { kind: "many" } ? true : false;
+type IsAlwaysSet<F> = F extends { required: true } | { default: unknown } | { kind: "many" } ? true : false;
 
 /** Members that every row has. Times are epoch ms; `pk` is the internal integer key, never shown. */
 export interface RowBase {
@@ -100,7 +100,7 @@ export interface RowBase {
 export type RowOf<R> =
   R extends ResourceDeclaration<infer F>
     ? RowBase & {
-        -readonly [K in keyof Stored<F>]: Present<Stored<F>[K]> extends true
+        -readonly [K in keyof StoredFields<F>]: IsAlwaysSet<StoredFields<F>[K]> extends true
           ? ValueOf<F[K & keyof F]>
           : ValueOf<F[K & keyof F]> | null;
       }

@@ -5,7 +5,7 @@ import { validate } from "node-cron";
  * is read as that of others' schedulers (`0 30 2 ? * 2`): it begins with seconds, and its weekdays count from Sunday = 1.
  * @source decisions.md 10; Quartz CronTrigger
  */
-export function cronOf(expression: string): string | null {
+export function normalizeCron(expression: string): string | null {
   const fields = expression.trim().split(/\s+/);
   if (!fields.includes("?")) return validate(expression) ? expression : null;
   const [seconds, minutes, hours, day, month, weekday = "", ...more] = fields;
@@ -19,6 +19,6 @@ export function cronOf(expression: string): string | null {
 }
 
 /** True for what `cronOf` takes. */
-export function isCron(expression: string): boolean {
-  return cronOf(expression) !== null;
+export function isCronExpression(expression: string): boolean {
+  return normalizeCron(expression) !== null;
 }

@@ -1,12 +1,12 @@
 import { isIPv4 } from "node:net";
 import { isAbsolute } from "node:path";
 import { z } from "zod";
-import { isHost, isMulticastRange, isTarget, parseListen } from "./addresses.ts";
-import { isCron } from "./cron.ts";
+import { isCronExpression } from "./cron.ts";
+import { isHostOrAddress, isMulticastRange, isTargetPattern, parseListenAddress } from "./network-addresses.ts";
 
 const listen = z
   .string()
-  .refine((text) => parseListen(text) !== null, "must be HOST:PORT, such as 127.0.0.1:8080 or [::]:8080");
+  .refine((text) => parseListenAddress(text) !== null, "must be HOST:PORT, such as 127.0.0.1:8080 or [::]:8080");
 
 const multicastRange = z
   .string()
@@ -18,7 +18,7 @@ const publicUrl = z
     error: "must not hold a user name or password",
   });
 
-const cron = z.string().refine(isCron, "must be a cron expression of five or six fields, such as 30 2 * * *");
+const cron = z.string().refine(isCronExpression, "must be a cron expression of five or six fields, such as 30 2 * * *");
 
 const signingKey = z.string().regex(/^[A-Za-z0-9+/]{43}=$/, "must be base64 of 32 bytes");
 
@@ -82,7 +82,7 @@ export const settingsSchema = z
             "URL under which people reach the appliance, for links in messages, identity providers and directories; that of `listen` when null.",
           ),
         hosts: z
-          .array(z.string().refine(isHost, "must be a host name or an IP address, without port"))
+          .array(z.string().refine(isHostOrAddress, "must be a host name or an IP address, without port"))
           .max(100)
           .default([])
           .describe(
@@ -114,7 +114,9 @@ export const settingsSchema = z
     network: z
       .strictObject({
         allowedTargets: z
-          .array(z.string().refine(isTarget, "must be an IP address, a network such as 10.0.0.0/8, or a host name"))
+          .array(
+            z.string().refine(isTargetPattern, "must be an IP address, a network such as 10.0.0.0/8, or a host name"),
+          )
           .max(1_000)
           .default([])
           .describe("Own, loopback, link-local and multicast addresses that URLs given by users may lead to."),

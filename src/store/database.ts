@@ -1,15 +1,15 @@
 import { join } from "node:path";
 import Database from "better-sqlite3";
-import { UpstreamError } from "../base/errors.ts";
-import { prepareDataFolder } from "./data-folder.ts";
+import { UpstreamError } from "../lib/errors.ts";
+import { prepareDataDirectory } from "./data-directory.ts";
 
 /** First SQLite release without the WAL-reset corruption bug. @source reliability.md 1.6 */
-const OLDEST_SQLITE = [3, 51, 3];
+const MIN_SQLITE_VERSION = [3, 51, 3];
 
-const FILE = "carillon.db";
+const DATABASE_FILE = "carillon.db";
 
 /** A database that nothing outlives, for simulations. */
-export function openInMemory(): Database.Database {
+export function openInMemoryDatabase(): Database.Database {
   const db = new Database(":memory:");
   db.pragma("foreign_keys = ON");
   return db;
@@ -21,8 +21,8 @@ export function openInMemory(): Database.Database {
  * @source reliability.md 1 (1, 4, 6)
  */
 export function openDatabase(dataDir: string): Database.Database {
-  prepareDataFolder(dataDir, FILE);
-  const db = new Database(join(dataDir, FILE), { timeout: 0 });
+  prepareDataDirectory(dataDir, DATABASE_FILE);
+  const db = new Database(join(dataDir, DATABASE_FILE), { timeout: 0 });
   try {
     db.pragma("locking_mode = EXCLUSIVE");
     db.pragma("journal_mode = WAL");
@@ -32,7 +32,7 @@ export function openDatabase(dataDir: string): Database.Database {
     db.pragma("journal_size_limit = 67108864");
     // Each write keeps the pages that it changes until its savepoint ends: in a file, that is half of its time.
     db.pragma("temp_store = MEMORY");
-    requireSettings(db);
+    assertDatabaseSettings(db);
     // Takes the lock now instead of at the first write.
     db.exec("BEGIN IMMEDIATE; COMMIT");
     return db;
@@ -50,10 +50,10 @@ export function openDatabase(dataDir: string): Database.Database {
   }
 }
 
-function requireSettings(db: Database.Database): void {
+function assertDatabaseSettings(db: Database.Database): void {
   const version = String(db.prepare("SELECT sqlite_version()").pluck().get());
   const parts = version.split(".").map(Number);
-  const difference = OLDEST_SQLITE.map((wanted, at) => (parts[at] ?? 0) - wanted).find((by) => by !== 0) ?? 0;
+  const difference = MIN_SQLITE_VERSION.map((wanted, at) => (parts[at] ?? 0) - wanted).find((by) => by !== 0) ?? 0;
   const found = {
     synchronous: db.pragma("synchronous", { simple: true }),
     journal: db.pragma("journal_mode", { simple: true }),

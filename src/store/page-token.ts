@@ -1,5 +1,5 @@
 import { createHmac, timingSafeEqual } from "node:crypto";
-import { invalidValue } from "../base/errors.ts";
+import { invalidValue } from "../lib/errors.ts";
 
 /** Where a page starts: the sort value and id of the row just outside it, and which way to go. */
 export interface PageStart {
@@ -13,9 +13,9 @@ export interface PageStart {
  * signed for another list, or by nobody, is a 400. @source decisions.md 1
  */
 export interface PageTokens {
-  make(list: string, start: PageStart): string;
+  sign(list: string, start: PageStart): string;
   /** Throws CallerError invalid-value for field `start`. */
-  read(list: string, token: string): PageStart;
+  verify(list: string, token: string): PageStart;
 }
 
 /** Page tokens signed with `key`, which stays the same over restarts. */
@@ -23,11 +23,11 @@ export function createPageTokens(key: Buffer): PageTokens {
   const sign = (list: string, body: string): Buffer =>
     createHmac("sha256", key).update(list).update("\0").update(body).digest().subarray(0, 12);
   return {
-    make(list, { direction, sortValue, id }) {
+    sign(list, { direction, sortValue, id }) {
       const body = JSON.stringify([direction === "after" ? 1 : 0, sortValue, id]);
       return Buffer.from(JSON.stringify(`${sign(list, body).toString("base64url")}.${body}`)).toString("base64");
     },
-    read(list, token) {
+    verify(list, token) {
       try {
         const text: unknown = JSON.parse(Buffer.from(token, "base64").toString("utf8"));
         const [signature, ...rest] = String(text).split(".");

@@ -1,14 +1,14 @@
 import type Database from "better-sqlite3";
-import { BugError } from "../base/errors.ts";
-import { COPIED_UP_TO } from "./key-note.ts";
+import { BugError } from "../lib/errors.ts";
+import { SHARED_POSITION } from "./key-fingerprint.ts";
 import type { RowImage } from "./shared-log.ts";
 
 /** Takes down which rows are written, whoever writes them, and writes those of others. */
 export interface RowImages {
   /** The rows that were written since `kept`, as they are now; within the transaction that wrote them. */
-  written(): RowImage[];
+  changedRows(): RowImage[];
   /** What was written is kept. What was undone may stay: it is told as it is. */
-  kept(): void;
+  clearChanged(): void;
   /** Writes rows of others and up to where they go, in a transaction of its own, whatever refers to what. */
   apply(rows: readonly RowImage[], at: number): void;
   /** All rows, some at a time, which are all that is held of them; in between rows may be written. */
@@ -18,20 +18,20 @@ export interface RowImages {
   /** How many rows each table has that is shared. */
   counts(): ReadonlyMap<string, number>;
   /** Up to where this copy has all; 0 for one that was never shared. */
-  at(): number;
+  position(): number;
   /** Notes it; within a transaction. */
-  note(at: number): void;
+  setPosition(at: number): void;
 }
 
 /** What belongs to one copy alone: who it is, and what it finds texts by. */
-const OWN: ReadonlySet<string> = new Set(["store_meta", "search_pending"]);
+const LOCAL_TABLES: ReadonlySet<string> = new Set(["store_meta", "search_pending"]);
 /** Tables whose rows are known by something else than their primary key, which changes whenever they do. */
-const KNOWN_BY: Readonly<Record<string, readonly string[]>> = { changes: ["type", "row_id"] };
+const KEY_OVERRIDES: Readonly<Record<string, readonly string[]>> = { changes: ["type", "row_id"] };
 /** Rows that are never changed, which a trigger sees to. */
-const APPEND_ONLY: ReadonlySet<string> = new Set(["audit_entries"]);
+const APPEND_ONLY_TABLES: ReadonlySet<string> = new Set(["audit_entries"]);
 /** SQLite's own table of the highest keys that were given. @source sqlite.org/autoinc.html */
 const SEQUENCES = "sqlite_sequence";
-const AT_ONCE = 2_000;
+const CHUNK_SIZE = 2_000;
 
 interface SharedTable {
   name: string;
@@ -66,21 +66,21 @@ export function createRowImages(db: Database.Database, touched: (table: string, 
   });
   // What is replaced is deleted without a word otherwise.
   db.pragma("recursive_triggers = ON");
-  for (const [number, table] of tables.entries()) addTriggers(db, number, table);
+  for (const [number, table] of tables.entries()) createTriggers(db, number, table);
 
-  function rowsWritten(): RowImage[] {
+  function readChangedRows(): RowImage[] {
     const rows = [...written.values()].map(({ table, key }) => {
       const row = table.get.get(...key) as Record<string, Value> | undefined;
-      return { table: table.name, key: JSON.stringify(key), image: row ? imageOf(row) : null };
+      return { table: table.name, key: JSON.stringify(key), image: row ? encodeImage(row) : null };
     });
-    return rows.length === 0 ? rows : [...rows, ...grown()];
+    return rows.length === 0 ? rows : [...rows, ...changedSequences()];
   }
 
   const readSequences = (): Map<string, number> =>
     new Map((sequences.all() as { name: string; seq: number }[]).map(({ name, seq }) => [name, seq]));
 
   /** The keys that tables would give next, where rows were made and are gone again. */
-  function grown(): RowImage[] {
+  function changedSequences(): RowImage[] {
     return [...readSequences()].flatMap(([name, seq]) =>
       known.get(name) === seq || !byName.has(name)
         ? []
@@ -94,7 +94,7 @@ export function createRowImages(db: Database.Database, touched: (table: string, 
     try {
       db.transaction(() => {
         for (const row of rows) write(row);
-        setAt.run(COPIED_UP_TO, String(at));
+        setAt.run(SHARED_POSITION, String(at));
       }).immediate();
     } finally {
       isApplying = false;
@@ -115,14 +115,14 @@ export function createRowImages(db: Database.Database, touched: (table: string, 
 
   function put(table: SharedTable, parts: readonly Value[], image: string): void {
     const { name } = table;
-    if (APPEND_ONLY.has(name) && table.get.get(...parts)) return;
-    const row = rowOf(image);
+    if (APPEND_ONLY_TABLES.has(name) && table.get.get(...parts)) return;
+    const row = decodeImage(image);
     const columns = table.columns.filter((column) => column in row);
     const shape = `${name} ${columns.join()}`;
-    const statement = puts.get(shape) ?? db.prepare(putText(name, columns));
+    const statement = puts.get(shape) ?? db.prepare(upsertSql(name, columns));
     puts.set(shape, statement);
     // Of a table that knows its rows by something else, another may have had the primary key.
-    if (name in KNOWN_BY) table.drop.run(...parts);
+    if (name in KEY_OVERRIDES) table.drop.run(...parts);
     statement.run(...columns.map((column) => row[column]));
   }
 
@@ -133,9 +133,9 @@ export function createRowImages(db: Database.Database, touched: (table: string, 
   }
 
   return {
-    written: rowsWritten,
+    changedRows: readChangedRows,
     apply,
-    kept() {
+    clearChanged() {
       written.clear();
       known = readSequences();
     },
@@ -144,24 +144,24 @@ export function createRowImages(db: Database.Database, touched: (table: string, 
         let rows = table.first.all() as Record<string, Value>[];
         while (rows.length > 0) {
           const keys = rows.map((row) => table.key.map((column) => row[column] as Value));
-          yield rows.map((row, at) => ({ table: table.name, key: JSON.stringify(keys[at]), image: imageOf(row) }));
-          rows = rows.length < AT_ONCE ? [] : (table.after.all(...(keys.at(-1) ?? [])) as Record<string, Value>[]);
+          yield rows.map((row, at) => ({ table: table.name, key: JSON.stringify(keys[at]), image: encodeImage(row) }));
+          rows = rows.length < CHUNK_SIZE ? [] : (table.after.all(...(keys.at(-1) ?? [])) as Record<string, Value>[]);
         }
       }
-      yield grown();
+      yield changedSequences();
     },
     find(name, key) {
       const table = byName.get(name);
       if (!table) return undefined;
       const row = table.get.get(...(JSON.parse(key) as Value[])) as Record<string, Value> | undefined;
-      return row ? imageOf(row) : null;
+      return row ? encodeImage(row) : null;
     },
     counts: () =>
       new Map(
         tables.map(({ name }) => [name, db.prepare(`SELECT count(*) FROM main."${name}"`).pluck().get() as number]),
       ),
-    at: () => Number(getAt.get(COPIED_UP_TO) ?? 0),
-    note: (at) => void setAt.run(COPIED_UP_TO, String(at)),
+    position: () => Number(getAt.get(SHARED_POSITION) ?? 0),
+    setPosition: (at) => void setAt.run(SHARED_POSITION, String(at)),
   };
 }
 
@@ -172,15 +172,15 @@ function readTables(db: Database.Database): SharedTable[] {
     .pluck()
     .all() as string[];
   return names
-    .filter((name) => !name.startsWith("sqlite_") && !OWN.has(name))
+    .filter((name) => !name.startsWith("sqlite_") && !LOCAL_TABLES.has(name))
     .map((name) => {
       const info = db.pragma(`table_info("${name}")`) as { name: string; pk: number }[];
       const primary = info.filter(({ pk }) => pk > 0).sort((a, b) => a.pk - b.pk);
-      const key = KNOWN_BY[name] ?? primary.map((column) => column.name);
+      const key = KEY_OVERRIDES[name] ?? primary.map((column) => column.name);
       if (key.length === 0) throw new BugError(`The table ${name} has no primary key.`);
       const isKey = key.map((column) => `"${column}" = ?`).join(" AND ");
       const keys = key.map((column) => `"${column}"`).join(", ");
-      const inOrder = `ORDER BY ${keys} LIMIT ${AT_ONCE}`;
+      const inOrder = `ORDER BY ${keys} LIMIT ${CHUNK_SIZE}`;
       return {
         ...{ name, key, columns: info.map((column) => column.name) },
         get: db.prepare(`SELECT * FROM main."${name}" WHERE ${isKey}`),
@@ -193,7 +193,7 @@ function readTables(db: Database.Database): SharedTable[] {
     });
 }
 
-function addTriggers(db: Database.Database, number: number, { name, key }: SharedTable): void {
+function createTriggers(db: Database.Database, number: number, { name, key }: SharedTable): void {
   const say = (of: "OLD" | "NEW"): string =>
     `SELECT row_written(${number}, ${key.map((column) => `${of}."${column}"`).join(", ")});`;
   const on = (what: string, body: string): string =>
@@ -201,19 +201,19 @@ function addTriggers(db: Database.Database, number: number, { name, key }: Share
   db.exec(on("INSERT", say("NEW")) + on("UPDATE", say("OLD") + say("NEW")) + on("DELETE", say("OLD")));
 }
 
-function putText(table: string, columns: readonly string[]): string {
+function upsertSql(table: string, columns: readonly string[]): string {
   const names = columns.map((column) => `"${column}"`).join(", ");
   return `INSERT OR REPLACE INTO main."${table}" (${names}) VALUES (${columns.map(() => "?").join(", ")})`;
 }
 
-function imageOf(row: Record<string, Value>): string {
+function encodeImage(row: Record<string, Value>): string {
   return JSON.stringify(row, (_, value: unknown) => {
     const { type, data } = (value ?? {}) as { type?: string; data?: number[] };
     return type === "Buffer" && data ? { base64: Buffer.from(data).toString("base64") } : value;
   });
 }
 
-function rowOf(image: string): Record<string, Value> {
+function decodeImage(image: string): Record<string, Value> {
   return JSON.parse(image, (_, value: unknown) => {
     const { base64 } = (value ?? {}) as { base64?: string };
     return base64 === undefined ? value : Buffer.from(base64, "base64");

@@ -1,7 +1,7 @@
 import type Database from "better-sqlite3";
-import { type Checker, compileChecker, defaultOf } from "../schema/check.ts";
-import type { Layout } from "./layout.ts";
-import type { Tables } from "./tables.ts";
+import { compileValidator, defaultOf, type Validator } from "../schema/validator.ts";
+import type { Tables } from "./drizzle-tables.ts";
+import type { TableLayout } from "./table-layout.ts";
 
 /** What writes the rows of one table. */
 export interface RowStatements {
@@ -11,7 +11,7 @@ export interface RowStatements {
   update(columns: readonly string[]): Database.Statement;
   columns: readonly string[];
   remove: Database.Statement;
-  checker: Checker;
+  checker: Validator;
   /** Fields that are sealed. */
   secrets: readonly string[];
   /** What the stored fields hold before anything is given. */
@@ -20,10 +20,10 @@ export interface RowStatements {
 }
 
 /** Kept prepared for a table; callers choose what they change. own choice */
-const MOST_UPDATES = 64;
+const MAX_PREPARED_UPDATES = 64;
 
 /** Prepares it. */
-export function prepareRowStatements(db: Database.Database, tables: Tables, layout: Layout): RowStatements {
+export function prepareRowStatements(db: Database.Database, tables: Tables, layout: TableLayout): RowStatements {
   const names = ["id", "created_at", "updated_at", ...layout.columns.map((column) => column.name)];
   const domain = tables.domainColumn(layout);
   if (domain) names.push(domain, "also_in");
@@ -37,13 +37,13 @@ export function prepareRowStatements(db: Database.Database, tables: Tables, layo
       const key = columns.join();
       const made =
         updates.get(key) ?? db.prepare(`UPDATE main.${layout.table} SET ${columns.join(" = ?, ")} = ? WHERE pk = ?`);
-      if (updates.size >= MOST_UPDATES) updates.clear();
+      if (updates.size >= MAX_PREPARED_UPDATES) updates.clear();
       updates.set(key, made);
       return made;
     },
     columns: names,
     remove: db.prepare(`DELETE FROM main.${layout.table} WHERE pk = ?`),
-    checker: compileChecker(layout.resource.fields),
+    checker: compileValidator(layout.resource.fields),
     secrets: layout.columns.flatMap(({ field, spec }) => (spec.kind === "secret" ? [field] : [])),
     emptyRow: () => Object.fromEntries(stored.map(([name, spec]) => [name, defaultOf(spec)])),
     links: layout.links.map((link) => ({

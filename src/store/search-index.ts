@@ -1,10 +1,10 @@
 import type Database from "better-sqlite3";
-import type { Log } from "../base/log.ts";
-import { isSearched } from "../schema/field.ts";
+import type { Log } from "../lib/log.ts";
+import { isFullTextSearched } from "../schema/field.ts";
 import type { AnyResource } from "../schema/resource.ts";
-import type { Column, Layout } from "./layout.ts";
-import type { Tables } from "./tables.ts";
-import { createWordTest } from "./words.ts";
+import type { Tables } from "./drizzle-tables.ts";
+import { createTokenMatcher } from "./search-tokens.ts";
+import type { TableColumn, TableLayout } from "./table-layout.ts";
 
 /**
  * The full-text index behind `q`. Each searched resource has a table `<table>__search`; rows that changed since they were
@@ -16,9 +16,9 @@ import { createWordTest } from "./words.ts";
  */
 export interface SearchIndex {
   /** Inside the transaction that wrote the row; `after` is null once it is gone. */
-  touch(resource: AnyResource, before: IndexedRow | null, after: IndexedRow | null): void;
+  markChanged(resource: AnyResource, before: IndexedRow | null, after: IndexedRow | null): void;
   /** Inside a transaction, right before COMMIT: indexes some of the waiting rows. True when enough are left to go on at once. */
-  catchUp(): boolean;
+  indexPending(): boolean;
   /** True when enough rows wait to index them now. */
   isBehind(): boolean;
 }
@@ -27,23 +27,23 @@ export interface SearchIndex {
 export type IndexedRow = Readonly<Record<string, unknown>> & { pk: number };
 
 /** own choice: a segment of the index for each row would cost more than the row; so many are searched in well under 1 ms. */
-const ENOUGH = 256;
+const INDEX_THRESHOLD = 256;
 /** Rows indexed before one COMMIT. own choice: 3 ms of work, twice as much for texts of 1 KB */
-const MOST_AT_ONCE = 320;
+const INDEX_CHUNK_SIZE = 320;
 
 /** The text fields that `q` searches, in the declaration's order. */
-export function searchedColumns(layout: Layout): readonly Column[] {
-  return layout.columns.filter(({ spec }) => isSearched(spec));
+export function searchedColumns(layout: TableLayout): readonly TableColumn[] {
+  return layout.columns.filter(({ spec }) => isFullTextSearched(spec));
 }
 
 /** True when the resource's texts are in a full-text index. */
-export function isIndexed(layout: Layout): boolean {
-  const { facts, searched } = layout.resource;
-  return (!facts || searched === true) && searchedColumns(layout).length > 0;
+export function isIndexed(layout: TableLayout): boolean {
+  const { appendOnly, fullTextSearched } = layout.resource;
+  return (!appendOnly || fullTextSearched === true) && searchedColumns(layout).length > 0;
 }
 
 /** Name of the index of a layout's table. */
-export function searchTable(layout: Layout): string {
+export function searchTable(layout: TableLayout): string {
   return `${layout.table}__search`;
 }
 
@@ -70,10 +70,12 @@ function createSearchTables(db: Database.Database, tables: Tables): void {
 
 /** Opens the index of every declaration, whose tables are there. */
 export function createSearchIndex(db: Database.Database, tables: Tables, log: Log): SearchIndex {
-  db.function("holds_words", { deterministic: true, varargs: true }, createWordTest());
+  db.function("holds_words", { deterministic: true, varargs: true }, createTokenMatcher());
   db.transaction(() => createSearchTables(db, tables)).immediate();
   const mark = db.prepare("INSERT OR IGNORE INTO search_pending VALUES (?, ?)");
-  const enough = db.prepare(`SELECT count(*) = ${ENOUGH} FROM (SELECT 1 FROM search_pending LIMIT ${ENOUGH})`).pluck();
+  const enough = db
+    .prepare(`SELECT count(*) = ${INDEX_THRESHOLD} FROM (SELECT 1 FROM search_pending LIMIT ${INDEX_THRESHOLD})`)
+    .pluck();
   const waitingTypes = db.prepare("SELECT DISTINCT type FROM search_pending").pluck();
   const indexers = new Map(tables.layouts.filter(isIndexed).map((layout) => [layout.table, createIndexer(db, layout)]));
   const fieldsOf = new Map(
@@ -84,7 +86,7 @@ export function createSearchIndex(db: Database.Database, tables: Tables, log: Lo
   let broken = false;
 
   function indexSome(): void {
-    let left = MOST_AT_ONCE;
+    let left = INDEX_CHUNK_SIZE;
     for (const type of waitingTypes.all() as string[]) {
       if (left > 0) left -= indexers.get(type)?.(left) ?? 0;
     }
@@ -93,12 +95,12 @@ export function createSearchIndex(db: Database.Database, tables: Tables, log: Lo
   const isBehind = (): boolean => !broken && enough.get() === 1;
   return {
     isBehind,
-    touch(resource, before, after) {
+    markChanged(resource, before, after) {
       const fields = fieldsOf.get(resource);
       if (!fields || (before && after && fields.every((field) => before[field] === after[field]))) return;
       mark.run(tables.layout(resource).table, ((after ?? before) as IndexedRow).pk);
     },
-    catchUp() {
+    indexPending() {
       if (!isBehind()) return false;
       db.exec("SAVEPOINT search");
       try {
@@ -117,7 +119,7 @@ export function createSearchIndex(db: Database.Database, tables: Tables, log: Lo
 }
 
 /** Indexes up to `most` waiting rows of one table and returns how many. */
-function createIndexer(db: Database.Database, layout: Layout): (most: number) => number {
+function createIndexer(db: Database.Database, layout: TableLayout): (most: number) => number {
   const index = searchTable(layout);
   const names = searchedColumns(layout)
     .map(({ name }) => `"${name}"`)

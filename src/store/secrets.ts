@@ -1,7 +1,7 @@
 import { createCipheriv, createDecipheriv, hash, randomBytes } from "node:crypto";
 import { closeSync, existsSync, fsyncSync, openSync, readFileSync, writeSync } from "node:fs";
 import { join } from "node:path";
-import { BugError, UpstreamError } from "../base/errors.ts";
+import { BugError, UpstreamError } from "../lib/errors.ts";
 import type { Secrets } from "./store.ts";
 
 const NONCE_BYTES = 12;
@@ -17,7 +17,7 @@ const KEY_BYTES = 32;
  * missing then or damaged, and for two different ones: what was sealed with the other could not be read.
  * @source systemd.exec(5), LoadCredential
  */
-export function applianceKey(
+export function loadSecretKey(
   dataDir: string,
   credentials = process.env.CREDENTIALS_DIRECTORY,
   isSealed = false,
@@ -25,23 +25,23 @@ export function applianceKey(
   const path = join(dataDir, KEY_NAME);
   const given = credentials === undefined ? null : join(credentials, KEY_NAME);
   if (given === null || !existsSync(given)) {
-    if (isSealed && !existsSync(path)) throw missingKey(path, dataDir);
-    if (!existsSync(path)) makeKey(path);
-    return readKey(path);
+    if (isSealed && !existsSync(path)) throw missingKeyError(path, dataDir);
+    if (!existsSync(path)) createKeyFile(path);
+    return readKeyFile(path);
   }
-  const key = readKey(given);
-  if (existsSync(path) && !readKey(path).equals(key)) {
+  const key = readKeyFile(given);
+  if (existsSync(path) && !readKeyFile(path).equals(key)) {
     throw new UpstreamError("starting", `${path} is another key than the credential ${KEY_NAME}: keep the right one.`);
   }
   return key;
 }
 
-function missingKey(path: string, dataDir: string): UpstreamError {
+function missingKeyError(path: string, dataDir: string): UpstreamError {
   const message = `${path} is missing, with which the data is sealed. Put it back; or, where it is a credential of the service, let the daemon run or say CREDENTIALS_DIRECTORY=… with its folder.`;
   return new UpstreamError("starting", message, { dataDir });
 }
 
-function makeKey(path: string): void {
+function createKeyFile(path: string): void {
   const file = openSync(path, "wx", 0o600);
   writeSync(file, randomBytes(KEY_BYTES));
   fsyncSync(file);
@@ -49,14 +49,14 @@ function makeKey(path: string): void {
 }
 
 /** The key in a file, as `applianceKey` makes it. Throws UpstreamError when it is none, Node's error when it can't be read. */
-export function readKey(path: string): Buffer {
+export function readKeyFile(path: string): Buffer {
   const key = readFileSync(path);
   if (key.length === KEY_BYTES) return key;
   throw new UpstreamError("starting", `${path} is damaged: ${KEY_BYTES} bytes expected. Restore it from a backup.`);
 }
 
 /** Whether a file's bytes look like a key's: as many as it has, and no text, which random bytes all but never are. */
-export function isKeyFile(bytes: Buffer): boolean {
+export function looksLikeKey(bytes: Buffer): boolean {
   return (
     bytes.length === KEY_BYTES &&
     bytes.some((byte) => byte > 0x7e || (byte < 0x20 && !/\s/.test(String.fromCharCode(byte))))

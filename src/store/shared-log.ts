@@ -6,7 +6,7 @@ export interface RowImage {
 }
 
 /** Rows that were written after a position, in order, and the position behind them. */
-export interface News {
+export interface LogPage {
   rows: readonly RowImage[];
   at: number;
   /** There are more after them. */
@@ -14,9 +14,9 @@ export interface News {
 }
 
 /** The right to write, which nobody else has meanwhile. One of its two ends must be called. */
-export interface Turn {
+export interface WriteLock {
   /** What others wrote since; must be taken before anything is written. */
-  readonly news: readonly RowImage[];
+  readonly missedRows: readonly RowImage[];
   readonly at: number;
   /** There is more than `news`: it is to be released, and taken anew once that was taken page by page. */
   readonly more: boolean;
@@ -36,11 +36,11 @@ export interface Turn {
  */
 export interface SharedLog {
   /** Waits for the right to write. Throws UpstreamError (`starting`) when it can't be had. */
-  begin(after: number): Promise<Turn>;
+  acquireWriteLock(after: number): Promise<WriteLock>;
   /** What was written after a position. Throws UpstreamError. */
-  news(after: number): Promise<News>;
+  readAfter(after: number): Promise<LogPage>;
   /** A file that rows may name from now on is kept for the others too; `sha256` in hex. Throws UpstreamError. */
-  keepFile(sha256: string, path: string): Promise<void>;
+  storeFile(sha256: string, path: string): Promise<void>;
   /** False once nothing was heard of it for so long that another process may write by now. */
-  isHeard(): boolean;
+  isReachable(): boolean;
 }

@@ -1,19 +1,19 @@
 import type Database from "better-sqlite3";
-import type { Clock } from "../base/clock.ts";
-import { UpstreamError } from "../base/errors.ts";
-import type { Checkpoint } from "./checkpoint.ts";
+import type { Clock } from "../lib/clock.ts";
+import { UpstreamError } from "../lib/errors.ts";
+import type { DiskReserve } from "./disk-reserve.ts";
 import type { Replica } from "./replica.ts";
-import type { SpareRoom } from "./spare-room.ts";
+import type { WalCheckpointer } from "./wal-checkpoint.ts";
 
 /**
  * When a write is safe from a power cut: once its promise resolves, or with the next write that is safe by then, which
  * no cut leaves without it. @source sqlite.org/pragma.html, synchronous: NORMAL loses the end of the log, nothing within
  */
-export type Safety = "at-once" | "with-next";
+export type Durability = "immediate" | "deferred";
 
 /** A write waiting for its group commit. */
 interface Job {
-  safety: Safety;
+  safety: Durability;
   run(): void;
   /** After COMMIT. */
   done(): void;
@@ -23,7 +23,7 @@ interface Job {
 }
 
 /** Longest time one group keeps the event loop before its COMMIT. */
-const GROUP_MS = 8;
+const MAX_GROUP_MS = 8;
 
 /**
  * What the queue needs. `beforeCommit` runs in every transaction but those with an emergency, which nothing may hold up;
@@ -35,13 +35,13 @@ export interface WriteQueueOptions {
   db: Database.Database;
   clock: Clock;
   beforeCommit: () => boolean;
-  checkpoint: Pick<Checkpoint, "isDue" | "run">;
+  checkpoint: Pick<WalCheckpointer, "isDue" | "run">;
   onRollback: () => void;
   onFatal: (error: unknown) => void;
   /** Who else must have what is committed, before it is; nobody unless given. */
   replica?: Replica | null;
   /** Given up for what is urgent once the disk is full; none unless given. */
-  spareRoom?: Pick<SpareRoom, "release"> | undefined;
+  spareRoom?: Pick<DiskReserve, "release"> | undefined;
 }
 
 /**
@@ -65,7 +65,7 @@ export class WriteQueue {
   /** A transaction that waits for others is open, or about to be. */
   #turn: Promise<void> | null = null;
   /** What the database does at a COMMIT. */
-  #safety: Safety = "at-once";
+  #safety: Durability = "immediate";
 
   constructor(options: WriteQueueOptions) {
     const { db } = options;
@@ -77,7 +77,12 @@ export class WriteQueue {
   }
 
   /** Runs `fn` in the next group; resolves with its value after COMMIT. `committed` runs right after COMMIT, before. */
-  write<T>(fn: () => T, committed: () => void, lane: "emergency" | "normal", safety: Safety = "at-once"): Promise<T> {
+  write<T>(
+    fn: () => T,
+    committed: () => void,
+    lane: "emergency" | "normal",
+    safety: Durability = "immediate",
+  ): Promise<T> {
     if (this.#closed) return Promise.reject(new UpstreamError("starting", "The database is closed."));
     if (this.#fatal) return Promise.reject(outcomeUnknown());
     return new Promise((resolve, reject) => {
@@ -126,7 +131,7 @@ export class WriteQueue {
   #schedule(): void {
     if (this.#scheduled) return;
     this.#scheduled = true;
-    this.#options.clock.soon(() => {
+    this.#options.clock.defer(() => {
       this.#scheduled = false;
       // Whoever has the turn looks once more when it ends.
       if (this.#closed || this.#turn !== null) return;
@@ -168,16 +173,16 @@ export class WriteQueue {
   async #inTurn(replica: Replica): Promise<void> {
     const jobs: Job[] = [];
     try {
-      const turn = await replica.begin();
+      const turn = await replica.beginWrite();
       try {
         this.#runGroup(jobs);
-        await turn.keep();
+        await turn.publish();
         this.#commit.run();
-        turn.kept();
+        turn.confirm();
       } catch (error) {
         // Before anybody else may write: this copy must not hold what nobody has.
         if (this.#options.db.inTransaction) this.#options.db.exec("ROLLBACK");
-        await turn.leave();
+        await turn.abort();
         throw error;
       }
     } catch (error) {
@@ -199,7 +204,7 @@ export class WriteQueue {
     for (let job = this.#next(urgent); job; job = this.#next(urgent)) {
       jobs.push(job);
       this.#runJob(job);
-      if (clock.monotonicMs() - began > GROUP_MS || this.#isStricter(urgent)) break;
+      if (clock.monotonicMs() - began > MAX_GROUP_MS || this.#isStricter(urgent)) break;
     }
     this.#behind = urgent || beforeCommit();
   }
@@ -209,18 +214,18 @@ export class WriteQueue {
     const { db, replica } = this.#options;
     const { emergency, normal } = this.#lanes;
     const group = isUrgent ? emergency : normal;
-    const isAwaited = replica || group.length === 0 || group.some(({ safety }) => safety === "at-once");
-    const safety = isAwaited ? "at-once" : "with-next";
+    const isAwaited = replica || group.length === 0 || group.some(({ safety }) => safety === "immediate");
+    const safety = isAwaited ? "immediate" : "deferred";
     if (safety === this.#safety) return;
-    db.exec(`PRAGMA synchronous = ${safety === "at-once" ? "FULL" : "NORMAL"}`);
+    db.exec(`PRAGMA synchronous = ${safety === "immediate" ? "FULL" : "NORMAL"}`);
     this.#safety = safety;
   }
 
   /** What came meanwhile is promised more than this group keeps: it has the next. */
   #isStricter(isUrgent: boolean): boolean {
-    if (this.#safety === "at-once") return false;
+    if (this.#safety === "immediate") return false;
     const next = this.#lanes.emergency[0] ?? (isUrgent ? undefined : this.#lanes.normal[0]);
-    return next?.safety === "at-once";
+    return next?.safety === "immediate";
   }
 
   #groupDone(jobs: readonly Job[]): void {

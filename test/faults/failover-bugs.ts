@@ -1,5 +1,5 @@
+import { loadModuleWithBug } from "../sim/bug-loader.ts";
 import type { PlantedBug } from "../sim/planted-bugs.ts";
-import { moduleWith } from "../sim/with-bug.ts";
 import type { killAroundBells } from "./failover.ts";
 
 /** What must be caught. */
@@ -79,7 +79,7 @@ export const FAILOVER_BUGS: readonly PlantedBug[] = [
 ];
 
 /** Plants each bug (or the one named) and kills until it is caught, at most `kills` times. Says which were not. */
-export async function huntFailoverBugs(
+export async function detectPlantedBugs(
   name: string,
   kills: number,
   seed: number,
@@ -88,7 +88,7 @@ export async function huntFailoverBugs(
   const bugs = FAILOVER_BUGS.filter((bug) => !bug.equivalent && (name === "all" || bug.name === name));
   const missed: string[] = [];
   for (const bug of bugs) {
-    const planted = await moduleWith<{ killAroundBells: typeof killAroundBells }>(
+    const planted = await loadModuleWithBug<{ killAroundBells: typeof killAroundBells }>(
       bug,
       process.cwd(),
       "test/faults/failover.ts",

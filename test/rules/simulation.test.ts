@@ -1,8 +1,8 @@
 import { describe, expect, it } from "vitest";
-import { planted, readTree, resolveFrom, type SourceTree } from "./source-tree.ts";
+import { fixtureTree, readSourceTree, resolveFrom, type SourceTree } from "./source-tree.ts";
 import { importsOf } from "./syntax.ts";
 
-const tree = readTree(["src", "test/sim"], (path) => path.endsWith(".ts"));
+const tree = readSourceTree(["src", "test/sim"], (path) => path.endsWith(".ts"));
 
 /** Every file that the given ones import, and they themselves. */
 function reachedFrom(entries: readonly string[], files: SourceTree): Set<string> {
@@ -55,7 +55,7 @@ describe("the simulation of replication", () => {
   });
 
   it("would be missed: a file that only the daemon runs", () => {
-    const files = planted({
+    const files = fixtureTree({
       "src/main.ts": `import "./replication/a.ts"; import "./replication/b.ts";`,
       "src/replication/a.ts": "",
       "src/replication/b.ts": "",

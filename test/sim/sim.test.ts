@@ -2,21 +2,21 @@ import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { FAILOVER_BUGS } from "../faults/failover-bugs.ts";
-import { peer } from "../support/peers.ts";
+import { externalProgram } from "../support/external-programs.ts";
 import { startPostgres, type TestPostgres } from "../support/postgres.ts";
-import { catchUp } from "./catch-up.ts";
-import { addFigures, noFigures } from "./figures.ts";
+import { restoreOldBackup } from "./backup-restore.ts";
+import { loadModuleWithBug, loadSimulationWithBug } from "./bug-loader.ts";
+import { runCatchUpScenario } from "./catch-up.ts";
 import { createMemoryDisk } from "./memory-disk.ts";
-import { restoreOldBackup } from "./old-backup.ts";
 import { PLANTED_BUGS, type PlantedBug } from "./planted-bugs.ts";
 import { POSTGRES_BUGS } from "./postgres-bugs.ts";
 import { runOnPostgres } from "./postgres-run.ts";
 import { CATALOGUE } from "./resources.ts";
+import { addStatistics, emptyStatistics } from "./run-statistics.ts";
+import { runOnMemory, runSeed } from "./simulation.ts";
 import { createSqliteDisks } from "./sqlite-disk.ts";
-import { moduleWith, simulationWith } from "./with-bug.ts";
-import { runOnMemory, runSeed } from "./world.ts";
 
-const postgres = peer("pg_ctlcluster");
+const postgres = externalProgram("pg_ctlcluster");
 const ROOT = new URL("../../", import.meta.url).pathname;
 
 describe("the simulation", () => {
@@ -30,7 +30,7 @@ describe("the simulation", () => {
     const [one, again, other] = [await runOnMemory(7, 40), await runOnMemory(7, 40), await runOnMemory(8, 40)];
     expect(again).toEqual(one);
     expect(other.trace).not.toBe(one.trace);
-    expect(one.figures).not.toEqual(noFigures());
+    expect(one.figures).not.toEqual(emptyStatistics());
   });
 
   it("finds none on real files either", async () => {
@@ -43,7 +43,7 @@ describe("the simulation", () => {
 
   it("catches up with each row once, however often it was changed meanwhile, and what is stale stays silent", async () => {
     const away = { rows: 500, changes: 3_000, awayMs: 1_800_000 };
-    const found = await catchUp(
+    const found = await runCatchUpScenario(
       away,
       () => createMemoryDisk(CATALOGUE),
       () => 0,
@@ -80,7 +80,7 @@ describe("the simulation", () => {
 
   it("finds a planted bug", async () => {
     const [staging] = PLANTED_BUGS as [PlantedBug];
-    const runPlanted = await simulationWith(staging, ROOT);
+    const runPlanted = await loadSimulationWithBug(staging, ROOT);
     const found: (string | null)[] = [];
     for (const seed of [1, 2, 3, 4]) found.push((await runPlanted(seed, 200)).violation);
     expect(found).toContainEqual(expect.stringMatching(/^I2: /));
@@ -97,11 +97,11 @@ postgres.describe("the simulation with the cloud's rows in PostgreSQL", () => {
   postgres.it(
     "finds no broken promise in some seeds, in which nodes die, lose their database and take each other's place",
     async () => {
-      const all = noFigures();
+      const all = emptyStatistics();
       for (const seed of [1, 7]) {
         const { violation, figures } = await runOnPostgres(seed, 150, server.url);
         expect({ seed, violation }).toEqual({ seed, violation: null });
-        addFigures(all, figures);
+        addStatistics(all, figures);
       }
       for (const what of ["crashes", "broken", "marks"] as const)
         expect({ what, times: all[what] }).not.toEqual({ what, times: 0 });
@@ -123,7 +123,7 @@ postgres.describe("the simulation with the cloud's rows in PostgreSQL", () => {
     "finds a planted bug of what keeps the rows there",
     async () => {
       const planted = POSTGRES_BUGS.find(({ name }) => name === "broken-commit-taken-for-kept") as PlantedBug;
-      const bugged = await moduleWith<{ runOnPostgres: typeof runOnPostgres }>(
+      const bugged = await loadModuleWithBug<{ runOnPostgres: typeof runOnPostgres }>(
         planted,
         ROOT,
         "test/sim/postgres-run.ts",

@@ -6,7 +6,7 @@ export interface ReceptionReport {
   /** Packets lost in all; less than none where some came twice. */
   lost: number;
   /** Highest sequence number that was received, with how often it began anew. */
-  highest: number;
+  highestSequence: number;
   /** Mean deviation of their arrival, in units of the RTP clock: 1/8000 s. */
   jitter: number;
 }
@@ -19,7 +19,7 @@ const ALL_LOST = 255;
 const CLOCK_PER_MS = 8;
 
 /** The reports in a compound packet, in order; none for anything that is no RTCP. */
-export function readReports(datagram: Buffer): ReceptionReport[] {
+export function parseReceptionReports(datagram: Buffer): ReceptionReport[] {
   const reports: ReceptionReport[] = [];
   for (let at = 0; at + 8 <= datagram.length; ) {
     const head = datagram.readUInt8(at);
@@ -34,7 +34,7 @@ export function readReports(datagram: Buffer): ReceptionReport[] {
         ssrc: datagram.readUInt32BE(block),
         fractionLost: datagram.readUInt8(block + 4),
         lost: datagram.readIntBE(block + 5, 3),
-        highest: datagram.readUInt32BE(block + 8),
+        highestSequence: datagram.readUInt32BE(block + 8),
         jitter: datagram.readUInt32BE(block + 12),
       });
     }
@@ -44,12 +44,12 @@ export function readReports(datagram: Buffer): ReceptionReport[] {
 }
 
 /** What proves that packets of the stream arrive: the latest such report; null for none. */
-export function proofOfSound(reports: readonly ReceptionReport[], ssrc: number): ReceptionReport | null {
+export function findProofOfReception(reports: readonly ReceptionReport[], ssrc: number): ReceptionReport | null {
   const found = reports.findLast((report) => report.ssrc === ssrc);
-  return found && found.highest > 0 && found.fractionLost < ALL_LOST ? found : null;
+  return found && found.highestSequence > 0 && found.fractionLost < ALL_LOST ? found : null;
 }
 
 /** A report in words for the ledger. */
-export function reportWords({ lost, jitter }: ReceptionReport): string {
+export function formatReceptionReport({ lost, jitter }: ReceptionReport): string {
   return `the last report of the device: ${Math.max(0, lost)} packets lost, jitter ${Math.round(jitter / CLOCK_PER_MS)} ms`;
 }

@@ -1,8 +1,8 @@
 import { XMLParser, XMLValidator } from "fast-xml-parser";
-import { ClusterFault } from "../cluster-fault.ts";
+import { ClusterError } from "../cluster-error.ts";
 
 /** An element: texts are strings, children are elements, those that stand more than once are lists; attributes begin with `@`. */
-export type Element = { readonly [name: string]: unknown };
+export type SoapElement = { readonly [name: string]: unknown };
 
 /** Entities are decoded by `decoded`: no declaration of a document is ever obeyed, and numbers stay the texts they are. */
 const PARSER = new XMLParser({
@@ -16,18 +16,18 @@ const PARSER = new XMLParser({
 });
 
 /** The contents of a SOAP body. Throws ClusterFault `answer` for what is no whole SOAP message. */
-export function soapBody(text: string, host: string): Element {
+export function soapBody(text: string, host: string): SoapElement {
   if (/<!DOCTYPE/i.test(text) || XMLValidator.validate(text) !== true)
-    throw new ClusterFault("answer", `${host} answers something that is no SOAP message: ${glimpse(text)}`);
-  const root = PARSER.parse(text) as Element;
-  const envelope = asElement(root.Envelope);
+    throw new ClusterError("answer", `${host} answers something that is no SOAP message: ${excerpt(text)}`);
+  const root = PARSER.parse(text) as SoapElement;
+  const envelope = asSoapElement(root.Envelope);
   if (!("Body" in envelope))
-    throw new ClusterFault("answer", `${host} answers something that is no SOAP message: ${glimpse(text)}`);
-  return asElement(envelope.Body);
+    throw new ClusterError("answer", `${host} answers something that is no SOAP message: ${excerpt(text)}`);
+  return asSoapElement(envelope.Body);
 }
 
 /** The beginning of an answer, for people. */
-function glimpse(text: string): string {
+function excerpt(text: string): string {
   const beginning = text
     .slice(0, 60)
     .replace(/[^\x20-\x7e]+/g, " ")
@@ -36,26 +36,26 @@ function glimpse(text: string): string {
 }
 
 /** A child as an element; {} when it is none. */
-export function asElement(value: unknown): Element {
-  return typeof value === "object" && value !== null && !Array.isArray(value) ? (value as Element) : {};
+export function asSoapElement(value: unknown): SoapElement {
+  return typeof value === "object" && value !== null && !Array.isArray(value) ? (value as SoapElement) : {};
 }
 
 /** Children of one name: none, the one, or all. */
-export function listOf(value: unknown): readonly Element[] {
+export function soapChildren(value: unknown): readonly SoapElement[] {
   if (value === undefined || value === "") return [];
-  return (Array.isArray(value) ? value : [value]).map(asElement);
+  return (Array.isArray(value) ? value : [value]).map(asSoapElement);
 }
 
 /** The text of a child, "" when it has none. */
-export function textOf(value: unknown): string {
-  if (typeof value === "string") return decoded(value);
-  const text = asElement(value)["#text"];
-  return typeof text === "string" ? decoded(text) : "";
+export function textOfElement(value: unknown): string {
+  if (typeof value === "string") return decodeXml(value);
+  const text = asSoapElement(value)["#text"];
+  return typeof text === "string" ? decodeXml(text) : "";
 }
 
 const NAMED: Readonly<Record<string, string>> = { lt: "<", gt: ">", amp: "&", quot: '"', apos: "'" };
 
-function decoded(text: string): string {
+function decodeXml(text: string): string {
   if (!text.includes("&")) return text;
   return text.replace(/&(?:#x([0-9a-f]{1,6})|#(\d{1,7})|(\w+));/gi, (whole, hex, decimal, name) => {
     if (name !== undefined) return NAMED[name] ?? whole;
@@ -65,7 +65,7 @@ function decoded(text: string): string {
 }
 
 /** Text as it may stand in an element; control characters can't. */
-export function escaped(text: string): string {
+export function escapeXmlText(text: string): string {
   return text
     .replace(/[^\P{Cc}\t\n\r]/gu, "")
     .replace(/[&<>]/g, (each) => ({ "&": "&amp;", "<": "&lt;", ">": "&gt;" })[each] as string);

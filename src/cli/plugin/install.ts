@@ -1,9 +1,9 @@
 import { cpSync, mkdirSync, renameSync, rmSync } from "node:fs";
 import { join } from "node:path";
-import { requireDatabase } from "../../app/appliance.ts";
-import { sendOrder } from "../../app/control-socket.ts";
-import type { CheckedPlugin } from "../../extensions/contract/check-plugin.ts";
 import type { PluginManifest } from "../../plugin-api/index.ts";
+import type { PluginCheckResult } from "../../plugin-host/contract/check-plugin.ts";
+import { requireDatabase } from "../../wiring/appliance-data.ts";
+import { sendControlCommand } from "../../wiring/control-socket.ts";
 import type { Terminal } from "../terminal.ts";
 
 const MEMORY_MB = 128;
@@ -13,20 +13,20 @@ const MEMORY_MB = 128;
  * runs takes it up. False when it was not agreed to. Throws UpstreamError when there is no appliance.
  */
 export async function installPlugin(
-  { manifest, built }: CheckedPlugin,
+  { manifest, built }: PluginCheckResult,
   dataDir: string,
   agreed: boolean,
   terminal: Terminal,
 ): Promise<boolean> {
   if (!manifest || built === null) return false;
   requireDatabase(dataDir);
-  for (const line of asks(manifest)) terminal.err(line);
+  for (const line of requestedPermissions(manifest)) terminal.err(line);
   if (!agreed) {
     terminal.err("Nothing was installed. Add --yes if you trust it.");
     return false;
   }
-  replace(built, join(dataDir, "plugins"), manifest.name);
-  const order = await sendOrder(dataDir, { order: "plugin.takeUp", args: {} });
+  replacePlugin(built, join(dataDir, "plugins"), manifest.name);
+  const order = await sendControlCommand(dataDir, { order: "plugin.takeUp", args: {} });
   const next = `carillon plugin enable ${manifest.name} --token …`;
   const when = order ? "" : "start the daemon, then: ";
   terminal.out(
@@ -35,7 +35,7 @@ export async function installPlugin(
   return true;
 }
 
-function asks({ name, version, description, ...manifest }: PluginManifest): string[] {
+function requestedPermissions({ name, version, description, ...manifest }: PluginManifest): string[] {
   const claims = manifest.claims.map(({ type, identifier }) => `${type} ${identifier}`);
   const list = (words: readonly string[]): string => words.join(", ") || "none";
   return [
@@ -50,7 +50,7 @@ function asks({ name, version, description, ...manifest }: PluginManifest): stri
 }
 
 /** What runs now goes on with the files that it has read; whoever looks finds the old folder or the new one. */
-function replace(built: string, plugins: string, name: string): void {
+function replacePlugin(built: string, plugins: string, name: string): void {
   const [fresh, old] = [`.new-${name}`, `.old-${name}`].map((each) => join(plugins, each)) as [string, string];
   mkdirSync(plugins, { recursive: true });
   for (const folder of [fresh, old]) rmSync(folder, { recursive: true, force: true });

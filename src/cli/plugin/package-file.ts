@@ -2,7 +2,7 @@ import { createReadStream, mkdirSync, readdirSync, readFileSync, renameSync } fr
 import { join } from "node:path";
 import { pipeline } from "node:stream/promises";
 import { type ReadEntry, Unpack } from "tar";
-import { CallerError, invalidValue } from "../../base/errors.ts";
+import { CallerError, invalidValue } from "../../lib/errors.ts";
 
 /** own choice: room for a plugin with its packages. */
 const MOST_BYTES = 67_108_864;
@@ -12,7 +12,7 @@ const MOST_FILES = 10_000;
  * Unpacks a .tgz, as `npm pack` and `tar` make them, into a folder below `workDir` that has the plugin's name. Throws
  * CallerError for what is no such file or holds too much; nothing is ever written outside `workDir`.
  */
-export async function unpack(file: string, workDir: string): Promise<string> {
+export async function unpackPluginPackage(file: string, workDir: string): Promise<string> {
   const folder = join(workDir, "unpacked");
   mkdirSync(folder);
   let bytes = 0;

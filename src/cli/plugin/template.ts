@@ -1,8 +1,8 @@
 import { fileURLToPath } from "node:url";
-import { workerEntry } from "../../base/worker-entry.ts";
+import { workerEntry } from "../../lib/worker-entry.ts";
 
 /** Files of a new plugin by their names: a lamp that shows messages, reached by HTTP, with the peer that it is held against. */
-export function templateOf(name: string): Readonly<Record<string, string>> {
+export function pluginTemplate(name: string): Readonly<Record<string, string>> {
   return {
     "plugin.json": `${JSON.stringify(manifestOf(name), null, 2)}\n`,
     "config.ts": CONFIG,

@@ -14,7 +14,7 @@ export default defineResource({
   idParam: "systemHealthEventId",
   scope: "organisation",
   replicate: "D",
-  facts: true,
+  appendOnly: true,
   fields: {
     endpointId: ref("Appliance it is about.", "endpoints", { readOnly: true, onDelete: "cascade" }),
     endpointName: text("What it was called.", { readOnly: true }),

@@ -86,7 +86,7 @@ const STAND_ALONE = `
  * ids of the Java runtime, SystemV/*, and one legacy alias. Those without daylight saving have a fixed offset.
  * @source decisions.md 9; java.time.ZoneId.SHORT_IDS. own choice: SystemV/* with daylight saving follows today's rules
  */
-export const ZONE_MEANINGS: Readonly<Record<string, string>> = {
+export const TIME_ZONE_ALIASES: Readonly<Record<string, string>> = {
   ...{ EST: "Etc/GMT+5", HST: "Etc/GMT+10", MST: "Etc/GMT+7", ACT: "Australia/Darwin", AET: "Australia/Sydney" },
   ...{ AGT: "America/Argentina/Buenos_Aires", ART: "Africa/Cairo", AST: "America/Anchorage", BET: "America/Sao_Paulo" },
   ...{ BST: "Asia/Dhaka", CAT: "Africa/Harare", CNT: "America/St_Johns", CST: "America/Chicago", CTT: "Asia/Shanghai" },
@@ -106,7 +106,7 @@ export const ZONE_MEANINGS: Readonly<Record<string, string>> = {
   ...{ "SystemV/PST8PDT": "America/Los_Angeles", "SystemV/YST9YDT": "America/Anchorage" },
 };
 
-const shortIds = Object.keys(ZONE_MEANINGS).filter((name) => !name.includes("/"));
+const shortIds = Object.keys(TIME_ZONE_ALIASES).filter((name) => !name.includes("/"));
 
 /** Every time zone that a schedule may name, sorted. */
 export const TIME_ZONES: readonly string[] = [
@@ -118,7 +118,7 @@ export const TIME_ZONES: readonly string[] = [
 const known: ReadonlySet<string> = new Set(TIME_ZONES);
 
 /** True for a time zone that a schedule may name, spelled as in the list. */
-export function isZone(name: unknown): name is string {
+export function isTimeZone(name: unknown): name is string {
   return typeof name === "string" && known.has(name);
 }
 

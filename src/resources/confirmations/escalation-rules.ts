@@ -1,6 +1,6 @@
 import { file, integer, many, option, ref, text } from "../../schema/field.ts";
 import { defineResource } from "../../schema/resource.ts";
-import { AUDIO_TYPES, IMAGE_TYPES } from "../messages/attachments.ts";
+import { AUDIO_TYPES, IMAGE_TYPES } from "../messages/media-types.ts";
 
 /** Rules over counts of answers. @source service-api.md, Escalation rule; decisions.md 8; digest */
 export default defineResource({

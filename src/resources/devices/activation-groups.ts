@@ -1,6 +1,6 @@
 import { boolean, computed, integer, many, text, uuid } from "../../schema/field.ts";
 import { defineResource } from "../../schema/resource.ts";
-import { GROUP_RULE, MEMBER_COUNTS, NAMED_MEMBERS } from "./group-fields.ts";
+import { EXPLICIT_MEMBER_FIELDS, GROUP_RULE_FIELDS, MEMBER_COUNT_FIELDS } from "./device-group-fields.ts";
 
 /**
  * Which appliance activates which devices.
@@ -25,8 +25,8 @@ export default defineResource({
       "A device that several groups describe is in the one with the lowest number. own choice: among equal numbers in the oldest.",
       { required: true },
     ),
-    ...GROUP_RULE,
-    ...NAMED_MEMBERS,
+    ...GROUP_RULE_FIELDS,
+    ...EXPLICIT_MEMBER_FIELDS,
     endpoints: computed("The appliances named by endpointIds.", "array", {
       of: {
         id: uuid("Its id.", { required: true }),
@@ -34,6 +34,6 @@ export default defineResource({
         reachable: boolean("own choice: it could activate devices now.", { required: true }),
       },
     }),
-    ...MEMBER_COUNTS,
+    ...MEMBER_COUNT_FIELDS,
   },
 });

@@ -1,6 +1,6 @@
 import { boolean, many, text } from "../../schema/field.ts";
 import { defineResource } from "../../schema/resource.ts";
-import { GROUP_RULE, MEMBER_COUNTS, NAMED_MEMBERS } from "./group-fields.ts";
+import { EXPLICIT_MEMBER_FIELDS, GROUP_RULE_FIELDS, MEMBER_COUNT_FIELDS } from "./device-group-fields.ts";
 
 /**
  * Groups of devices by rule. Members = (the filters over the base groups' devices, or over all when there are none)
@@ -19,13 +19,13 @@ export default defineResource({
   fields: {
     name: text("What people call the group.", { required: true, min: 1, max: 140 }),
     isShared: boolean("Domains below the group's own see it too.", { default: false }),
-    ...GROUP_RULE,
+    ...GROUP_RULE_FIELDS,
     baseDeviceGroupIds: many("Groups whose devices this one starts from. own choice: at most 200.", "device-groups", {
       embed: "baseDeviceGroups",
       dependents: "base-device-group",
       maxItems: 200,
     }),
-    ...NAMED_MEMBERS,
-    ...MEMBER_COUNTS,
+    ...EXPLICIT_MEMBER_FIELDS,
+    ...MEMBER_COUNT_FIELDS,
   },
 });

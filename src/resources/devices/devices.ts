@@ -1,6 +1,6 @@
 import { boolean, computed, integer, internal, json, option, ref, text, timestamp, uuid } from "../../schema/field.ts";
 import { defineResource } from "../../schema/resource.ts";
-import { DELIVERY_LEVELS } from "../broadcasts/delivery-levels.ts";
+import { DELIVERY_LEVELS } from "../notifications/delivery-levels.ts";
 import { DEVICE_STATES } from "./device-states.ts";
 import { DEVICE_TYPES } from "./device-types.ts";
 

@@ -44,7 +44,7 @@ export const ENDPOINT_ACTIVITY_TYPES = [
 ] as const;
 
 /** The types that a client with put on the endpoint may create, as orders to it. @source decisions.md 12 */
-export const ENDPOINT_ORDER_TYPES = [
+export const ENDPOINT_COMMAND_TYPES = [
   "restart",
   "backup",
   "collect-logs",

@@ -1,6 +1,6 @@
 import { boolean, computed, internal, json, list, option, ref, text } from "../../schema/field.ts";
 import { defineResource } from "../../schema/resource.ts";
-import { FAILOVER_STATUS } from "./failover-fields.ts";
+import { FAILOVER_STATUS_FIELDS } from "./failover-status-fields.ts";
 
 const COLOUR = option("One of them.", ["GREEN", "YELLOW", "RED"]);
 const STATUS = { nullable: true, unless: "includeStatus" } as const;
@@ -67,7 +67,7 @@ export default defineResource({
       ...STATUS,
     }),
     failoverDetails: computed("How it stands to the appliance that would take its place.", "object", {
-      of: FAILOVER_STATUS,
+      of: FAILOVER_STATUS_FIELDS,
       nullable: true,
       when: "includeFailoverDetails",
     }),

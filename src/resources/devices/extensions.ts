@@ -1,6 +1,6 @@
 import { boolean, computed, integer, internal, json, option, text, timestamp } from "../../schema/field.ts";
 import { defineResource } from "../../schema/resource.ts";
-import { NOTIFICATION_ACTIVITY_TYPES } from "../broadcasts/activity-types.ts";
+import { NOTIFICATION_ACTIVITY_TYPES } from "../notifications/notification-activity-types.ts";
 import { FEATURES } from "./features.ts";
 
 const STATUS = {

@@ -22,7 +22,7 @@ export const FEATURES = [
 export type Feature = (typeof FEATURES)[number];
 
 /** What every appliance has. */
-export const ALWAYS: readonly Feature[] = ["reporting", "onprem"];
+export const BUILT_IN_FEATURES: readonly Feature[] = ["reporting", "onprem"];
 
 const BY_DEVICE_TYPE: Readonly<Record<string, Feature>> = {
   "phone-call": "phoneCall",
@@ -36,7 +36,7 @@ const BY_DEVICE_TYPE: Readonly<Record<string, Feature>> = {
 const BY_PLUGIN: Readonly<Record<string, Feature>> = { "cap-in": "inboundCap" };
 
 /** The feature that an extension brings; null for one that no word stands for. */
-export function featureOf({
+export function extensionFeature({
   deviceType,
   plugin,
 }: {

@@ -1,6 +1,6 @@
 import { ref } from "../../schema/field.ts";
 import { defineResource } from "../../schema/resource.ts";
-import { INCIDENT_RESOURCE_FIELDS, MOST_INCIDENT_RESOURCES } from "./incident-resource-fields.ts";
+import { INCIDENT_RESOURCE_FIELDS, MAX_INCIDENT_RESOURCES } from "./incident-resource-fields.ts";
 
 /** Files and links of a plan. @source decisions.md 13; digest `/v1/incident-plans/{incidentPlanId}/resources` */
 export default defineResource({
@@ -10,7 +10,7 @@ export default defineResource({
   idParam: "resourceId",
   scope: "parent",
   replicate: "B",
-  limit: { most: MOST_INCIDENT_RESOURCES, per: "incidentPlanId" },
+  limit: { most: MAX_INCIDENT_RESOURCES, per: "incidentPlanId" },
   fields: {
     incidentPlanId: ref("Plan it belongs to.", "incident-plans", {
       required: true,

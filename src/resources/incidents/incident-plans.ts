@@ -1,7 +1,7 @@
 import { boolean, computed, many, text, uuid } from "../../schema/field.ts";
 import { defineResource } from "../../schema/resource.ts";
-import { SHOWN_RESOURCES } from "./incident-resource-fields.ts";
-import { PLAN_ROSTERING } from "./rostering.ts";
+import { INCIDENT_RESOURCES_FIELD } from "./incident-resource-fields.ts";
+import { PLAN_ROSTERING_FIELD } from "./rostering-fields.ts";
 
 const ROLES = {
   of: { id: uuid("Its id.", { required: true }), name: text("Its name.", { required: true }) },
@@ -34,9 +34,9 @@ export default defineResource({
       "message-templates",
       { embed: "messageTemplates", dependents: "incident-plan-quick-access", maxItems: 200 },
     ),
-    rostering: PLAN_ROSTERING,
+    rostering: PLAN_ROSTERING_FIELD,
     rosterMemberSiteRoles: computed("Roles of who is accounted for; given with includeRostering.", "array", ROLES),
     rosterManagerSiteRoles: computed("Roles of who accounts for them; given with includeRostering.", "array", ROLES),
-    resources: SHOWN_RESOURCES,
+    resources: INCIDENT_RESOURCES_FIELD,
   },
 });

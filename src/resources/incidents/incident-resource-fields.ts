@@ -14,7 +14,7 @@ export const INCIDENT_RESOURCE_FIELDS = {
 };
 
 /** What a plan and an incident show of them with `includeResources`. */
-export const SHOWN_RESOURCES = computed("Its files and links, in order of their creation.", "array", {
+export const INCIDENT_RESOURCES_FIELD = computed("Its files and links, in order of their creation.", "array", {
   when: "includeResources",
   of: {
     id: uuid("Its id.", { required: true }),
@@ -28,4 +28,4 @@ export const SHOWN_RESOURCES = computed("Its files and links, in order of their 
 });
 
 /** Most files and links of one plan, and of one incident. own choice */
-export const MOST_INCIDENT_RESOURCES = 50;
+export const MAX_INCIDENT_RESOURCES = 50;

@@ -1,8 +1,8 @@
 import { boolean, computed, ref, text, timestamp, uuid } from "../../schema/field.ts";
 import { defineResource } from "../../schema/resource.ts";
-import { SHOWN_LOCATION } from "../scenarios/shown-location.ts";
-import { SHOWN_RESOURCES } from "./incident-resource-fields.ts";
-import { INCIDENT_ROSTERING } from "./rostering.ts";
+import { LOCATION_FIELDS } from "../scenarios/location-fields.ts";
+import { INCIDENT_RESOURCES_FIELD } from "./incident-resource-fields.ts";
+import { INCIDENT_ROSTERING_FIELD } from "./rostering-fields.ts";
 
 /** Things that happened. @source decisions.md 13; interfaces.md, Log-in and drill; digest `/v1/incidents` */
 export default defineResource({
@@ -33,13 +33,13 @@ export default defineResource({
     floorId: ref("Floor it happens on.", "floors", { readOnly: true, embed: "floor" }),
     zoneId: ref("Zone it happens in.", "zones", { readOnly: true, embed: "zone" }),
     location: computed("Where it happens, level by level; given with includeLocation.", "object", {
-      of: SHOWN_LOCATION,
+      of: LOCATION_FIELDS,
       nullable: true,
       when: "includeLocation",
     }),
     endedAt: timestamp("When it ended; null while it goes on.", { readOnly: true }),
     notificationCount: computed("Notifications sent for it.", "integer", { when: "includeNotificationCount" }),
-    rostering: INCIDENT_ROSTERING,
-    resources: SHOWN_RESOURCES,
+    rostering: INCIDENT_ROSTERING_FIELD,
+    resources: INCIDENT_RESOURCES_FIELD,
   },
 });

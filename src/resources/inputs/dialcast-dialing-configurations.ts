@@ -1,6 +1,6 @@
 import { computed, many, option, secret, text } from "../../schema/field.ts";
 import { defineResource } from "../../schema/resource.ts";
-import { LONGEST_PATTERN, MOST_RULES, ruleFields } from "./input-rule.ts";
+import { INPUT_RULE_LIMIT, inputRuleFields, MAX_NUMBER_PATTERN } from "./input-rule-fields.ts";
 
 /**
  * Numbers that people dial to send a message. @source digest `/v1/dialcast-dialing-configurations`; own choice: message
@@ -13,10 +13,10 @@ export default defineResource({
   idParam: "dialcastDialingConfigurationId",
   scope: "organisation",
   replicate: "B",
-  limit: MOST_RULES,
+  limit: INPUT_RULE_LIMIT,
   clone: {},
   fields: {
-    ...ruleFields("dialcast-dialing-configuration"),
+    ...inputRuleFields("dialcast-dialing-configuration"),
     type: option(
       "`NOTIFICATION` sends the message; `ACTIONS_WITH_FALLBACK_NOTIFICATION` starts the scenarios, and sends the message where none could be started.",
       ["NOTIFICATION", "ACTIONS_WITH_FALLBACK_NOTIFICATION"],
@@ -24,7 +24,7 @@ export default defineResource({
     ),
     dialingPatternRegex: text(
       "RE2 pattern of the numbers dialled; the whole number must match, its groups are `$1` … below.",
-      { required: true, min: 1, max: LONGEST_PATTERN },
+      { required: true, min: 1, max: MAX_NUMBER_PATTERN },
     ),
     messageTemplateNamePattern: text(
       "Name of the template that is taken where there is one, with `$1` … for what was dialled.",

@@ -12,7 +12,7 @@ export default defineResource({
   idParam: "inputId",
   scope: "organisation",
   replicate: "local",
-  facts: true,
+  appendOnly: true,
   indexes: [["outcome"]],
   fields: {
     plugin: text("Plugin that told it.", { readOnly: true }),

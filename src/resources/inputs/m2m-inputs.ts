@@ -1,6 +1,6 @@
 import { boolean, computed, integer, option, ref, text } from "../../schema/field.ts";
 import { defineResource } from "../../schema/resource.ts";
-import { MOST_RULES, ruleFields, servedBy } from "./input-rule.ts";
+import { INPUT_RULE_LIMIT, inputRuleFields, servingEndpointField } from "./input-rule-fields.ts";
 
 /**
  * What machines tell: contact closures, buttons, HTTP requests, MQTT messages. @source decisions.md 13; own choice: the
@@ -13,11 +13,11 @@ export default defineResource({
   idParam: "m2mInputId",
   scope: "organisation",
   replicate: "B",
-  limit: MOST_RULES,
+  limit: INPUT_RULE_LIMIT,
   clone: {},
   indexes: [["source"]],
   fields: {
-    ...ruleFields("m2m-input"),
+    ...inputRuleFields("m2m-input"),
     source: text("What the input calls itself, as its plugin tells it; compared without case.", {
       required: true,
       min: 1,
@@ -48,7 +48,7 @@ export default defineResource({
       default: 5,
       unit: "s",
     }),
-    endpointId: servedBy(),
+    endpointId: servingEndpointField(),
     lastStartedAt: computed("When it last started something.", "timestamp", { nullable: true }),
   },
 });

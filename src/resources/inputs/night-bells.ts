@@ -1,6 +1,6 @@
 import { integer, text } from "../../schema/field.ts";
 import { defineResource } from "../../schema/resource.ts";
-import { MOST_RULES, ruleFields, servedBy } from "./input-rule.ts";
+import { INPUT_RULE_LIMIT, inputRuleFields, servingEndpointField } from "./input-rule-fields.ts";
 
 /**
  * Numbers that ring speakers while nobody is at the desk. @source decisions.md 13; digest, the paths that end in
@@ -13,10 +13,10 @@ export default defineResource({
   idParam: "nightBellId",
   scope: "organisation",
   replicate: "B",
-  limit: MOST_RULES,
+  limit: INPUT_RULE_LIMIT,
   clone: { omit: ["number"] },
   fields: {
-    ...ruleFields("night-bell"),
+    ...inputRuleFields("night-bell"),
     number: text("Number whose calls ring; a night bell without one rings for none.", {
       min: 1,
       max: 50,
@@ -24,6 +24,6 @@ export default defineResource({
     }),
     timeout: integer("How long it rings when nobody answers.", { min: 5, max: 600, default: 60, unit: "s" }),
     pause: integer("Silence between two rings.", { min: 0, max: 60, default: 4, unit: "s" }),
-    endpointId: servedBy(),
+    endpointId: servingEndpointField(),
   },
 });

@@ -1,6 +1,6 @@
 import { ref } from "../../schema/field.ts";
 import { defineResource } from "../../schema/resource.ts";
-import { SCIM_TIE_FIELDS } from "../security/scim-tie.ts";
+import { SCIM_GROUP_LINK_FIELDS } from "../security/scim-group-link-fields.ts";
 
 /**
  * Ties to groups of a directory outside; an item is addressed by the id of the group or its own.
@@ -26,6 +26,6 @@ export default defineResource({
       createOnly: true,
       onDelete: "cascade",
     }),
-    ...SCIM_TIE_FIELDS,
+    ...SCIM_GROUP_LINK_FIELDS,
   },
 });

@@ -1,10 +1,10 @@
 import { boolean, computed, file, integer, json, many, option, ref, text } from "../../schema/field.ts";
 import { defineResource } from "../../schema/resource.ts";
 import { ALERT_TONE_NAMES } from "./alert-tones.ts";
-import { AUDIO_TYPES, IMAGE_TYPES } from "./attachments.ts";
-import { CUSTOMIZABLE_FIELDS, customisationFlags, customizable, display } from "./customisation.ts";
-import { PREPARED_ALL_CLEAR } from "./prepared-all-clear.ts";
-import { MESSAGE_PRIORITIES, TTS_SPEEDS, TTS_TYPES } from "./speech.ts";
+import { ALL_CLEAR_FIELDS } from "./all-clear-fields.ts";
+import { AUDIO_TYPES, IMAGE_TYPES } from "./media-types.ts";
+import { MESSAGE_PRIORITIES, TTS_SPEEDS, TTS_TYPES } from "./message-options.ts";
+import { CUSTOMIZABLE_FIELDS, customizableFlag, customizationFlags, displayFlag } from "./template-customization.ts";
 
 /** Messages made ready for sending. @source service-api.md, Message template; decisions.md 8 and 13; digest `/v1/message-templates` */
 export default defineResource({
@@ -63,9 +63,9 @@ export default defineResource({
       unit: "s",
     }),
     priority: option("How urgent the message is.", MESSAGE_PRIORITIES, { default: "normal" }),
-    ...PREPARED_ALL_CLEAR,
+    ...ALL_CLEAR_FIELDS,
     metadata: json("Free data of clients."),
-    metadataCustomizable: customizable("metadata"),
+    metadataCustomizable: customizableFlag("metadata"),
     followUp: boolean("Offered only as the continuation of a notification sent before.", { default: false }),
     optOut: boolean(
       "Recipients may decline the message. own choice: not a critical one, what continues one, what belongs to an incident, or an all-clear.",
@@ -80,12 +80,12 @@ export default defineResource({
       ["none", "specific", "all"],
       { default: "none" },
     ),
-    cancelNotificationsTypeDisplay: display("cancelNotificationsType"),
+    cancelNotificationsTypeDisplay: displayFlag("cancelNotificationsType"),
     messageTemplateCancellationIds: many(
       "Templates whose messages it calls off, for `specific`. own choice: given without includeMessageTemplateCancellationIds, too.",
       "message-templates",
     ),
     syncId: computed("Replication marker; equal on both sides once the row is replicated.", "text", { nullable: true }),
-    ...customisationFlags(CUSTOMIZABLE_FIELDS),
+    ...customizationFlags(CUSTOMIZABLE_FIELDS),
   },
 });

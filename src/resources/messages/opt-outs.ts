@@ -14,7 +14,7 @@ export default defineResource({
   ],
   idParam: "optOutId",
   scope: "parent",
-  follows: ["userId"],
+  visibilityReferences: ["userId"],
   replicate: "B",
   unique: [["userId", "messageTemplateId"]],
   fields: {

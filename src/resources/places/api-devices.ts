@@ -8,7 +8,7 @@ export default defineResource({
   paths: [{ at: "api-devices" }],
   idParam: "apiDeviceId",
   scope: "parent",
-  follows: ["siteId"],
+  visibilityReferences: ["siteId"],
   replicate: "B",
   limit: { most: 100_000 },
   fields: {

@@ -1,6 +1,6 @@
 import { boolean, computed, integer, json, number, ref, text } from "../../schema/field.ts";
 import { defineResource } from "../../schema/resource.ts";
-import { EXTERNAL_SOURCES, NESTED } from "./nested.ts";
+import { EXTERNAL_SOURCES_FIELD, PLACE_SUMMARY_FIELDS } from "./place-fields.ts";
 
 /** Buildings of a site. @source decisions.md 6; digest `/v1/sites/{siteId}/buildings` */
 export default defineResource({
@@ -23,14 +23,14 @@ export default defineResource({
     country: text("Country.", { max: 60 }),
     latitude: number("Degrees north of the equator.", { min: -90, max: 90, unit: "°" }),
     longitude: number("Degrees east of Greenwich.", { min: -180, max: 180, unit: "°" }),
-    externalSources: EXTERNAL_SOURCES,
+    externalSources: EXTERNAL_SOURCES_FIELD,
     boundary: json("Outline of the building, as GeoJSON."),
     emergency: boolean("Emergency services know the building. own choice: false until set.", { default: false }),
     primaryPhone: text("Telephone number of the building.", { max: 40 }),
     preferredPsapNumber: text("Telephone number of the emergency service that answers for the building.", { max: 40 }),
     siteName: computed("Name of the site; given with includeParentNames.", "text", { when: "includeParentNames" }),
     floors: computed("Its floors, the lowest first; given with includeFloors.", "array", {
-      of: { ...NESTED, type: text("Kind of floor."), rank: integer("Place in the order.") },
+      of: { ...PLACE_SUMMARY_FIELDS, type: text("Kind of floor."), rank: integer("Place in the order.") },
       when: "includeFloors",
     }),
     floorTotal: computed("How many floors it has; given with includeFloorTotal.", "integer", {

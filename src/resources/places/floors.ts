@@ -1,7 +1,7 @@
 import { computed, file, integer, json, ref, text } from "../../schema/field.ts";
 import { defineResource } from "../../schema/resource.ts";
-import { IMAGE_TYPES } from "../messages/attachments.ts";
-import { EXTERNAL_SOURCES, NESTED } from "./nested.ts";
+import { IMAGE_TYPES } from "../messages/media-types.ts";
+import { EXTERNAL_SOURCES_FIELD, PLACE_SUMMARY_FIELDS } from "./place-fields.ts";
 
 /** Floors of a building, from the lowest up. @source decisions.md 6; digest `/v1/sites/{siteId}/buildings/{buildingId}/floors` */
 export default defineResource({
@@ -35,14 +35,14 @@ export default defineResource({
     }),
     zones: computed("Its zones by name; given with includeZones or includeZoneBoundaries.", "array", {
       of: {
-        ...NESTED,
+        ...PLACE_SUMMARY_FIELDS,
         type: text("Kind of zone."),
         boundary: json("Outline of the zone; null unless asked for with includeZoneBoundaries."),
       },
       when: ["includeZones", "includeZoneBoundaries"],
     }),
     zoneTotal: computed("How many zones it has; given with includeZoneTotal.", "integer", { when: "includeZoneTotal" }),
-    externalSources: EXTERNAL_SOURCES,
+    externalSources: EXTERNAL_SOURCES_FIELD,
     boundary: json("Outline of the floor, as GeoJSON or in parts of the plan."),
   },
   unique: [["buildingId", "externalId"]],

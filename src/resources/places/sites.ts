@@ -1,6 +1,6 @@
 import { computed, json, number, text } from "../../schema/field.ts";
 import { defineResource } from "../../schema/resource.ts";
-import { EXTERNAL_SOURCES, NESTED } from "./nested.ts";
+import { EXTERNAL_SOURCES_FIELD, PLACE_SUMMARY_FIELDS } from "./place-fields.ts";
 
 /** Campuses, plants and other places with an address of their own. @source decisions.md 6; digest `/v1/sites` */
 export default defineResource({
@@ -28,18 +28,18 @@ export default defineResource({
     longitude: number("Degrees east of Greenwich.", { min: -180, max: 180, unit: "°" }),
     sources: json("Where the site was imported from, as the importer wrote it.", { unless: "includeSources" }),
     buildings: computed("Its buildings by name; given with includeBuildings.", "array", {
-      of: NESTED,
+      of: PLACE_SUMMARY_FIELDS,
       when: "includeBuildings",
     }),
     emergencyBuildings: computed(
       "Those of its buildings that emergency services know, by name; given with includeEmergencyBuildings.",
       "array",
-      { of: NESTED, when: "includeEmergencyBuildings" },
+      { of: PLACE_SUMMARY_FIELDS, when: "includeEmergencyBuildings" },
     ),
     buildingTotal: computed("How many buildings it has; given with includeBuildingTotal.", "integer", {
       when: "includeBuildingTotal",
     }),
-    externalSources: EXTERNAL_SOURCES,
+    externalSources: EXTERNAL_SOURCES_FIELD,
     siteRecipientId: computed("Who plays the role there; given below a role.", "text", {
       sometimes: true,
       nullable: true,

@@ -1,6 +1,6 @@
 import { computed, json, ref, text } from "../../schema/field.ts";
 import { defineResource } from "../../schema/resource.ts";
-import { EXTERNAL_SOURCES } from "./nested.ts";
+import { EXTERNAL_SOURCES_FIELD } from "./place-fields.ts";
 
 /** Parts of a floor, such as rooms. @source decisions.md 6; digest `/v1/sites/{siteId}/buildings/{buildingId}/floors/{floorId}/zones` */
 export default defineResource({
@@ -23,7 +23,7 @@ export default defineResource({
       when: "includeParentNames",
     }),
     floorName: computed("Name of the floor; given with includeParentNames.", "text", { when: "includeParentNames" }),
-    externalSources: EXTERNAL_SOURCES,
+    externalSources: EXTERNAL_SOURCES_FIELD,
     boundary: json("Outline of the zone, in parts of the floor's plan or as GeoJSON."),
   },
   unique: [["floorId", "externalId"]],

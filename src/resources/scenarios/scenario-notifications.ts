@@ -1,6 +1,6 @@
 import { boolean, computed, json, ref, text, timestamp, uuid } from "../../schema/field.ts";
 import { defineResource } from "../../schema/resource.ts";
-import { floorPlanField } from "../places/shown-floor-plan.ts";
+import { floorPlanField } from "../places/floor-plan-field.ts";
 
 /** What is shown of a message that was sent. own choice */
 const SENT = {

@@ -1,6 +1,6 @@
 import { boolean, computed, json, many, object, option, ref, secret, text } from "../../schema/field.ts";
 import { defineResource } from "../../schema/resource.ts";
-import { SHOWN_LOCATION } from "./shown-location.ts";
+import { LOCATION_FIELDS } from "./location-fields.ts";
 
 /**
  * Situations made ready: questions, messages, a location.
@@ -64,7 +64,7 @@ export default defineResource({
     defaultFloorId: ref("Floor when none is given.", "floors"),
     defaultZoneId: ref("Zone when none is given.", "zones"),
     defaultLocation: computed("The defaults with their names; null without one.", "object", {
-      of: SHOWN_LOCATION,
+      of: LOCATION_FIELDS,
       nullable: true,
     }),
     incidentPlanId: ref("Plan whose incident it starts.", "incident-plans", { embed: "incidentPlan" }),

@@ -19,8 +19,8 @@ export default defineResource({
   scope: "organisation",
   domainField: "actingDomainId",
   replicate: "local",
-  facts: true,
-  searched: true,
+  appendOnly: true,
+  fullTextSearched: true,
   indexes: [["rowId"], ["actorId"]],
   fields: {
     op: option("What was done.", AUDIT_OPS, { readOnly: true }),

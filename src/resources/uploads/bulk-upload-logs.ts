@@ -1,6 +1,6 @@
 import { boolean, integer, json, ref, text, uuid } from "../../schema/field.ts";
 import { defineResource } from "../../schema/resource.ts";
-import { UPLOAD_DOMAIN } from "./bulk-uploads.ts";
+import { UPLOAD_DOMAIN_FIELDS } from "./bulk-uploads.ts";
 
 /** What became of each line. @source service-api.md, /v1/bulk-uploads; digest `/v1/bulk-uploads/{bulkUploadId}/logs`; decisions.md 13, Bulk upload */
 export default defineResource({
@@ -10,7 +10,7 @@ export default defineResource({
   idParam: "bulkUploadLogId",
   scope: "parent",
   replicate: "local",
-  facts: true,
+  appendOnly: true,
   sort: "line",
   indexes: [
     ["bulkUploadId", "line", "id"],
@@ -31,6 +31,6 @@ export default defineResource({
     resourceResponse: text("What was said to the line, every fault of it included.", { readOnly: true, max: 10_000 }),
     errors: json("Faults of the line: `[{field, type, message}]`, none for a good one.", { readOnly: true }),
     resourceId: uuid("Row that was made.", { readOnly: true }),
-    ...UPLOAD_DOMAIN,
+    ...UPLOAD_DOMAIN_FIELDS,
   },
 });

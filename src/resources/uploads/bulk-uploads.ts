@@ -29,7 +29,7 @@ export const UPLOAD_TYPES = [
 ] as const;
 
 /** How an upload and its logs show its domain. */
-export const UPLOAD_DOMAIN = {
+export const UPLOAD_DOMAIN_FIELDS = {
   domainId: computed("Domain that the rows are made in.", "text", { of: uuid("Its id."), nullable: true }),
   domain: computed("It, with its name; given with includeDomain.", "object", {
     of: { id: uuid("Its id.", { required: true }), name: text("Its name.", { required: true }) },
@@ -80,7 +80,7 @@ export default defineResource({
     startedAt: timestamp("When the reading began.", { readOnly: true }),
     endedAt: timestamp("When it ended.", { readOnly: true }),
     actingDomainId: uuid("Domain that the rows are made in.", { readOnly: true }),
-    ...UPLOAD_DOMAIN,
+    ...UPLOAD_DOMAIN_FIELDS,
     fileBytes: internal("Size of the file.", "integer"),
     actor: internal("Who made it, as JSON, to sign the rows of an upload that outlived its process.", "text"),
   },

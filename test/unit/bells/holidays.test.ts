@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
-import { systemClock } from "../../../src/base/clock.ts";
-import { readHolidays } from "../../../src/bells/holidays.ts";
+import { parseHolidays } from "../../../src/bells/holidays.ts";
+import { systemClock } from "../../../src/lib/clock.ts";
 
 const YEAR = { startDate: "2031-09-01", endDate: "2032-06-30" };
 
@@ -10,7 +10,7 @@ function calendar(...events: string[][]): string {
 }
 
 const read = async (...events: string[][]) =>
-  (await readHolidays(calendar(...events), YEAR, systemClock)).map(
+  (await parseHolidays(calendar(...events), YEAR, systemClock)).map(
     ({ startDate, endDate, description }) => `${startDate}..${endDate} ${description}`,
   );
 
@@ -61,7 +61,7 @@ describe("holidays of a calendar", () => {
 
   it("are refused where the text is none, or would be counted for ever", async () => {
     const refusal = async (text: string) =>
-      readHolidays(text, YEAR, systemClock).then(
+      parseHolidays(text, YEAR, systemClock).then(
         () => "read",
         (error: Error) => error.message,
       );

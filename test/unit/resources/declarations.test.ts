@@ -1,11 +1,11 @@
 import { readdirSync } from "node:fs";
 import { join, resolve } from "node:path";
 import { describe, expect, it } from "vitest";
-import { CUSTOMIZABLE_FIELDS } from "../../../src/resources/messages/customisation.ts";
+import { CUSTOMIZABLE_FIELDS } from "../../../src/resources/messages/template-customization.ts";
 import { createCatalogue, methodsOf, pathParams } from "../../../src/schema/catalogue.ts";
 import type { Field, OptionField } from "../../../src/schema/field.ts";
 import type { AnyResource } from "../../../src/schema/resource.ts";
-import { FIELD_FACTS, LONG_ENUMERATIONS, PATHS, ROW_LIMITS } from "./digest-facts.ts";
+import { EXPECTED_ENUMERATIONS, EXPECTED_FIELDS, EXPECTED_PATHS, EXPECTED_ROW_LIMITS } from "./api-reference-facts.ts";
 
 const folder = resolve(import.meta.dirname, "../../../src/resources");
 const files = readdirSync(folder, { recursive: true, encoding: "utf8" }).filter((name) => name.endsWith(".ts"));
@@ -67,7 +67,7 @@ describe("the declarations", () => {
   });
 
   it("refer only to families of the API that come later", () => {
-    const families = new Set(catalogue.undeclared.map((line) => line.split(" -> ")[1]));
+    const families = new Set(catalogue.undeclaredReferences.map((line) => line.split(" -> ")[1]));
     const later = ["areas-of-interest", "collaboration-groups", "incident-plans", "incidents", "load-definitions"];
     later.push("notification-profiles", "scenario-notifications", "scenarios", "tts-voices");
     expect(later).toEqual(expect.arrayContaining([...families]));
@@ -78,15 +78,15 @@ describe("the declarations", () => {
     const served = catalogue.all.flatMap((resource) =>
       resource.paths.map((path) => [path.at, [...new Set(methodsOf(path).map((method) => letters[method]))].sort()]),
     );
-    const expected = Object.entries(PATHS).map(([at, methods]) => [at, [...methods].sort()]);
+    const expected = Object.entries(EXPECTED_PATHS).map(([at, methods]) => [at, [...methods].sort()]);
     expect(Object.fromEntries(served)).toMatchObject(Object.fromEntries(expected));
   });
 
-  it.each(Object.entries(ROW_LIMITS))("limit the rows of %s", (name, limit) => {
+  it.each(Object.entries(EXPECTED_ROW_LIMITS))("limit the rows of %s", (name, limit) => {
     expect(catalogue.byName(name).limit).toEqual(limit);
   });
 
-  const facts = Object.entries(FIELD_FACTS).flatMap(([name, fields]) =>
+  const facts = Object.entries(EXPECTED_FIELDS).flatMap(([name, fields]) =>
     Object.entries(fields).map(([field, fact]) => ({ name, field, fact })),
   );
   it.each(facts)("know $name.$field as the digest has it", ({ name, field, fact }) => {
@@ -96,7 +96,7 @@ describe("the declarations", () => {
     if (values) expect([...(spec as OptionField).values].sort()).toEqual([...values].sort());
   });
 
-  it.each(LONG_ENUMERATIONS)("know all words of $resource.$field", ({ resource, field, count, some }) => {
+  it.each(EXPECTED_ENUMERATIONS)("know all words of $resource.$field", ({ resource, field, count, some }) => {
     const { values } = catalogue.byName(resource).fields[field] as OptionField;
     expect(new Set(values).size).toBe(count);
     expect(values).toHaveLength(count);

@@ -1,8 +1,8 @@
 import { describe, expectTypeOf, it } from "vitest";
-import type notifications from "../../../src/resources/broadcasts/notifications.ts";
 import type devices from "../../../src/resources/devices/devices.ts";
 import type distributionLists from "../../../src/resources/lists/distribution-lists.ts";
 import type messageTemplates from "../../../src/resources/messages/message-templates.ts";
+import type notifications from "../../../src/resources/notifications/notifications.ts";
 import type subscriptions from "../../../src/resources/people/subscriptions.ts";
 import type users from "../../../src/resources/people/users.ts";
 import type { StoredFile } from "../../../src/schema/field.ts";

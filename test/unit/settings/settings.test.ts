@@ -2,9 +2,14 @@ import { readFileSync, writeFileSync } from "node:fs";
 import { join, resolve } from "node:path";
 import { describe, expect, it } from "vitest";
 import { parse } from "yaml";
-import { CallerError, UpstreamError } from "../../../src/base/errors.ts";
-import { boundsOf, formatListen, isTarget, parseListen } from "../../../src/settings/addresses.ts";
-import { loadSettings, parseSettings } from "../../../src/settings/load.ts";
+import { CallerError, UpstreamError } from "../../../src/lib/errors.ts";
+import { loadSettings, parseSettings } from "../../../src/settings/load-settings.ts";
+import {
+  formatListenAddress,
+  isTargetPattern,
+  networkBounds,
+  parseListenAddress,
+} from "../../../src/settings/network-addresses.ts";
 import { defaultSettings, settingsJsonSchema } from "../../../src/settings/schema.ts";
 import { makeTempDir } from "../../support/temp-dir.ts";
 
@@ -127,14 +132,14 @@ describe("addresses", () => {
     ["[::1]:8080", { host: "::1", port: 8080 }],
     ["localhost:65535", { host: "localhost", port: 65_535 }],
   ])("reads %s", (text, address) => {
-    expect(parseListen(text)).toEqual(address);
-    expect(formatListen(address)).toBe(text);
+    expect(parseListenAddress(text)).toEqual(address);
+    expect(formatListenAddress(address)).toBe(text);
   });
 
   it.each(["", "8080", ":8080", "host:", "host:65536", "::1:80", "[host]:80", "a b:1", "http://x:1"])(
     "refuses %j",
     (text) => {
-      expect(parseListen(text)).toBeNull();
+      expect(parseListenAddress(text)).toBeNull();
     },
   );
 
@@ -149,7 +154,7 @@ describe("addresses", () => {
     ["-x", false],
     ["", false],
   ])("takes %j as a target: %s", (text, good) => {
-    expect(isTarget(text)).toBe(good);
+    expect(isTargetPattern(text)).toBe(good);
   });
 
   it.each([
@@ -158,6 +163,6 @@ describe("addresses", () => {
     ["239.0.0.0/8", "239.0.0.0", "239.255.255.255"],
     ["239.1.2.3/32", "239.1.2.3", "239.1.2.3"],
   ])("finds the bounds of %s", (network, first, last) => {
-    expect(boundsOf(network)).toEqual({ first, last });
+    expect(networkBounds(network)).toEqual({ first, last });
   });
 });

@@ -2,27 +2,29 @@ import { cpSync } from "node:fs";
 import { join } from "node:path";
 import Database from "better-sqlite3";
 import { beforeAll, describe, expect, it } from "vitest";
-import { systemClock } from "../../../src/base/clock.ts";
-import { type AuditVerdict, verifyAudit } from "../../../src/store/audit-chain.ts";
+import { systemClock } from "../../../src/lib/clock.ts";
+import { type AuditVerification, verifyAudit } from "../../../src/store/audit-chain.ts";
 import { makeTempDir } from "../../support/temp-dir.ts";
 import { everybody, openTestStore, rooms } from "./store-fixture.ts";
 
 const ENTRIES = 250;
 let written: string;
-let sound: AuditVerdict;
+let sound: AuditVerification;
 
 beforeAll(async () => {
   written = makeTempDir();
   const store = openTestStore(written);
   const names = Array.from({ length: ENTRIES - 1 }, (_, at) => `room ${at}`);
   await Promise.all(names.map((name) => store.create(rooms, { name }, everybody)));
-  await store.write((tx) => tx.note({ op: "refused", resource: "rooms", rowId: null, details: { n: 1 } }, everybody));
+  await store.write((tx) =>
+    tx.addAuditEvent({ op: "refused", resource: "rooms", rowId: null, details: { n: 1 } }, everybody),
+  );
   sound = await verifyAudit(store, systemClock);
   await store.close();
 });
 
 /** What is found in a copy that somebody changed by `sql`, past the triggers. */
-async function tampered(sql: string, noted?: AuditVerdict["last"]): Promise<AuditVerdict> {
+async function tampered(sql: string, noted?: AuditVerification["last"]): Promise<AuditVerification> {
   const copy = makeTempDir();
   cpSync(written, copy, { recursive: true });
   const db = new Database(join(copy, "carillon.db"));

@@ -1,7 +1,7 @@
 import { join } from "node:path";
 import Database from "better-sqlite3";
 import { afterEach, describe, expect, it } from "vitest";
-import type { Search, Store } from "../../../src/store/store.ts";
+import type { SearchQuery, Store } from "../../../src/store/store.ts";
 import { makeTempDir } from "../../support/temp-dir.ts";
 import { everybody, keepers, openTestStore, rooms } from "./store-fixture.ts";
 
@@ -12,8 +12,8 @@ const open = (dataDir = makeTempDir()): Store => {
   store = openTestStore(dataDir);
   return store;
 };
-const text = (words: string, field: string | null = null): Search => ({ text: words, field });
-const found = (search: Search, more: object = {}): string[] =>
+const text = (words: string, field: string | null = null): SearchQuery => ({ text: words, field });
+const found = (search: SearchQuery, more: object = {}): string[] =>
   store.page(keepers, { search, sort: "name", limit: 1_000, ...more }).rows.map(({ name }) => name);
 const pending = (): number => store.one<{ n: number }>("SELECT count(*) n FROM search_pending")?.n ?? -1;
 
@@ -66,7 +66,7 @@ describe.each([
 
   it("joins searches and filters, and goes with ids, paging and totals", async () => {
     await fill();
-    const either: Search = { any: [text("miller"), { all: [text("zoe"), text("mul")] }] };
+    const either: SearchQuery = { any: [text("miller"), { all: [text("zoe"), text("mul")] }] };
     expect(found(either)).toEqual(["zoe miller", "Zoë Müller"]);
     expect(found({ all: [text("zoe"), { filter: { field: "name", op: "eq", value: "zoe miller" } }] })).toEqual([
       "zoe miller",

@@ -1,10 +1,10 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterEach, describe, expect, it } from "vitest";
-import { ConflictError } from "../../../src/base/errors.ts";
+import { ConflictError } from "../../../src/lib/errors.ts";
 import { defineResource } from "../../../src/schema/resource.ts";
 import { AUDIT_COLUMNS, chainHash } from "../../../src/store/audit-chain.ts";
-import type { By, Store } from "../../../src/store/store.ts";
+import type { ActorContext, Store } from "../../../src/store/store.ts";
 import { makeTempDir } from "../../support/temp-dir.ts";
 import { everybody, keepers, keys, openTestStore, rooms } from "./store-fixture.ts";
 
@@ -70,7 +70,7 @@ describe("create, update, remove", () => {
 
   it("refuses references that lead nowhere or to rows the writer may not see", async () => {
     const room = await fresh().create(rooms, { name: "A" }, everybody);
-    const blind: By = { ...everybody, scope: { ...everybody.scope, visible: () => "none" } };
+    const blind: ActorContext = { ...everybody, scope: { ...everybody.scope, visible: () => "none" } };
     await expect(store.create(keys, { roomId: room.id }, blind)).rejects.toMatchObject({
       faults: [{ field: "roomId" }],
     });
@@ -87,7 +87,7 @@ describe("create, update, remove", () => {
   it("asks for sight of references that a caller gives, not of those that were there or that Carillon sets", async () => {
     const room = await fresh().create(rooms, { name: "A" }, everybody);
     const other = await store.create(rooms, { name: "B" }, everybody);
-    const blind: By = { ...everybody, scope: { ...everybody.scope, visible: () => "none" } };
+    const blind: ActorContext = { ...everybody, scope: { ...everybody.scope, visible: () => "none" } };
     const keeper = await store.create(keepers, { name: "K", roomIds: [room.id] }, everybody);
     await store.update(rooms, room.id, { keeperId: keeper.id }, everybody);
     expect(await store.update(rooms, room.id, { seats: 7 }, blind)).toMatchObject({ seats: 7, keeperId: keeper.id });

@@ -1,5 +1,5 @@
 import type { components } from "#client";
-import type { BellScheduleEntry, BellScheduleException } from "../../../resources/bells/bell-parts.ts";
+import type { BellScheduleEntry, BellScheduleException } from "../../../resources/bells/bell-fields.ts";
 import type { Named, RowOf } from "./rows.ts";
 
 /** A ring of a ring list, with the names of what it refers to; null where that may not be seen. */
@@ -61,7 +61,7 @@ export type DayChangeRow = Omit<RowOf<"BellSchedulesDayChange">, "schedulesAffec
 export type RingDifference = components["schemas"]["RingDifference"];
 
 /** The answer to a rehearsal. */
-export interface Rehearsed {
+export interface DryRund {
   ringDiff?: RingDifference;
 }
 

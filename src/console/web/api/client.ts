@@ -1,4 +1,4 @@
-import { CallerError, type Fault, type FaultType, UpstreamError } from "../../../base/errors.ts";
+import { CallerError, type ErrorType, type FieldError, UpstreamError } from "../../../lib/errors.ts";
 import { addressOf, type RouteFor, type RouteParams, type RouteQuery } from "./routes.ts";
 
 /** A page of a list. */
@@ -9,7 +9,7 @@ export interface Page<T> {
 }
 
 /** What `createClient` needs. */
-export interface ClientNeeds {
+export interface ClientDeps {
   fetch(address: string, init: RequestInit): Promise<Response>;
   /** True when nobody has touched the page for a while: what it reads then by itself must not keep the session alive. */
   isUnattended(): boolean;
@@ -110,7 +110,7 @@ export interface SchemaBook {
 }
 
 /** Makes the door. Cookies are sent by the browser; what changes something carries the console's header. */
-export function createClient({ fetch, isUnattended, onLoggedOut, domainId = null }: ClientNeeds): Client {
+export function createClient({ fetch, isUnattended, onLoggedOut, domainId = null }: ClientDeps): Client {
   const acting: Record<string, string> = domainId === null ? {} : { "x-service-domain": domainId };
   const ask = async (
     method: string,
@@ -208,7 +208,7 @@ export function tableTypeOf(fileName: string): "text/csv" | "application/zip" | 
 
 async function faultOf(response: Response, right: string): Promise<CallerError | UpstreamError> {
   try {
-    const body = (await response.json()) as { type: FaultType; message: string; errors?: Fault[] };
+    const body = (await response.json()) as { type: ErrorType; message: string; errors?: FieldError[] };
     return new CallerError(body.type, body.message, body.errors ?? [], { right });
   } catch (error) {
     if (response.status === 401) return new CallerError("unauthorized", "");

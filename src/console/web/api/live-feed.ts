@@ -19,7 +19,7 @@ export interface FeedSocket {
 }
 
 /** What `createLiveFeed` needs. */
-export interface FeedNeeds {
+export interface FeedDeps {
   /** Domain whose changes are told; the user's first one unless given. */
   domainId?: string | null;
   clock: BrowserClock;
@@ -43,7 +43,7 @@ const FIRST_RETRY_MS = 500;
 const LONGEST_RETRY_MS = 10_000;
 
 /** Makes the feed: resumes after the last sequence number it saw, opens anew with growing patience, and tells its state. */
-export function createLiveFeed(needs: FeedNeeds): LiveFeed {
+export function createLiveFeed(needs: FeedDeps): LiveFeed {
   const { clock, open, onChanges, onResync, onState, domainId = null } = needs;
   let seq: number | null = null;
   let socket: FeedSocket | null = null;

@@ -1,7 +1,7 @@
 import { Button, NumberInput, TextInput } from "@mantine/core";
 import { useQueryClient } from "@tanstack/react-query";
 import { useState } from "react";
-import type { DayChangeRow, Rehearsed } from "../api/bell-rows.ts";
+import type { DayChangeRow, DryRund } from "../api/bell-rows.ts";
 import type { RouteQuery } from "../api/routes.ts";
 import { useChange } from "../api/use-rows.ts";
 import { useConsole } from "../console-context.tsx";
@@ -86,7 +86,7 @@ function useSaving(onClose: () => void) {
   const queries = useQueryClient();
   const send = ({ isLasting, body }: Sent, query: RouteQuery = {}) => {
     const route = isLasting ? "bell-schedules-bulk-exceptions" : "bell-schedules-day-changes";
-    return client.post<DayChangeRow & Rehearsed>(route, {}, body, {}, query);
+    return client.post<DayChangeRow & DryRund>(route, {}, body, {}, query);
   };
   const takeBack = async (dayChangeId: string) => {
     await client.remove("bell-schedules-day-changes/{dayChangeId}", { dayChangeId });

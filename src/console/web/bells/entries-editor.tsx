@@ -1,6 +1,6 @@
 import { Button } from "@mantine/core";
 import { useState } from "react";
-import { secondsOf, timeOf } from "../../../bells/local-times.ts";
+import { formatSecondOfDay, secondOfDay } from "../../../bells/local-time.ts";
 import type { RingEntry } from "../api/bell-rows.ts";
 import type { OwnField } from "../parts/form-fields.ts";
 import { RowChoice } from "../parts/row-choice.tsx";
@@ -49,7 +49,7 @@ export function EntriesEditor({ values, change, error }: OwnField) {
 /** A lesson after the last ring, with its message. */
 function nextEntry(entries: readonly (RingEntry | WrittenEntry)[]): WrittenEntry {
   const last = entries.at(-1);
-  const time = last ? timeOf(Math.min(LAST_S, secondsOf(last.time) + LESSON_S)) : "08:00:00";
+  const time = last ? formatSecondOfDay(Math.min(LAST_S, secondOfDay(last.time) + LESSON_S)) : "08:00:00";
   return {
     time,
     messageTemplateId: last?.messageTemplateId ?? null,

@@ -1,6 +1,6 @@
 import { Button } from "@mantine/core";
 import { useId, useState } from "react";
-import type { BellScheduleRow, Rehearsed } from "../api/bell-rows.ts";
+import type { BellScheduleRow, DryRund } from "../api/bell-rows.ts";
 import type { RouteQuery } from "../api/routes.ts";
 import { useChange } from "../api/use-rows.ts";
 import { useConsole } from "../console-context.tsx";
@@ -13,7 +13,7 @@ import { DRY_RUN, useDifference } from "./use-difference.ts";
 
 const CALENDAR = "text/calendar";
 
-type Imported = BellScheduleRow & Rehearsed & { imported: number };
+type Imported = BellScheduleRow & DryRund & { imported: number };
 
 /** Holidays from a calendar file, as exceptions of a schedule: what they do is told before they are taken. */
 export function HolidayImport({ bellScheduleId }: { bellScheduleId: string }) {

@@ -2,8 +2,8 @@ import { Button } from "@mantine/core";
 import { useQueryClient } from "@tanstack/react-query";
 import { Link } from "@tanstack/react-router";
 import { useState } from "react";
-import { readTime, secondsOf } from "../../../bells/local-times.ts";
-import type { DayChangeRow, Rehearsed, RingListRow } from "../api/bell-rows.ts";
+import { parseSecondOfDay, secondOfDay } from "../../../bells/local-time.ts";
+import type { DayChangeRow, DryRund, RingListRow } from "../api/bell-rows.ts";
 import { useChange } from "../api/use-rows.ts";
 import { useConsole } from "../console-context.tsx";
 import { ChoiceBar } from "../parts/choice-bar.tsx";
@@ -87,7 +87,7 @@ function Move({ block, list, to, onClose }: Pick<RingSheetProps, "block" | "to" 
   const { t } = useWords();
   const [time, setTime] = useState(to ?? block.localTime);
   const [reach, setReach] = useState<Reach>("day");
-  const isMoved = readTime(time) !== null && time !== block.localTime;
+  const isMoved = parseSecondOfDay(time) !== null && time !== block.localTime;
   const body = isMoved
     ? reach === "day"
       ? dayChangeOf(block, time)
@@ -150,10 +150,10 @@ function useMoving({ list, time, onClose }: { list: RingListRow; time: string; o
   const { client, say } = useConsole();
   const queries = useQueryClient();
   const params = { ringListId: list.id };
-  const rehearse = ({ reach, body }: Sent): Promise<Rehearsed> =>
+  const rehearse = ({ reach, body }: Sent): Promise<DryRund> =>
     reach === "list"
-      ? client.put<Rehearsed>(ROUTE, params, body, DRY_RUN)
-      : client.post<Rehearsed>(DAY_CHANGES, {}, body, {}, DRY_RUN);
+      ? client.put<DryRund>(ROUTE, params, body, DRY_RUN)
+      : client.post<DryRund>(DAY_CHANGES, {}, body, {}, DRY_RUN);
   const takeBack = async (dayChangeId: string) => {
     await client.remove("bell-schedules-day-changes/{dayChangeId}", { dayChangeId });
     for (const name of ["bell-schedules", DAY_CHANGES]) await queries.invalidateQueries({ queryKey: [name] });
@@ -180,7 +180,7 @@ function dayChangeOf({ localDate, entryId, rings }: Block, until: string): objec
 
 /** On a day that is delayed the ring stands elsewhere than in its list: both move by as much. */
 function entriesWith({ entries }: RingListRow, { entryId, localTime }: Block, time: string) {
-  const minutes = (secondsOf(time) - secondsOf(localTime)) / 60;
+  const minutes = (secondOfDay(time) - secondOfDay(localTime)) / 60;
   return writtenEntries(entries).map((entry) =>
     entry.id === entryId ? { ...entry, time: shifted(entry.time, minutes) } : entry,
   );

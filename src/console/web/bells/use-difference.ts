@@ -1,6 +1,6 @@
 import { keepPreviousData, useQuery } from "@tanstack/react-query";
 import { useEffect, useState } from "react";
-import type { Rehearsed } from "../api/bell-rows.ts";
+import type { DryRund } from "../api/bell-rows.ts";
 import type { RouteQuery } from "../api/routes.ts";
 import { useConsole } from "../console-context.tsx";
 
@@ -44,7 +44,7 @@ export function useDifference<T extends object>(body: object | null, ask: (body:
  * As `useDifference`, of a form: nothing is asked, and null given, until the body is another than it was at first. What
  * it gives is what `Difference` shows.
  */
-export function useRingDifference(body: object | null, ask: (body: object, query: RouteQuery) => Promise<Rehearsed>) {
+export function useRingDifference(body: object | null, ask: (body: object, query: RouteQuery) => Promise<DryRund>) {
   const text = JSON.stringify(body);
   const [first] = useState(text);
   const isOther = body !== null && text !== first;

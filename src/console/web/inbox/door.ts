@@ -1,4 +1,4 @@
-import { CallerError } from "../../../base/errors.ts";
+import { CallerError } from "../../../lib/errors.ts";
 import type { InboxClient } from "./api/client.ts";
 import { element } from "./element.ts";
 import type { InboxWords, Word } from "./words.ts";
@@ -7,7 +7,7 @@ import type { InboxWords, Word } from "./words.ts";
 const INVITATION = /^#invitation=([\w-]+)$/;
 
 /** What the door needs. */
-export interface DoorNeeds {
+export interface DoorDeps {
   client: Pick<InboxClient, "logIn" | "accept">;
   words: InboxWords;
   /** What the device is called among its owner's tokens. */
@@ -20,7 +20,7 @@ export function invitationIn(hash: string): string | null {
 }
 
 /** Asks who somebody is, by password or by an invitation; resolves once that is known. */
-export function openDoor(place: HTMLElement, code: string | null, { client, words, deviceName }: DoorNeeds) {
+export function openDoor(place: HTMLElement, code: string | null, { client, words, deviceName }: DoorDeps) {
   const { t } = words;
   return new Promise<void>((resolve) => {
     const fault = element("p", { role: "alert", class: "bad" });

@@ -1,4 +1,4 @@
-import { CallerError } from "../../../base/errors.ts";
+import { CallerError } from "../../../lib/errors.ts";
 import { browserClock } from "../browser-clock.ts";
 import { createAlertSound } from "./alert-sound.ts";
 import { createInboxClient, type OwnDevice, type OwnMessage, type OwnOptOut, type Person } from "./api/client.ts";
@@ -7,7 +7,7 @@ import { element } from "./element.ts";
 import { messageCard, pressButton } from "./message-card.ts";
 import {
   browserName,
-  type DeviceNeeds,
+  type DeviceDeps,
   type PushState,
   pushState,
   startWorker,
@@ -164,7 +164,7 @@ async function showDevice(
   { userId }: Person,
   sound: ReturnType<typeof createAlertSound>,
 ): Promise<void> {
-  const needs: DeviceNeeds = { client, userId, userAgent: navigator.userAgent };
+  const needs: DeviceDeps = { client, userId, userAgent: navigator.userAgent };
   const worker = await startWorker().catch(() => null);
   const sharing = createSharing(userId);
   const button = (word: Parameters<typeof t>[0], press: () => Promise<unknown>): HTMLElement =>

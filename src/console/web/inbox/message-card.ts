@@ -1,10 +1,10 @@
-import { CallerError } from "../../../base/errors.ts";
+import { CallerError } from "../../../lib/errors.ts";
 import type { OwnMessage } from "./api/client.ts";
 import { element } from "./element.ts";
 import type { InboxWords } from "./words.ts";
 
 /** What a card needs. */
-export interface CardNeeds {
+export interface CardDeps {
   words: InboxWords;
   /** Address of the message's picture. */
   image: string;
@@ -16,7 +16,7 @@ export interface CardNeeds {
 }
 
 /** Draws one message with its answers; nothing of it is read as markup. */
-export function messageCard(message: OwnMessage, needs: CardNeeds): HTMLElement {
+export function messageCard(message: OwnMessage, needs: CardDeps): HTMLElement {
   const { words, image, now, answer } = needs;
   const { t } = words;
   const isOver = message.abortedAt !== null || (message.expiresAt !== null && Date.parse(message.expiresAt) <= now);
@@ -40,7 +40,7 @@ export function messageCard(message: OwnMessage, needs: CardNeeds): HTMLElement 
   );
 }
 
-function declining({ optOutId }: OwnMessage, { words: { t }, decline }: CardNeeds): HTMLElement {
+function declining({ optOutId }: OwnMessage, { words: { t }, decline }: CardDeps): HTMLElement {
   if (optOutId !== null) return element("p", { class: "soft" }, t("declined"));
   const fault = element("p", { role: "alert", class: "bad" });
   return element("div", {}, pressButton(t("decline"), decline, { t, fault }), fault);
@@ -68,7 +68,7 @@ function answers(
   { confirmationRequest, confirmationResponse: given, dynamicReplyText }: OwnMessage,
   isOver: boolean,
   { t }: InboxWords,
-  answer: CardNeeds["answer"],
+  answer: CardDeps["answer"],
 ): HTMLElement {
   const fault = element("p", { role: "alert", class: "bad" });
   const press = (option: string) => (event: Event) => {

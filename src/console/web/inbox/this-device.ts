@@ -1,4 +1,4 @@
-import { CallerError } from "../../../base/errors.ts";
+import { CallerError } from "../../../lib/errors.ts";
 import type { InboxClient, NewDevice, OwnDevice } from "./api/client.ts";
 import type { Word } from "./words.ts";
 
@@ -14,7 +14,7 @@ export type PushState =
   | { kind: "unable"; word: Word };
 
 /** What registering needs. */
-export interface DeviceNeeds {
+export interface DeviceDeps {
   client: InboxClient;
   userId: string;
   /** What the browser says of itself. */
@@ -32,7 +32,7 @@ export async function startWorker(): Promise<ServiceWorkerRegistration | null> {
  * What this browser does now; a subscription that the appliance no longer knows, or has switched off, is registered anew. What
  * somebody has switched off stays so.
  */
-export async function pushState(worker: ServiceWorkerRegistration | null, needs: DeviceNeeds): Promise<PushState> {
+export async function pushState(worker: ServiceWorkerRegistration | null, needs: DeviceDeps): Promise<PushState> {
   if (!worker || !("pushManager" in worker)) return { kind: "unable", word: "pushUnable" };
   const subscription = await worker.pushManager.getSubscription();
   if (subscription) return register(subscription, needs, false);
@@ -41,7 +41,7 @@ export async function pushState(worker: ServiceWorkerRegistration | null, needs:
 }
 
 /** Subscribes this browser and registers it as a device of the person. */
-export async function switchOn(worker: ServiceWorkerRegistration, needs: DeviceNeeds): Promise<PushState> {
+export async function switchOn(worker: ServiceWorkerRegistration, needs: DeviceDeps): Promise<PushState> {
   const key = await needs.client.pushKey();
   if (key === null) return { kind: "unable", word: "pushClosed" };
   if ((await Notification.requestPermission()) !== "granted") return { kind: "unable", word: "pushDenied" };
@@ -58,7 +58,7 @@ export async function switchOn(worker: ServiceWorkerRegistration, needs: DeviceN
 export async function switchOff(
   worker: ServiceWorkerRegistration,
   device: OwnDevice,
-  { client, userId }: DeviceNeeds,
+  { client, userId }: DeviceDeps,
 ): Promise<PushState> {
   await (await worker.pushManager.getSubscription())?.unsubscribe();
   await client.removeDevice(userId, device.id);
@@ -67,7 +67,7 @@ export async function switchOff(
 
 async function register(
   subscription: PushSubscription,
-  { client, userId, userAgent }: DeviceNeeds,
+  { client, userId, userAgent }: DeviceDeps,
   isWanted: boolean,
 ): Promise<PushState> {
   const { endpoint, keys } = subscription.toJSON();

@@ -1,6 +1,6 @@
 import { Button, Textarea, TextInput } from "@mantine/core";
 import { type FormEvent, useState } from "react";
-import { CallerError } from "../../../base/errors.ts";
+import { CallerError } from "../../../lib/errors.ts";
 import { useChange } from "../api/use-rows.ts";
 import { useConsole } from "../console-context.tsx";
 import { ChoiceBar } from "../parts/choice-bar.tsx";

@@ -1,6 +1,6 @@
 import { Button, Select } from "@mantine/core";
 import { useState } from "react";
-import { ENDPOINT_ORDER_TYPES } from "../../../resources/devices/endpoint-activity-types.ts";
+import { ENDPOINT_COMMAND_TYPES } from "../../../resources/devices/endpoint-activity-types.ts";
 import type { EndpointActivityRow } from "../api/identity-rows.ts";
 import type { ApplianceRow } from "../api/link-rows.ts";
 import { useAppliance, useChange, useRows } from "../api/use-rows.ts";
@@ -26,7 +26,7 @@ export function Orders({ row: { endpointId, link } }: { row: ApplianceRow }) {
   const found = useRows<EndpointActivityRow>(
     ROUTE,
     params,
-    { types: [...ENDPOINT_ORDER_TYPES], sort: "-createdAt", limit: MOST_SHOWN },
+    { types: [...ENDPOINT_COMMAND_TYPES], sort: "-createdAt", limit: MOST_SHOWN },
     { enabled: params.extensionId !== "" },
   );
   const giving = useChange<void, void>("endpoint-activities", async () => {
@@ -41,7 +41,7 @@ export function Orders({ row: { endpointId, link } }: { row: ApplianceRow }) {
           label={t("appliances.order")}
           description={name("order-hint", type)}
           allowDeselect={false}
-          data={ENDPOINT_ORDER_TYPES.map((value) => ({ value, label: name("order", value) }))}
+          data={ENDPOINT_COMMAND_TYPES.map((value) => ({ value, label: name("order", value) }))}
           value={type}
           onChange={(chosen) => setType(chosen ?? type)}
         />

@@ -1,5 +1,5 @@
 import { Link } from "@tanstack/react-router";
-import type { BellScheduleRow, Rehearsed } from "../api/bell-rows.ts";
+import type { BellScheduleRow, DryRund } from "../api/bell-rows.ts";
 import { CycleEditor } from "../bells/cycle-editor.tsx";
 import { spanWords } from "../bells/day-change-words.ts";
 import { dayIn } from "../bells/day-names.ts";
@@ -160,8 +160,8 @@ function ScheduleDifference({ bellScheduleId, values }: OwnField & { bellSchedul
   const body = isComplete ? { ...given, ...(isNew ? { name: values.name } : {}) } : null;
   const found = useRingDifference(body, (asked, query) =>
     isNew
-      ? client.post<Rehearsed>("bell-schedules", {}, asked, {}, query)
-      : client.put<Rehearsed>(ROUTE, { bellScheduleId }, asked, query),
+      ? client.post<DryRund>("bell-schedules", {}, asked, {}, query)
+      : client.put<DryRund>(ROUTE, { bellScheduleId }, asked, query),
   );
   return found ? <Difference {...found} before={t("difference.counting")} ofMany={false} /> : null;
 }

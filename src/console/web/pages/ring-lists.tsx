@@ -1,4 +1,4 @@
-import type { Rehearsed, RingListRow } from "../api/bell-rows.ts";
+import type { DryRund, RingListRow } from "../api/bell-rows.ts";
 import { shortTime } from "../bells/day-names.ts";
 import { Difference } from "../bells/difference.tsx";
 import { EntriesEditor } from "../bells/entries-editor.tsx";
@@ -83,7 +83,7 @@ function ListDifference({ ringListId, values }: OwnField & { ringListId: string 
   const { client } = useConsole();
   const body = { entries: writtenEntries((values.entries ?? []) as WrittenEntry[]) };
   const found = useRingDifference(ringListId === NEW ? null : body, (asked, query) =>
-    client.put<Rehearsed>("ring-lists/{ringListId}", { ringListId }, asked, query),
+    client.put<DryRund>("ring-lists/{ringListId}", { ringListId }, asked, query),
   );
   return found ? <Difference {...found} before={t("difference.counting")} /> : null;
 }

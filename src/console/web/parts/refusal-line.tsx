@@ -1,4 +1,4 @@
-import { CallerError } from "../../../base/errors.ts";
+import { CallerError } from "../../../lib/errors.ts";
 import type { WordKey } from "../words/en.ts";
 import { useWords } from "../words/use-words.tsx";
 import { FaultLine } from "./fault-line.tsx";

@@ -1,5 +1,5 @@
 import { createContext, type ReactNode, useCallback, useContext, useEffect, useMemo, useState } from "react";
-import { BugError } from "../../../base/errors.ts";
+import { BugError } from "../../../lib/errors.ts";
 import type { WordKey } from "./en.ts";
 import { firstEn } from "./first-en.ts";
 import { fill, LANGUAGES, type Language, momentsOf } from "./format.ts";

@@ -6,9 +6,9 @@ it("a page is left alone fifteen seconds after the last touch", () => {
   const clock = createFakeClock();
   const page = new EventTarget();
   const { isUnattended, asIfAlone } = watchAttention(page, clock);
-  clock.tick(15_000);
+  clock.advanceSync(15_000);
   expect(isUnattended()).toBe(false);
-  clock.tick(1);
+  clock.advanceSync(1);
   expect(isUnattended()).toBe(true);
   page.dispatchEvent(new Event("keydown"));
   expect(isUnattended()).toBe(false);

@@ -13,9 +13,9 @@ import { carriedOver, changedValues, drawnFields, fieldsOf } from "../../../../s
 import { de } from "../../../../src/console/web/words/de.ts";
 import { en } from "../../../../src/console/web/words/en.ts";
 import { elapsedText, fill, momentsOf } from "../../../../src/console/web/words/format.ts";
-import { NOTIFICATION_ACTIVITY_TYPES } from "../../../../src/resources/broadcasts/activity-types.ts";
-import { DELIVERY_LEVELS } from "../../../../src/resources/broadcasts/delivery-levels.ts";
 import incidentActivities from "../../../../src/resources/incidents/incident-activities.ts";
+import { DELIVERY_LEVELS } from "../../../../src/resources/notifications/delivery-levels.ts";
+import { NOTIFICATION_ACTIVITY_TYPES } from "../../../../src/resources/notifications/notification-activity-types.ts";
 
 describe("a broadcast", () => {
   const progress = { percentComplete: 0, broadcastFailedCount: 0, expireCount: 0 };

@@ -1,0 +1,42 @@
+import { childElements, childText, parseXml } from "./xml.ts";
+
+/** What a feed points to: a document's address with what says that it changed. `url` is absolute. */
+export interface FeedEntry {
+  url: string;
+  version: string;
+}
+
+/** What an address gave: a feed's entries in their order, or an alert itself. */
+export type FeedContent = { entries: FeedEntry[] } | { alert: string };
+
+const CAP = "application/cap+xml";
+
+/** Reads Atom (RFC 4287), RSS 2.0, or a single alert. Throws RangeError for anything else. */
+export function parseFeed(text: string, url: string): FeedContent {
+  const root = parseXml(text);
+  if (root.localName === "alert") return { alert: text };
+  if (root.localName === "feed") return { entries: resolveUrls(childElements(root, "entry").map(atomEntry), url) };
+  const channel = root.localName === "rss" ? childElements(root, "channel")[0] : undefined;
+  if (!channel) throw new RangeError("it is neither Atom nor RSS nor an alert");
+  return { entries: resolveUrls(childElements(channel, "item").map(rssItem), url) };
+}
+
+function atomEntry(entry: Element): FeedEntry {
+  const links = childElements(entry, "link").filter((link) =>
+    [null, "", "alternate"].includes(link.getAttribute("rel")),
+  );
+  const link = links.find((each) => each.getAttribute("type") === CAP) ?? links[0];
+  return { url: link?.getAttribute("href") ?? "", version: `${childText(entry, "id")} ${childText(entry, "updated")}` };
+}
+
+function rssItem(item: Element): FeedEntry {
+  const enclosure = childElements(item, "enclosure").find((each) => each.getAttribute("type") === CAP);
+  const url = enclosure?.getAttribute("url") ?? childText(item, "link");
+  return { url, version: `${childText(item, "guid")} ${childText(item, "pubDate")}` };
+}
+
+function resolveUrls(entries: readonly FeedEntry[], base: string): FeedEntry[] {
+  return entries
+    .filter(({ url }) => url !== "" && URL.canParse(url, base))
+    .map(({ url, version }) => ({ url: new URL(url, base).href, version: `${version} ${url}` }));
+}

@@ -1,0 +1,68 @@
+import type { MachineInputOptions } from "#plugin-api";
+
+/** A topic that is followed; `source` null takes the topic of each message. */
+export interface TopicSubscription extends Omit<MachineInputOptions, "source"> {
+  filter: string;
+  source: string | null;
+  acceptsRetained: boolean;
+}
+
+/** What a configuration follows, and what of it can't be used, in words. */
+export interface ConfiguredTopics {
+  topics: TopicSubscription[];
+  errors: string[];
+}
+
+const MAX_LENGTH = 255;
+
+/** Reads `topics`; a bad entry is left out and named, the others stay. */
+export function parseTopics(given: unknown): ConfiguredTopics {
+  if (!Array.isArray(given)) return { topics: [], errors: ["topics is not a list"] };
+  const topics: TopicSubscription[] = [];
+  const errors: string[] = [];
+  given.forEach((entry: unknown, index) => {
+    const read = parseTopic(entry);
+    if (typeof read === "string") errors.push(`topics[${index}]: ${read}`);
+    else topics.push(read);
+  });
+  return { topics, errors };
+}
+
+function parseTopic(entry: unknown): TopicSubscription | string {
+  const {
+    topic,
+    retained: acceptsRetained = false,
+    calls = false,
+    ...names
+  } = (entry ?? {}) as Record<string, unknown>;
+  const { source = null, stateMember, idMember } = names;
+  if (typeof topic !== "string" || !isFilter(topic)) return `${String(topic).slice(0, 40)} is no topic`;
+  if (![source ?? "a", stateMember ?? "a", idMember ?? "a"].every(isName))
+    return `source, stateMember and idMember are texts of 1 to ${MAX_LENGTH} characters`;
+  if (typeof acceptsRetained !== "boolean" || typeof calls !== "boolean") return "retained and calls are true or false";
+  const said = { stateMember, idMember } as Pick<MachineInputOptions, "stateMember" | "idMember">;
+  return { filter: topic, source: source as string | null, acceptsRetained, calls, ...said };
+}
+
+function isName(value: unknown): boolean {
+  return typeof value === "string" && value !== "" && value.length <= MAX_LENGTH;
+}
+
+/** @source MQTT 3.1.1 §4.7.1: `#` is the last level, `+` a whole one */
+function isFilter(topic: string): boolean {
+  const levels = topic.split("/");
+  const isLevel = (level: string, at: number): boolean =>
+    level === "#" ? at === levels.length - 1 : level === "+" || !/[#+\0]/.test(level);
+  return isName(topic) && levels.every(isLevel);
+}
+
+/** True when a message's topic is one that the filter means. @source MQTT 3.1.1 §4.7, `$` topics by name alone */
+export function matchesTopicFilter(filter: string, topic: string): boolean {
+  const [wanted, levels] = [filter.split("/"), topic.split("/")];
+  if (topic.startsWith("$") && wanted[0] !== levels[0]) return false;
+  for (const [at, level] of wanted.entries()) {
+    if (level === "#") return true;
+    if (at >= levels.length || (level !== "+" && level !== levels[at])) return false;
+  }
+  return wanted.length === levels.length;
+}

@@ -1,0 +1,124 @@
+import { invalidValue } from "../lib/errors.ts";
+import { isUuid, newId } from "../lib/ids.ts";
+import { ALARM_IDS, ALARM_TYPES, type AlarmType } from "../resources/alarms/alarm-types.ts";
+import alarms from "../resources/alarms/alarms.ts";
+import type { RowOf } from "../schema/resource.ts";
+import type { ActorContext, PresentContext, ResourceHooks, StoreReader, Transaction } from "../store/store.ts";
+import { ADMINISTRATION_LIST_ID } from "./administration-list.ts";
+
+type Alarm = RowOf<typeof alarms>;
+
+/** How many speakers of an appliance may be unregistered. @source service-api.md, Alarm threshold */
+export interface AlarmThreshold {
+  id: string;
+  alarmId: string;
+  endpointId: string;
+  /** A whole number, as text. */
+  threshold: string;
+}
+
+const FIELD = "alarmThresholds";
+/** own choice */
+const MAX_THRESHOLDS = 200;
+const MAX_DEVICES = 1_000_000;
+
+/** Thresholds are checked and kept in one form; the query's flags show thresholds, actions and the administration's list. */
+export const alarmHooks: ResourceHooks<typeof alarms> = {
+  beforeWrite({ before, after }, tx) {
+    if (!after || JSON.stringify(before?.alarmThresholds) === JSON.stringify(after.alarmThresholds)) return;
+    after.alarmThresholds = parseThresholds(after, tx);
+  },
+  present(rows, context) {
+    const { query } = context;
+    const thresholds = query.includeThresholds === true || query.includeAlarmThresholds === true;
+    const actions = query.includeActions === true ? actionIdsByAlarm(rows, context.reader) : null;
+    const reasons = reasonsByAlarm(rows, context);
+    const list =
+      query.includeAdministrationDistributionList === true ? findAdministrationList(context.reader) : undefined;
+    return rows.map((row) => ({
+      ...(thresholds ? {} : { alarmThresholds: undefined }),
+      ...(actions ? { alarmActionIds: actions.get(row.id) ?? [] } : {}),
+      ...(list === undefined ? {} : { administrationDistributionList: list }),
+      reasons: reasons.get(row.id) ?? [],
+    }));
+  },
+};
+
+function parseThresholds({ id, type, alarmThresholds }: Alarm, reader: StoreReader): AlarmThreshold[] {
+  const given = alarmThresholds ?? [];
+  if (!Array.isArray(given)) throw invalidValue(FIELD, "A list is expected.");
+  if (given.length > 0 && type !== "speakers_unregistered") {
+    throw invalidValue(FIELD, "Only the alarm speakers_unregistered has thresholds.");
+  }
+  if (given.length > MAX_THRESHOLDS) throw invalidValue(FIELD, `At most ${MAX_THRESHOLDS} are allowed.`);
+  const thresholds = given.map((each, at) => parseThreshold(each, id, `${FIELD}[${at}]`, reader));
+  const endpoints = new Set(thresholds.map(({ endpointId }) => endpointId));
+  if (endpoints.size < thresholds.length) throw invalidValue(FIELD, "An appliance has one threshold.");
+  return thresholds;
+}
+
+function parseThreshold(given: unknown, alarmId: string, field: string, reader: StoreReader): AlarmThreshold {
+  if (typeof given !== "object" || given === null) throw invalidValue(field, "An object is expected.");
+  const { id, endpointId, threshold, alarmId: named } = given as Record<string, unknown>;
+  if (id !== undefined && id !== null && !isUuid(id)) throw invalidValue(`${field}.id`, "An id is expected.");
+  if (typeof named === "string" && named.toLowerCase() !== alarmId) {
+    throw invalidValue(`${field}.alarmId`, "It is the id of another alarm.");
+  }
+  const isKnown = isUuid(endpointId) && reader.one("SELECT 1 FROM endpoints WHERE id = ?", endpointId.toLowerCase());
+  if (!isKnown) throw invalidValue(`${field}.endpointId`, "There is no appliance with this id.");
+  const digits = String(threshold ?? "").trim();
+  if (!/^\d{1,7}$/.test(digits) || Number(digits) > MAX_DEVICES) {
+    throw invalidValue(`${field}.threshold`, `A whole number of 0 to ${MAX_DEVICES} is expected.`);
+  }
+  return {
+    id: isUuid(id) ? id.toLowerCase() : newId(),
+    alarmId,
+    endpointId: (endpointId as string).toLowerCase(),
+    threshold: String(Number(digits)),
+  };
+}
+
+function actionIdsByAlarm(rows: readonly Alarm[], reader: StoreReader): ReadonlyMap<string, string[]> {
+  const found = new Map<string, string[]>();
+  for (const { alarm, id } of reader.all<{ alarm: string; id: string }>(
+    `SELECT a.id AS alarm, x.id FROM alarm_actions x JOIN alarms a ON a.pk = x.alarm_pk
+     WHERE a.id IN (SELECT value FROM json_each(?)) ORDER BY x.pk`,
+    JSON.stringify(rows.map(({ id }) => id)),
+  )) {
+    found.set(alarm, [...(found.get(alarm) ?? []), id]);
+  }
+  return found;
+}
+
+/** Reasons shown of one alarm. own choice */
+const MAX_REASONS = 100;
+
+function reasonsByAlarm(rows: readonly Alarm[], { reader }: PresentContext): ReadonlyMap<string, object[]> {
+  const found = new Map<string, object[]>();
+  const lines = reader.all<{ alarm: string; endpoint: string; name: string | null; reason: string; since: number }>(
+    `SELECT r.alarm, r.endpoint, e.name, r.reason, r.since FROM alarm_reasons r LEFT JOIN endpoints e ON e.id = r.endpoint
+     WHERE r.alarm IN (SELECT value FROM json_each(?)) ORDER BY r.since, r.code`,
+    JSON.stringify(rows.map(({ id }) => id)),
+  );
+  for (const { alarm, endpoint, name, reason, since } of lines) {
+    const reasons = found.get(alarm) ?? [];
+    const shown = { endpointId: endpoint, endpointName: name, reason, since: new Date(since).toISOString() };
+    if (reasons.length < MAX_REASONS) reasons.push(shown);
+    found.set(alarm, reasons);
+  }
+  return found;
+}
+
+function findAdministrationList(reader: StoreReader): object | null {
+  return reader.one<{ id: string; name: string }>(
+    "SELECT id, name FROM distribution_lists WHERE id = ?",
+    ADMINISTRATION_LIST_ID,
+  );
+}
+
+/** Makes the alarms that are not there yet. */
+export function seedAlarms(tx: Transaction, by: ActorContext): void {
+  for (const type of ALARM_TYPES as readonly AlarmType[]) {
+    if (!tx.get(alarms, ALARM_IDS[type])) tx.create(alarms, {}, by, { id: ALARM_IDS[type], type });
+  }
+}

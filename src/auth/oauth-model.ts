@@ -1,0 +1,187 @@
+import type OAuth2Server from "@node-oauth/oauth2-server";
+import type { Clock } from "../lib/clock.ts";
+import userTokens from "../resources/people/user-tokens.ts";
+import users from "../resources/people/users.ts";
+import type { RowOf } from "../schema/resource.ts";
+import type { ActorContext, Store, Transaction } from "../store/store.ts";
+import { isAccountLocked } from "./account-lock.ts";
+import { type Application, authenticateClient } from "./oauth-clients.ts";
+import { OAuthRequestError } from "./oauth-error.ts";
+import { formatScopes, OFFLINE_ACCESS, parseScopes, resolveGrantedScopes } from "./oauth-scopes.ts";
+import { MAX_SESSION_MS } from "./sessions.ts";
+import { generateToken, hashToken, revokeTokenChain, type UserToken } from "./tokens.ts";
+
+/** What an access token lasts with offline access or by client credentials, s. own choice: an hour, as more can be had. */
+export const ACCESS_TOKEN_S = 3_600;
+/** What a refresh token lasts unused, s. own choice: 30 days. */
+export const REFRESH_TOKEN_S = 30 * 86_400;
+
+/**
+ * For so long after its exchange a refresh token is merely refused, ms: a client that asked twice at once, and was slower
+ * with one of the two, is no thief. own choice: 10 s.
+ */
+const REUSE_GRACE_MS = 10_000;
+
+/** The library compares with the system's clock; what is expired is found here, by the clock that was handed over. */
+const NOT_EXPIRED = new Date(8_640_000_000_000_000);
+
+/** What one exchange for tokens works with. */
+export interface ExchangeDeps {
+  store: Store;
+  clock: Clock;
+  /** For the audit: the user in whose name the tokens are made. */
+  byOf(user: User): ActorContext;
+}
+
+type User = RowOf<typeof users>;
+type Client = OAuth2Server.Client & { application: Application };
+type Model = OAuth2Server.AuthorizationCodeModel & OAuth2Server.RefreshTokenModel & OAuth2Server.ClientCredentialsModel;
+/** What the grants call; the library's types ask for what its other parts call, too. */
+type GrantModel = Pick<
+  Model,
+  | "getClient"
+  | "getUserFromClient"
+  | "getAuthorizationCode"
+  | "revokeAuthorizationCode"
+  | "getRefreshToken"
+  | "revokeToken"
+  | "validateScope"
+  | "generateAccessToken"
+  | "generateRefreshToken"
+  | "saveToken"
+>;
+
+/**
+ * The rows behind one exchange, as the library's grants ask for them. What is presented a second time revokes all that
+ * came of it. @source RFC 6749 §4.1.2, RFC 9700 §4.14.2
+ */
+export function createExchangeModel(needs: ExchangeDeps): Model {
+  const { store } = needs;
+  let presented: UserToken | null = null;
+
+  /** The row of a code or refresh token that may be exchanged, with its user; null without. */
+  async function redeem(value: string, test: Partial<UserToken>): Promise<{ row: UserToken; user: User } | null> {
+    const row = store.find(userTokens, { tokenHash: hashToken(value), kind: "oauth", ...test }, 1)[0];
+    const user = row && store.get(users, row.userId);
+    if (!row || !user) return null;
+    if (row.refreshTokenUsed) {
+      // Nothing else changes such a row, so that is when it was exchanged.
+      const isStraggler = row.tokenType === "refresh_token" && needs.clock.now() - row.updatedAt < REUSE_GRACE_MS;
+      if (!isStraggler) await store.write((tx) => revokeTokenChain(tx, row, needs.byOf(user)));
+      return null;
+    }
+    presented = row;
+    return isExpired(row, user, needs.clock.now()) ? null : { row, user };
+  }
+
+  const model: GrantModel = {
+    getClient: async (clientId, clientSecret) =>
+      toOAuthClient(authenticateClient(store, { clientId, clientSecret: clientSecret ?? null })),
+    async getUserFromClient(client) {
+      const { userId } = (client as Client).application;
+      const user = userId === null ? null : store.get(users, userId);
+      return user && !isAccountLocked(user.lock, needs.clock.now()) ? user : null;
+    },
+    async getAuthorizationCode(authorizationCode) {
+      const taken = await redeem(authorizationCode, { type: "code" });
+      if (!taken) return null;
+      const { scope, redirectUri, codeChallenge } = taken.row;
+      return {
+        ...{ authorizationCode, expiresAt: NOT_EXPIRED, redirectUri: redirectUri ?? "", user: taken.user },
+        ...(codeChallenge === null ? {} : { codeChallenge, codeChallengeMethod: "S256" }),
+        scope: parseScopes(scope),
+        client: ownerClientOf(taken.row),
+      };
+    },
+    async revokeAuthorizationCode({ user }) {
+      if (presented) await markUsed(store, presented, needs.byOf(user as User));
+      return true;
+    },
+    async getRefreshToken(refreshToken) {
+      const taken = await redeem(refreshToken, { tokenType: "refresh_token" });
+      if (!taken) return null;
+      return { refreshToken, scope: parseScopes(taken.row.scope), client: ownerClientOf(taken.row), user: taken.user };
+    },
+    // It is spent with the same commit that makes its successor, so that no crash takes both.
+    revokeToken: async () => true,
+    validateScope: async (_user, client, scope) =>
+      presented
+        ? (scope ?? [])
+        : resolveGrantedScopes(parseScopes(scope?.join(" ") ?? null), (client as Client).application),
+    generateAccessToken: async () => generateToken().token,
+    generateRefreshToken: async () => generateToken().token,
+    async saveToken(token, client, user) {
+      const { application } = client as Client;
+      const issue: TokenIssue = { application, user: user as User, presented, scopes: token.scope ?? [], token };
+      const { expiresInS, hasRefreshToken } = await store.write((tx) => writeTokens(tx, issue, needs));
+      const refreshToken = hasRefreshToken ? token.refreshToken : undefined;
+      return { ...token, refreshToken, expiresInS, client, user } as OAuth2Server.Token;
+    },
+  };
+  return model as Model;
+}
+
+interface TokenIssue {
+  application: Application;
+  user: User;
+  /** What is exchanged; null for an application that acts by itself. */
+  presented: UserToken | null;
+  scopes: readonly string[];
+  token: OAuth2Server.Token;
+}
+
+/** What was written: how long the access token lasts, and whether there is a refresh token. */
+interface IssuedTokenInfo {
+  expiresInS: number;
+  hasRefreshToken: boolean;
+}
+
+/** Writes access token and, for offline access, refresh token. Without it, a log-in is a session like the console's. */
+function writeTokens(tx: Transaction, issue: TokenIssue, { clock, byOf }: ExchangeDeps): IssuedTokenInfo {
+  const { application, user, presented, scopes, token } = issue;
+  const by = byOf(user);
+  const now = clock.now();
+  if (presented && !tx.get(userTokens, presented.id)) throw new OAuthRequestError("invalid_grant", "It was revoked.");
+  if (presented?.tokenType === "refresh_token") {
+    tx.update(userTokens, presented.id, {}, by, { refreshTokenUsed: true });
+  }
+  const input = { userId: user.id, name: application.name };
+  const common = {
+    ...({ kind: "oauth", applicationId: application.id, client: application.id } as const),
+    ...{ originId: presented?.originId ?? null, originCreatedAt: presented?.originCreatedAt ?? now },
+  };
+  // A refreshed token may ask for less, which does not narrow what the next one may ask for.
+  const lasting = presented?.tokenType === "refresh_token" ? presented.scope : formatScopes(scopes);
+  const hasRefreshToken = presented !== null && parseScopes(lasting).includes(OFFLINE_ACCESS);
+  const isSession = presented !== null && !hasRefreshToken;
+  const expiresInS = isSession ? MAX_SESSION_MS / 1_000 : ACCESS_TOKEN_S;
+  tx.create(userTokens, input, by, {
+    ...{ ...common, tokenHash: hashToken(token.accessToken), expires: now + expiresInS * 1_000 },
+    ...{ scope: formatScopes(scopes), idles: isSession ? 1 : null },
+  });
+  if (hasRefreshToken && token.refreshToken) {
+    tx.create(userTokens, input, by, {
+      ...{ ...common, tokenType: "refresh_token", scope: lasting },
+      ...{ tokenHash: hashToken(token.refreshToken), expires: now + REFRESH_TOKEN_S * 1_000 },
+    });
+  }
+  return { expiresInS, hasRefreshToken };
+}
+
+async function markUsed(store: Store, { id }: UserToken, by: ActorContext): Promise<void> {
+  await store.write((tx) => void tx.update(userTokens, id, {}, by, { refreshTokenUsed: true }));
+}
+
+function isExpired({ expires }: UserToken, { lock }: User, now: number): boolean {
+  return (expires !== null && expires <= now) || isAccountLocked(lock, now);
+}
+
+function toOAuthClient(application: Application): Client {
+  const grants = ["authorization_code", "refresh_token"];
+  if (application.userId !== null) grants.push("client_credentials");
+  return { id: application.id, grants, application };
+}
+
+function ownerClientOf({ applicationId }: UserToken): OAuth2Server.Client {
+  return { id: applicationId ?? "", grants: [] };
+}

@@ -1,0 +1,181 @@
+import { type FieldError, invalidValue, validationError } from "../lib/errors.ts";
+import {
+  BELL_SCHEDULE_ENTRY_FIELDS,
+  BELL_SCHEDULE_EXCEPTION_FIELDS,
+  type BellScheduleEntry,
+  type BellScheduleException,
+} from "../resources/bells/bell-fields.ts";
+import bellSchedules from "../resources/bells/bell-schedules.ts";
+import ringLists from "../resources/bells/ring-lists.ts";
+import { parseNestedItems } from "../schema/nested-items.ts";
+import type { RowOf } from "../schema/resource.ts";
+import { compileValidator } from "../schema/validator.ts";
+import { assertReferencesVisible, collectReferences, readNamedRows } from "../store/element-references.ts";
+import type { ActorContext, ResourceHooks, StoreReader, Transaction } from "../store/store.ts";
+import { assertValidDateSpan, dateSpansOverlap, validateDateSpan } from "./date-span.ts";
+import { formatRingListChange, parseRingListChange } from "./ring-list-changes.ts";
+import { sortByDate } from "./schedule-exceptions.ts";
+
+/** A bell schedule as it is stored. */
+export type BellScheduleRow = RowOf<typeof bellSchedules>;
+
+const ENTRIES = "bellScheduleEntries";
+const EXCEPTIONS = "bellScheduleExceptions";
+/** own choice */
+const MAX_EXCEPTIONS = 1_000;
+const REFERENCES = { ringListId: { resource: ringLists, kept: "ringListIds" } } as const;
+const entryChecker = compileValidator(BELL_SCHEDULE_ENTRY_FIELDS);
+const exceptionChecker = compileValidator(BELL_SCHEDULE_EXCEPTION_FIELDS);
+
+/** A schedule's cycle and exceptions fit together and refer to ring lists that are there. @source decisions.md 9 */
+export const bellScheduleHooks: ResourceHooks<typeof bellSchedules> = {
+  beforeWrite({ op, before, after, given }, tx, by) {
+    if (!after) return;
+    assertValidDateSpan(after);
+    const isGiven = (field: string): boolean => op === "create" || given.has(field);
+    if (isGiven(ENTRIES)) {
+      after.bellScheduleEntries = parseCycle(after.bellScheduleEntries ?? []);
+      assertReferencesVisible(cycleEntriesOf(after), REFERENCES, { field: ENTRIES, before, reader: tx, by });
+    }
+    if (isGiven(EXCEPTIONS)) {
+      after.bellScheduleExceptions = parseExceptions(after.bellScheduleExceptions ?? []).map(preserveDayChange(before));
+      assertReferencesVisible(scheduleExceptionsOf(after), REFERENCES, { field: EXCEPTIONS, before, reader: tx, by });
+    }
+    assertEntriesWithinCycle(after, isGiven(ENTRIES));
+    const days = [...cycleEntriesOf(after), ...scheduleExceptionsOf(after).flatMap(withSupersededExceptions)];
+    Object.assign(after, collectReferences(days, REFERENCES));
+  },
+  present: (rows, { reader }) => serializeDays(rows, reader),
+};
+
+/** The cycle of a stored schedule. */
+export function cycleEntriesOf(row: Pick<BellScheduleRow, "bellScheduleEntries">): readonly BellScheduleEntry[] {
+  return row.bellScheduleEntries as BellScheduleEntry[];
+}
+
+/** The exceptions of a stored schedule, in order of time. */
+export function scheduleExceptionsOf(
+  row: Pick<BellScheduleRow, "bellScheduleExceptions">,
+): readonly BellScheduleException[] {
+  return row.bellScheduleExceptions as BellScheduleException[];
+}
+
+/** An exception and those that would come back in its place. */
+export function withSupersededExceptions(exception: BellScheduleException): BellScheduleException[] {
+  return [exception, ...(exception.instead ? withSupersededExceptions(exception.instead) : [])];
+}
+
+/** The cycle in order of its days, each at most once. Throws CallerError. */
+function parseCycle(input: unknown): BellScheduleEntry[] {
+  const most = BELL_SCHEDULE_ENTRY_FIELDS.entryNum.max + 1;
+  const parts = parseNestedItems<BellScheduleEntry>(input, { field: ENTRIES, most, checker: entryChecker });
+  const entries = parts.map(({ entryNum, ringListId }) => ({ entryNum, ringListId }));
+  entries.forEach(({ entryNum }, at) => {
+    if (entries.findIndex((other) => other.entryNum === entryNum) === at) return;
+    throw invalidValue(`${ENTRIES}[${at}].entryNum`, `Day ${entryNum} is there twice.`);
+  });
+  return entries.sort((one, other) => one.entryNum - other.entryNum);
+}
+
+function assertEntriesWithinCycle({ numWeeks, ...row }: BellScheduleRow, given: boolean): void {
+  const at = cycleEntriesOf(row).findIndex(({ entryNum }) => entryNum >= 7 * numWeeks);
+  if (at < 0) return;
+  const words = `The days of ${numWeeks} week(s) are 0 to ${7 * numWeeks - 1}.`;
+  throw given
+    ? invalidValue(`${ENTRIES}[${at}].entryNum`, words)
+    : invalidValue("numWeeks", `${words} There are more.`);
+}
+
+/** Exceptions in order of time, none overlapping another. Throws CallerError naming every faulty one. */
+function parseExceptions(input: unknown): BellScheduleException[] {
+  const parts = parseNestedItems<BellScheduleException>(input, {
+    field: EXCEPTIONS,
+    most: MAX_EXCEPTIONS,
+    checker: exceptionChecker,
+  });
+  const faults = parts.flatMap((part, at) => validateException(part, at, parts));
+  if (faults.length > 0) throw validationError(faults);
+  return sortByDate(parts.map((part) => ({ ...part, ringListChanges: part.ringListChanges.map(normalizeChange) })));
+}
+
+/** An exception that comes back as it was is still that of its day change. */
+function preserveDayChange(
+  before: BellScheduleRow | null,
+): (exception: BellScheduleException) => BellScheduleException {
+  const held = new Map(before ? scheduleExceptionsOf(before).map((exception) => [exception.id, exception]) : []);
+  return (exception) => {
+    const known = held.get(exception.id);
+    if (!known?.dayChangeId || exceptionFingerprint(known) !== exceptionFingerprint(exception)) return exception;
+    return { ...exception, dayChangeId: known.dayChangeId, instead: known.instead ?? null };
+  };
+}
+
+function exceptionFingerprint({ startDate, endDate, ringListId, ringListChanges }: BellScheduleException): string {
+  return JSON.stringify([startDate, endDate, ringListId, ringListChanges]);
+}
+
+/** Throws CallerError for more exceptions than a schedule may have. */
+export function assertExceptionLimit(exceptions: readonly BellScheduleException[], name: string): void {
+  if (exceptions.length <= MAX_EXCEPTIONS) return;
+  throw invalidValue("startDate", `The schedule ${name} would have more than ${MAX_EXCEPTIONS} exceptions.`);
+}
+
+/** Gives a schedule other exceptions, which must be in order and not overlap. Throws CallerError when they are too many. */
+export function saveExceptions(
+  { id, name }: BellScheduleRow,
+  bellScheduleExceptions: readonly BellScheduleException[],
+  tx: Transaction,
+  by: ActorContext,
+): void {
+  assertExceptionLimit(bellScheduleExceptions, name);
+  tx.update(bellSchedules, id, {}, by, { bellScheduleExceptions });
+}
+
+function validateException(
+  part: BellScheduleException,
+  at: number,
+  parts: readonly BellScheduleException[],
+): FieldError[] {
+  const fieldError = (member: string, words: string): FieldError => {
+    const field = `${EXCEPTIONS}[${at}].${member}`;
+    return { field, type: "invalid-value", message: `Field ${field} is not valid. ${words}` };
+  };
+  const wrongSpan = validateDateSpan(part);
+  if (wrongSpan) return [fieldError(wrongSpan.field, wrongSpan.words)];
+  const faults: FieldError[] = [];
+  const other = parts.findIndex((each, index) => index < at && dateSpansOverlap(each, part));
+  if (other >= 0) faults.push(fieldError("startDate", `It overlaps exception ${other}.`));
+  if (part.ringListId === null && part.ringListChanges.length > 0)
+    faults.push(fieldError("ringListChanges", "There is no ring list to change."));
+  part.ringListChanges.forEach((text, index) => {
+    if (parseRingListChange(text) === null) faults.push(fieldError(`ringListChanges[${index}]`, CHANGE_SYNTAX_MESSAGE));
+  });
+  return faults;
+}
+
+const CHANGE_SYNTAX_MESSAGE =
+  "One of delay 60, earlier 30, end 12:30:00, mute 08:00:00 11:00:00, move <ring of the list> 08:05:00.";
+
+function normalizeChange(text: string): string {
+  const change = parseRingListChange(text);
+  return change ? formatRingListChange(change) : text;
+}
+
+/** The cycle and exceptions of a page's schedules with the names of their ring lists; one query. What the asker may not see is left out. */
+function serializeDays(rows: readonly BellScheduleRow[], reader: StoreReader): Record<string, unknown>[] {
+  const names = readNamedRows(
+    reader,
+    ringLists,
+    rows.flatMap(({ ringListIds }) => ringListIds),
+  );
+  return rows.map((row) => {
+    const shown = <P extends { ringListId: string | null }>(part: P) => {
+      const name = part.ringListId !== null && row.ringListIds.includes(part.ringListId) && names.get(part.ringListId);
+      return { ...part, ringListId: name ? part.ringListId : null, ringListName: name ? name.name : null };
+    };
+    return {
+      bellScheduleEntries: cycleEntriesOf(row).map(shown),
+      bellScheduleExceptions: scheduleExceptionsOf(row).map(({ instead: _instead, ...exception }) => shown(exception)),
+    };
+  });
+}

@@ -1,0 +1,82 @@
+import { Cron } from "croner";
+
+/** The fields of an expression in their order, with their least and greatest values. */
+const FIELDS = [
+  { name: "seconds", least: 0, most: 59 },
+  { name: "minutes", least: 0, most: 59 },
+  { name: "hours", least: 0, most: 23 },
+  { name: "days of month", least: 1, most: 31 },
+  { name: "months", least: 1, most: 12, names: "JAN FEB MAR APR MAY JUN JUL AUG SEP OCT NOV DEC" },
+  // Quartz counts from 1 for Sunday, croner from 0.
+  { name: "days of week", least: 1, most: 7, names: "SUN MON TUE WED THU FRI SAT" },
+  { name: "years", least: 1970, most: 2099 },
+] as const;
+
+type FieldSpec = (typeof FIELDS)[number];
+
+const DAYS_OF_MONTH = 3;
+const DAYS_OF_WEEK = 5;
+
+/**
+ * The local times of a Quartz cron expression, as a pattern over times in UTC; or in words what is wrong with it.
+ * own choice: it names one second, so that it never fires more than once a minute; `L-n` is not taken.
+ * @source Quartz CronExpression
+ */
+export function parseQuartzCron(expression: string): Cron | string {
+  const fields = expression.trim().toUpperCase().split(/\s+/);
+  if (fields.length < 6 || fields.length > 7) return "A cron expression has six fields, or seven with a year.";
+  if (!/^\d{1,2}$/.test(fields[0] ?? "")) return "The first field names one second, 0 to 59.";
+  const isOpen = (at: number): boolean => fields[at] === "?" || fields[at] === "*";
+  if (!isOpen(DAYS_OF_MONTH) && !isOpen(DAYS_OF_WEEK)) {
+    return "Days are named by month or by week: the other field is a question mark.";
+  }
+  const translated: string[] = [];
+  for (const [at, field] of fields.entries()) {
+    const spec = FIELDS[at] as FieldSpec;
+    const words = field.split(",").map((part) => translateField(part, spec, at));
+    if (words.some((word) => word === null)) return `The ${spec.name} are not valid: ${field}.`;
+    translated.push(words.join(","));
+  }
+  try {
+    return new Cron(translated.join(" "), { timezone: "UTC", paused: true, mode: "6-or-7-parts" });
+  } catch {
+    return "It is not a cron expression.";
+  }
+}
+
+/** One part of a field in croner's words; null for what is none. */
+function translateField(part: string, spec: FieldSpec, at: number): string | null {
+  if (part === "?") return at === DAYS_OF_MONTH || at === DAYS_OF_WEEK ? "*" : null;
+  if (at === DAYS_OF_MONTH && /^(L|LW|([1-9]|[12]\d|3[01])W)$/.test(part)) return part;
+  if (at === DAYS_OF_WEEK) {
+    const special = /^(\w+?)(L|#[1-5])$/.exec(part);
+    const day = special && parseFieldValue(special[1] ?? "", spec);
+    if (special && day !== null) return `${day - 1}${special[2] === "L" ? "#L" : special[2]}`;
+    if (part === "L") return "6";
+  }
+  const [range = "", step, ...rest] = part.split("/");
+  if (rest.length > 0 || (step !== undefined && !/^[1-9]\d{0,3}$/.test(step))) return null;
+  const [from, to, ...more] =
+    range === "*" ? [spec.least, spec.most] : range.split("-").map((each) => parseFieldValue(each, spec));
+  if (more.length > 0 || from === null || from === undefined || to === null) return null;
+  const last = to ?? (step === undefined ? from : spec.most);
+  const shift = at === DAYS_OF_WEEK ? 1 : 0;
+  return expandRange(from, last, Number(step ?? 1), spec)
+    .map((value) => value - shift)
+    .join(",");
+}
+
+/** From one value to another in steps, round the end where they stand the wrong way round. */
+function expandRange(from: number, to: number, step: number, { least, most }: FieldSpec): number[] {
+  const end = to >= from ? to : to + most - least + 1;
+  const values: number[] = [];
+  for (let value = from; value <= end; value += step) values.push(value > most ? value - most + least - 1 : value);
+  return values;
+}
+
+function parseFieldValue(text: string, spec: FieldSpec): number | null {
+  const named = "names" in spec ? spec.names.split(" ").indexOf(text) : -1;
+  if (named >= 0) return named + spec.least;
+  const value = /^\d{1,4}$/.test(text) ? Number(text) : Number.NaN;
+  return value >= spec.least && value <= spec.most ? value : null;
+}

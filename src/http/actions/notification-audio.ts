@@ -1,0 +1,43 @@
+import { forbidden, invalidValue, notFound } from "../../lib/errors.ts";
+import notifications from "../../resources/notifications/notifications.ts";
+import { option } from "../../schema/field.ts";
+import { type Action, type HttpResponse, requireVisibleRow } from "../action.ts";
+import { fileQuery, requestedFileResponse } from "../file-response.ts";
+import { textParameter } from "../query/query.ts";
+
+/**
+ * The recording of a notification, or with `form=programme` all that is played: tone, recording, repetitions.
+ * @source decisions.md 8; interfaces.md, Campus
+ */
+export const notificationAudioActions: readonly Action[] = [
+  {
+    method: "get",
+    at: "notifications/{notificationId}/audio",
+    doc: "The recording of a notification, or all that is played.",
+    query: {
+      form: option("Which of them.", ["recording", "programme"], { default: "recording" }),
+      ...fileQuery(notifications.fields.audio),
+    },
+    response: { kind: "bytes", types: ["audio/wav"] },
+    // Goes with the row, as the bytes of every file field do.
+    permission: "anyone",
+    async handle(request) {
+      const { needs, by, query } = request;
+      const row = requireVisibleRow(request, notifications, request.params.notificationId ?? "");
+      if (!by.scope.allows("get", `/notifications/${row.id}`)) throw forbidden();
+      const form = textParameter(query, "form") ?? "recording";
+      if (form === "programme")
+        return wavResponse(await needs.notificationService.getRenderedAudio(row.id), "programme.wav");
+      if (form !== "recording") throw invalidValue("form", "It is recording or programme.");
+      if (!row.audio) throw notFound();
+      return requestedFileResponse(row.audio, notifications.fields.audio, query, needs);
+    },
+  },
+];
+
+/** A WAV to be listened to. Throws not-found where nothing is audible. */
+export function wavResponse(wav: Uint8Array | null, fileName: string): HttpResponse {
+  if (!wav) throw notFound();
+  const headers = { "Content-Length": String(wav.length), "Content-Disposition": `inline; filename=${fileName}` };
+  return { type: "audio/wav", headers, body: wav };
+}

@@ -1,0 +1,148 @@
+import type { IssuedTokens } from "../../auth/oauth.ts";
+import type { ClientCredentials } from "../../auth/oauth-clients.ts";
+import { type OAuthErrorCode, OAuthRequestError } from "../../auth/oauth-error.ts";
+import { integer, option, text } from "../../schema/field.ts";
+import { type Action, type HttpResponse, jsonResponse, type PublicRequest } from "../action.ts";
+import { errorResponseOf } from "../error-response.ts";
+import { textParameter } from "../query/query.ts";
+
+const fieldsOf = (...names: string[]) =>
+  Object.fromEntries(names.map((name) => [name, text(`${name} of OAuth 2.`, { max: 4_000 })]));
+
+const client = fieldsOf("client_id", "client_secret");
+const grant = fieldsOf("grant_type", "audience", "scope", "code", "redirect_uri", "code_verifier", "refresh_token");
+const revocation = fieldsOf("token", "token_type_hint");
+
+const TOKENS = {
+  access_token: text("Token for requests.", { required: true }),
+  token_type: option("How it is presented.", ["Bearer"], { required: true }),
+  scope: text("Scopes; empty for all the rights of the user.", { required: true }),
+  expires: integer("What the token lasts.", { required: true, unit: "s" }),
+  expires_in: integer("The same.", { required: true, unit: "s" }),
+  refresh_token: text("Token for the next exchange, where offline_access was allowed.", { required: true }),
+};
+
+const REFUSED = {
+  kind: "members",
+  fields: {
+    error: text("What is wrong, in one word of OAuth 2.", { required: true }),
+    error_description: text("The same in a sentence.", { required: true }),
+  },
+} as const;
+
+/**
+ * Tokens for applications. Parameters are taken from a body of any kind and from the query.
+ * @source decisions.md 3; RFC 6749 §5, RFC 7009 §2
+ */
+export const oauthActions: readonly Action[] = [
+  {
+    method: "post",
+    at: "token",
+    outsideVersion: true,
+    doc: "Exchanges client credentials, a code or a refresh token for tokens (OAuth 2).",
+    response: { kind: "members", fields: TOKENS, sometimes: ["refresh_token"] },
+    errorResponse: REFUSED,
+    permission: "open",
+    accepts: { ...client, ...grant },
+    async handle(request) {
+      const given = {
+        ...{ grantType: oauthParameter(request, "grant_type"), audience: oauthParameter(request, "audience") },
+        ...{ scope: oauthParameter(request, "scope"), code: oauthParameter(request, "code") },
+        ...{
+          redirectUri: oauthParameter(request, "redirect_uri"),
+          codeVerifier: oauthParameter(request, "code_verifier"),
+        },
+        refreshToken: oauthParameter(request, "refresh_token"),
+      };
+      return tokenResponse(await request.needs.oauth.exchange(clientOf(request), given, request.address));
+    },
+    respondToError: oauthErrorResponse,
+  },
+  {
+    method: "post",
+    at: "revoke",
+    outsideVersion: true,
+    doc: "Revokes a token of an application, a refresh token with all that came of the same consent (RFC 7009).",
+    response: { kind: "members", fields: {} },
+    errorResponse: REFUSED,
+    permission: "open",
+    accepts: { ...client, ...revocation },
+    async handle(request) {
+      const token = oauthParameter(request, "token");
+      if (token === null) throw new OAuthRequestError("invalid_request", "The parameter token is required.");
+      await request.needs.oauth.revoke(clientOf(request), token, request.address);
+      return jsonResponse({});
+    },
+    respondToError: oauthErrorResponse,
+  },
+];
+
+/** Both spellings of the lifetime, s. own choice: the scope of a token with all the rights of its user is empty. */
+function tokenResponse({ accessToken, refreshToken, scopes, expiresInS }: IssuedTokens): HttpResponse {
+  const tokens = { access_token: accessToken, token_type: "Bearer", scope: scopes.join(" ") };
+  const answer = jsonResponse({
+    ...tokens,
+    ...{ expires: expiresInS, expires_in: expiresInS },
+    ...(refreshToken === null ? {} : { refresh_token: refreshToken }),
+  });
+  return { ...answer, headers: { Pragma: "no-cache" } };
+}
+
+/** A parameter from body or query, null without. Throws `invalid_request` when it is no text or stands in both. */
+function oauthParameter({ body, query }: PublicRequest, name: string): string | null {
+  const inQuery = textParameter(query, name) || null;
+  const inBody = body[name] ?? null;
+  if (inBody !== null && typeof inBody !== "string") throw invalidParameter(name);
+  if (inBody && inQuery !== null) throw invalidParameter(name);
+  return inBody || inQuery;
+}
+
+function invalidParameter(name: string): OAuthRequestError {
+  return new OAuthRequestError("invalid_request", `The parameter ${name} must stand once, as a text.`);
+}
+
+/** Who asks: by HTTP Basic or by parameters, not by both. Throws `invalid_client` or `invalid_request`. */
+function clientOf(request: PublicRequest): ClientCredentials {
+  const header = request.header("authorization");
+  const [id, secret] = [oauthParameter(request, "client_id"), oauthParameter(request, "client_secret")];
+  if (header === null) {
+    if (id === null) throw new OAuthRequestError("invalid_client", "The parameter client_id is required.");
+    return { clientId: id, clientSecret: secret };
+  }
+  const basic = basicCredentials(header);
+  if (!basic) throw new OAuthRequestError("invalid_client", "Use HTTP Basic, or the parameters of the client.");
+  if (secret !== null || (id !== null && id !== basic.clientId)) throw invalidParameter("client_secret");
+  return basic;
+}
+
+/** Both parts are form-encoded before they are joined. @source RFC 6749 §2.3.1 */
+function basicCredentials(header: string): ClientCredentials | null {
+  const encoded = /^basic +([\w+/]+=*) *$/i.exec(header)?.[1];
+  const plain = encoded === undefined ? "" : Buffer.from(encoded, "base64").toString("utf8");
+  const parts = /^([^:]*):(.*)$/s.exec(plain);
+  if (!parts) return null;
+  try {
+    const [clientId = "", clientSecret = ""] = parts
+      .slice(1)
+      .map((part) => decodeURIComponent(part.replace(/\+/g, " ")));
+    return { clientId, clientSecret: clientSecret === "" ? null : clientSecret };
+  } catch {
+    return null;
+  }
+}
+
+/** The usual error, with OAuth 2's own members beside. */
+function oauthErrorResponse(error: unknown, request: Omit<PublicRequest, "body">): HttpResponse {
+  const { status, headers, body } = errorResponseOf(error, request.requestId);
+  const answer = jsonResponse(
+    { ...body, error: oauthErrorCode(error, status), error_description: body.message },
+    status,
+  );
+  const challenge = status === 401 ? { "WWW-Authenticate": 'Basic realm="carillon"' } : {};
+  return { ...answer, headers: { ...headers, ...challenge } };
+}
+
+function oauthErrorCode(error: unknown, status: number): OAuthErrorCode | "temporarily_unavailable" {
+  if (error instanceof OAuthRequestError) return error.error;
+  return status === 429 || status >= 500 ? "temporarily_unavailable" : "invalid_request";
+}

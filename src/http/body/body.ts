@@ -1,0 +1,104 @@
+import type { IncomingMessage } from "node:http";
+import { koaBody } from "koa-body";
+import type { Clock } from "../../lib/clock.ts";
+import { CallerError } from "../../lib/errors.ts";
+import { compileDecoder, type Decoder } from "../../schema/decoder.ts";
+import type { Field, FileFieldData } from "../../schema/field.ts";
+import { parseUntrustedJson } from "../../schema/untrusted-json.ts";
+import type { UploadedFile } from "../../schema/uploaded-file.ts";
+import type { FileStore } from "../../store/store.ts";
+import { decodeUtf8, MAX_REQUEST_BODY_BYTES, parseBody } from "./body-parser.ts";
+import { parseBrackets } from "./bracket-parser.ts";
+import { readMultipart } from "./multipart.ts";
+
+const JSON_TYPE = "application/json";
+const FORM_TYPE = "application/x-www-form-urlencoded";
+
+/** Texts are read as bytes, since broken UTF-8 is refused, and JSON and names are judged before they are parsed. */
+const READ_TEXT = koaBody({
+  json: false,
+  urlencoded: false,
+  textTypes: [JSON_TYPE, FORM_TYPE],
+  textLimit: MAX_REQUEST_BODY_BYTES,
+  encoding: "latin1",
+});
+
+/** What a body may hold, compiled once. */
+export interface BodyParserPlan {
+  decoder: Decoder;
+  files: ReadonlyMap<string, FileFieldData>;
+}
+
+/** A body as it was sent. */
+export interface RawBody {
+  kind: "none" | "json" | "form" | "multipart";
+  /** The JSON value, or the members of a form with bracketed keys nested; {} without a body. */
+  value: unknown;
+  /** Files that were stored; each must be released when the request ends. */
+  uploads: readonly UploadedFile[];
+}
+
+/** What a request without body says. */
+export const NO_BODY: RawBody = { kind: "none", value: {}, uploads: [] };
+
+/** Compiles what is needed to read bodies with members `fields`. */
+export function compileBodyParser(fields: Readonly<Record<string, Field>>): BodyParserPlan {
+  const files = new Map<string, FileFieldData>();
+  for (const [name, field] of Object.entries(fields)) if (field.kind === "file") files.set(name, field);
+  return { decoder: compileDecoder(fields), files };
+}
+
+/** True for a body in the one form that may carry an access token. */
+export function isUrlEncoded(request: IncomingMessage): boolean {
+  return mediaTypeOf(request) === FORM_TYPE && hasBody(request);
+}
+
+/**
+ * Reads the body of a request whole; files go to `files` as they arrive. Throws CallerError: unsupported-media-type,
+ * too-large, invalid-value for what is malformed, truncated or nested too deep.
+ */
+export async function readBody(
+  request: IncomingMessage,
+  plan: BodyParserPlan,
+  needs: { clock: Clock; files: FileStore },
+): Promise<RawBody> {
+  if (!hasBody(request)) return NO_BODY;
+  const encoding = request.headers["content-encoding"];
+  if (encoding !== undefined && encoding !== "identity")
+    throw unsupportedMediaType("Bodies are sent without content encoding.");
+  switch (mediaTypeOf(request)) {
+    case JSON_TYPE:
+      return { kind: "json", value: parseUntrustedJson(await textOf(request, needs.clock)), uploads: [] };
+    case FORM_TYPE:
+      return { kind: "form", value: parseBrackets(await textOf(request, needs.clock)), uploads: [] };
+    case "multipart/form-data":
+      return { kind: "multipart", ...(await readMultipart(request, plan.files, needs)) };
+    default:
+      throw unsupportedMediaType("Send application/json, application/x-www-form-urlencoded or multipart/form-data.");
+  }
+}
+
+/** The members that `plan` knows, in the spelling and types that checks expect. */
+export function decodeBody(body: RawBody, { decoder }: BodyParserPlan): Record<string, unknown> {
+  return body.kind === "json" ? decoder.json(body.value) : decoder.form(body.value as Record<string, unknown>);
+}
+
+/** What a body of another kind than those taken is answered with. */
+export function unsupportedMediaType(message: string): CallerError {
+  return new CallerError("unsupported-media-type", message);
+}
+
+function hasBody({ headers }: IncomingMessage): boolean {
+  return headers["transfer-encoding"] !== undefined || Number(headers["content-length"] ?? 0) > 0;
+}
+
+/** The content type of a request without its parameters, in lower case; empty when none is said. */
+export function mediaTypeOf({ headers }: IncomingMessage): string {
+  return (headers["content-type"] ?? "").split(";", 1)[0]?.trim().toLowerCase() ?? "";
+}
+
+async function textOf(request: IncomingMessage, clock: Clock): Promise<string> {
+  const charset = /;\s*charset="?([^\s;"]+)/i.exec(request.headers["content-type"] ?? "")?.[1];
+  if (charset !== undefined && !/^utf-?8$/i.test(charset)) throw unsupportedMediaType("Bodies are sent as UTF-8.");
+  return decodeUtf8((await parseBody(READ_TEXT, request, clock)) as string);
+}

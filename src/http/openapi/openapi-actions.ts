@@ -1,0 +1,88 @@
+import { createHash } from "node:crypto";
+import { type Clock, yieldToEventLoop } from "../../lib/clock.ts";
+import { notFound } from "../../lib/errors.ts";
+import type { Action, HttpResponse, PublicRequest } from "../action.ts";
+import { PAGE_SECURITY_HEADERS } from "../security-headers.ts";
+import { renderDocsFamily, renderDocsOverview } from "./docs-page.ts";
+import type { OpenApiDocument } from "./document.ts";
+
+type Describe = () => Generator<undefined, OpenApiDocument, undefined>;
+
+/** Longest time that describing keeps the event loop. */
+const CHUNK_MS = 5;
+
+interface RenderedDocument {
+  document: OpenApiDocument;
+  text: string;
+  etag: string;
+}
+
+/**
+ * The API's description, as a document for programs and as pages for people; both need no token, since they hold nothing
+ * of this appliance's data. `describe` is called once, when first asked for. own choice: the paths
+ */
+export function openApiActions(describe: Describe): Action[] {
+  let written: Promise<RenderedDocument> | null = null;
+  const whole = ({ needs }: PublicRequest): Promise<RenderedDocument> => {
+    written ??= write(describe, needs.clock);
+    return written;
+  };
+  return [
+    {
+      method: "get",
+      at: "openapi.json",
+      permission: "open",
+      doc: "This description, as an OpenAPI 3.1 document.",
+      response: { kind: "json", schema: { type: "object", required: ["openapi", "info", "paths", "components"] } },
+      async handle(request) {
+        const { text, etag } = await whole(request);
+        return { headers: { ETag: etag, "Cache-Control": "no-cache" }, body: text };
+      },
+    },
+    {
+      method: "get",
+      at: "docs",
+      permission: "open",
+      doc: "The families of the API, for people.",
+      response: { kind: "bytes", types: ["text/html"] },
+      handle: async (request) => pageResponse(renderDocsOverview((await whole(request)).document)),
+    },
+    {
+      method: "get",
+      at: "docs/{family}",
+      permission: "open",
+      doc: "One family of the API, for people.",
+      response: { kind: "bytes", types: ["text/html"] },
+      async handle(request) {
+        const page = renderDocsFamily((await whole(request)).document, request.params.family ?? "");
+        if (page === null) throw notFound();
+        return pageResponse(page);
+      },
+    },
+  ];
+}
+
+async function write(describe: Describe, clock: Clock): Promise<RenderedDocument> {
+  const steps = describe();
+  let began = clock.monotonicMs();
+  let step = steps.next();
+  for (; !step.done; step = steps.next()) {
+    if (clock.monotonicMs() - began < CHUNK_MS) continue;
+    await yieldToEventLoop(clock);
+    began = clock.monotonicMs();
+  }
+  const document = step.value;
+  await yieldToEventLoop(clock);
+  const text = JSON.stringify(document);
+  await yieldToEventLoop(clock);
+  const etag = `"${createHash("sha256").update(text).digest("hex").slice(0, 16)}"`;
+  return { document, text, etag };
+}
+
+function pageResponse(html: string): HttpResponse {
+  return {
+    headers: { ...PAGE_SECURITY_HEADERS, "Cache-Control": "no-cache" },
+    type: "text/html; charset=utf-8",
+    body: html,
+  };
+}

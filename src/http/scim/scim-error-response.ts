@@ -1,0 +1,30 @@
+import { CallerError, ConflictError } from "../../lib/errors.ts";
+import { ScimRequestError } from "../../scim/scim-error.ts";
+import type { HttpResponse } from "../action.ts";
+import { errorResponseOf } from "../error-response.ts";
+import { SCIM_TYPE } from "./scim-requests.ts";
+
+const ERROR = "urn:ietf:params:scim:api:messages:2.0:Error";
+
+/** The answer to a fault. @source RFC 7644 §3.12 */
+export function scimErrorResponse(error: unknown): HttpResponse {
+  const { status: usual, headers, body } = errorResponseOf(error, "");
+  const status = statusOf(error, usual);
+  const scimType = scimTypeOf(error);
+  const told = { schemas: [ERROR], status: String(status), ...(scimType ? { scimType } : {}), detail: body.message };
+  return { status, headers, type: SCIM_TYPE, body: JSON.stringify(told) };
+}
+
+function statusOf(error: unknown, usual: number): number {
+  if (!(error instanceof ScimRequestError)) return usual;
+  if (error.error === "precondition") return 412;
+  return error.error === "tooMany" ? 400 : usual;
+}
+
+function scimTypeOf(error: unknown): string | null {
+  if (error instanceof ScimRequestError) return error.error === "precondition" ? null : error.error;
+  if (error instanceof ConflictError) return error.field === null ? "mutability" : "uniqueness";
+  return error instanceof CallerError && (error.type === "invalid-value" || error.type === "required")
+    ? "invalidValue"
+    : null;
+}

@@ -1,0 +1,120 @@
+import type { IncomingMessage } from "node:http";
+import { CallerError } from "../../lib/errors.ts";
+import { parseUntrustedJson } from "../../schema/untrusted-json.ts";
+import { SCIM_LIMITS } from "../../scim/discovery.ts";
+import { ScimRequestError } from "../../scim/scim-error.ts";
+import { SCIM_BASE_PATH, type ScimCaller, type ScimServer } from "../../scim/server.ts";
+import type { HttpResponse } from "../action.ts";
+import { accessTokenOf } from "../bearer-token.ts";
+import { readUpload } from "../body/upload-stream.ts";
+import type { ApiDeps } from "../dependencies.ts";
+import { isBug, unauthorized } from "../error-response.ts";
+import { clientAddress, type IncomingRequest } from "../incoming-request.ts";
+import type { RateLimit } from "../rate-limit.ts";
+import { serveScimBulk } from "./scim-bulk.ts";
+import { scimErrorResponse } from "./scim-error-response.ts";
+import { SCIM_TYPE, type ScimRequest, serveScim } from "./scim-requests.ts";
+
+const BODY_TYPES: ReadonlySet<string> = new Set([SCIM_TYPE, "application/json"]);
+
+/** True for what lies below `/scim/v2`. */
+export function isScimPath(path: string): boolean {
+  return path === SCIM_BASE_PATH || path.startsWith(`${SCIM_BASE_PATH}/`);
+}
+
+/** Answers a request below `/scim/v2`, its faults in the form of SCIM. Mistakes of ours are thrown on. @source RFC 7644 */
+export function createScimRoute(
+  needs: Pick<ApiDeps, "scim" | "clock">,
+  limited: RateLimit,
+): (raw: IncomingMessage, path: string, search: string) => Promise<HttpResponse> {
+  const { scim, clock } = needs;
+  return async (raw, fullPath, search) => {
+    const path = fullPath.slice(SCIM_BASE_PATH.length).replace(/\/$/, "");
+    const told = { at: clock.now(), method: raw.method ?? "GET", path };
+    let caller: ScimCaller | null = null;
+    try {
+      const answer = await limited(rateLimitRequest(raw), async () => {
+        caller = callerOf(scim, raw);
+        return serve(needs, caller, raw, { path, query: new URLSearchParams(search) });
+      });
+      scim.log.add({ ...told, directory: nameOf(caller), status: answer.status ?? 200, detail: null });
+      return answer;
+    } catch (error) {
+      if (isBug(error)) throw error;
+      const refusal = scimErrorResponse(error);
+      scim.log.add({
+        ...told,
+        directory: nameOf(caller),
+        status: refusal.status ?? 500,
+        detail: (error as Error).message,
+      });
+      return refusal;
+    }
+  };
+}
+
+function nameOf(caller: ScimCaller | null): string | null {
+  return caller?.name ?? null;
+}
+
+async function serve(
+  { scim, clock }: Pick<ApiDeps, "scim" | "clock">,
+  caller: ScimCaller,
+  raw: IncomingMessage,
+  { path, query }: Pick<ScimRequest, "path" | "query">,
+): Promise<HttpResponse> {
+  const method = raw.method === "HEAD" ? "GET" : (raw.method ?? "GET").toUpperCase();
+  const hasBody = method === "POST" || method === "PUT" || method === "PATCH";
+  const request: ScimRequest = {
+    method,
+    path,
+    query,
+    body: hasBody ? await bodyOf(raw, clock) : null,
+    ifMatch: raw.headers["if-match"] ?? null,
+    ifNoneMatch: raw.headers["if-none-match"] ?? null,
+    by: caller.by,
+  };
+  const isBulk = path.toLowerCase() === "/bulk" && method === "POST";
+  return isBulk ? serveScimBulk(scim, request) : serveScim(scim, request);
+}
+
+/** own choice: all of it takes a token, also what describes the service. */
+function callerOf(scim: ScimServer, raw: IncomingMessage): ScimCaller {
+  const token = accessTokenOf(raw.headers.authorization ?? null, {});
+  const caller = token === null ? null : scim.authenticate(token, clientAddress(raw));
+  if (!caller) throw unauthorized();
+  return caller;
+}
+
+async function bodyOf(raw: IncomingMessage, clock: ApiDeps["clock"]): Promise<unknown> {
+  const type = (raw.headers["content-type"] ?? "").split(";", 1)[0]?.trim().toLowerCase() ?? "";
+  if (!BODY_TYPES.has(type)) throw new CallerError("unsupported-media-type", `Send ${SCIM_TYPE}.`);
+  const pieces: Buffer[] = [];
+  let size = 0;
+  for await (const piece of readUpload(raw, clock)) {
+    size += piece.length;
+    if (size > SCIM_LIMITS.bytes)
+      throw new CallerError("too-large", `A body may have at most ${SCIM_LIMITS.bytes} bytes.`);
+    pieces.push(piece);
+  }
+  try {
+    return parseUntrustedJson(new TextDecoder("utf-8", { fatal: true }).decode(Buffer.concat(pieces)));
+  } catch (error) {
+    throw new ScimRequestError(
+      "invalidSyntax",
+      error instanceof CallerError ? error.message : "The body is not UTF-8.",
+    );
+  }
+}
+
+/** What requests are counted by. */
+function rateLimitRequest(raw: IncomingMessage): IncomingRequest {
+  return {
+    address: clientAddress(raw),
+    query: {},
+    header: (name: string) => {
+      const value = raw.headers[name];
+      return typeof value === "string" ? value : null;
+    },
+  } as IncomingRequest;
+}

@@ -1,0 +1,59 @@
+import { type MessagePort, parentPort } from "node:worker_threads";
+import { systemClock, yieldToEventLoop } from "../lib/clock.ts";
+import { BugError, CallerError } from "../lib/errors.ts";
+import type { RenderReply, RenderRequest } from "./audio-renderer-messages.ts";
+import { CODECS } from "./codecs.ts";
+import { createRenderedAudio, encodeAudio, renderPcm } from "./rendered-audio.ts";
+import { decodeWav } from "./wav.ts";
+
+/** A rendition is handed over when so much of it is there, for the rest comes in much faster than it is sent. own choice */
+const READY_AFTER_S = 5;
+
+/** Entry of the audio worker's thread: it decodes, resamples, mixes and encodes, one programme after the other. */
+function serveRequests(port: MessagePort): void {
+  port.on("message", (request: RenderRequest) => {
+    const fail = (error: unknown): void => port.postMessage(errorReply(request.id, error));
+    if (request.rendition) void renderRendition(request, (reply) => port.postMessage(reply)).catch(fail);
+    else renderAudioRequest(request, port, fail);
+  });
+}
+
+function renderAudioRequest(
+  { id, hash, layout, recording, announcement }: RenderRequest,
+  port: MessagePort,
+  fail: (error: unknown) => void,
+): void {
+  try {
+    const pcm = renderPcm(layout, recording && decodeWav(recording), announcement && decodeWav(announcement));
+    const programme = createRenderedAudio(hash, pcm);
+    port.postMessage({ id, programme } satisfies RenderReply, [programme.pcm.buffer as ArrayBuffer]);
+  } catch (error) {
+    fail(error);
+  }
+}
+
+/** In steps, between which other programmes are made: an hour of sound takes half a minute. */
+async function renderRendition(
+  { id, layout, recording, announcement, rendition }: RenderRequest,
+  tell: (reply: RenderReply) => void,
+): Promise<void> {
+  if (!rendition) return;
+  const { codec, packets } = rendition;
+  const { rateHz } = CODECS[codec];
+  const samples = recording && decodeWav(recording, "audio", rateHz);
+  const announced = announcement && decodeWav(announcement, "audio", rateHz);
+  let done = 0;
+  let payload: Uint8Array = new Uint8Array(0);
+  for (payload of encodeAudio(layout, samples, { packets, codec, announcement: announced })) {
+    if (++done === READY_AFTER_S) tell({ id, payload });
+    await yieldToEventLoop(systemClock);
+  }
+  if (done < READY_AFTER_S) tell({ id, payload });
+}
+
+function errorReply(id: number, error: unknown): RenderReply {
+  return error instanceof CallerError ? { id, faults: error.faults } : { id, failure: error };
+}
+
+if (!parentPort) throw new BugError("The audio worker's thread was started outside a worker.");
+serveRequests(parentPort);

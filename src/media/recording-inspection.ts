@@ -1,0 +1,51 @@
+import { invalidValue } from "../lib/errors.ts";
+import { inspectWav, sampleReader, type WavInfo } from "./wav.ts";
+
+/** Places of a recording that are looked at, spread evenly, and samples at each: some ms of work however long it is. own choice */
+const MAX_WINDOWS = 400;
+const WINDOW_SAMPLES = 1_024;
+/** What counts as cut off, up to the last step of coarse samples; a single one is a peak, several in a row are not. own choice */
+const FULL_SCALE = 0.999;
+const MIN_CONSECUTIVE_SAMPLES = 3;
+/** own choice: music that was made loud has some tenths of a per cent, speech that can no longer be followed several. */
+const MAX_CLIPPED_SHARE = 0.03;
+const AUDIBLE_LEVEL = 0.01;
+
+/**
+ * Checks a recording that somebody sends in: as inspectWav, and that not more than 3 % of what sounds in it is cut off at
+ * full scale, which nothing puts right afterwards. Throws CallerError naming `field` and saying what is wrong.
+ */
+export function inspectRecording(bytes: Uint8Array, field = "audio"): WavInfo {
+  const info = inspectWav(bytes, field);
+  const share = clippedShare(bytes, info);
+  if (share <= MAX_CLIPPED_SHARE) return info;
+  const percent = Math.round(share * 100);
+  throw invalidValue(
+    field,
+    `The recording is overdriven: ${percent} % of it is cut off at full volume. Record it again more softly, or further from the microphone.`,
+  );
+}
+
+/** The part of the sounding samples that stand in rows at full scale; 0 where nothing sounds. */
+function clippedShare(bytes: Uint8Array, info: WavInfo): number {
+  const sampleAt = sampleReader(new DataView(bytes.buffer, bytes.byteOffset + info.offset), info);
+  const width = info.bits / 8;
+  const full = Math.min(FULL_SCALE, 1 - 2 ** (1 - info.bits));
+  const windows = Math.min(MAX_WINDOWS, Math.ceil(info.frames / WINDOW_SAMPLES));
+  let [sounding, clipped] = [0, 0];
+  for (let n = 0; n < windows; n++) {
+    const first = Math.floor((n * Math.max(0, info.frames - WINDOW_SAMPLES)) / Math.max(1, windows - 1));
+    const last = Math.min(info.frames, first + WINDOW_SAMPLES);
+    for (let channel = 0; channel < info.channels; channel++) {
+      let row = 0;
+      for (let frame = first; frame < last; frame++) {
+        const level = Math.abs(sampleAt((frame * info.channels + channel) * width));
+        row = level >= full ? row + 1 : 0;
+        if (level >= AUDIBLE_LEVEL) sounding++;
+        if (row === MIN_CONSECUTIVE_SAMPLES) clipped += MIN_CONSECUTIVE_SAMPLES;
+        else if (row > MIN_CONSECUTIVE_SAMPLES) clipped++;
+      }
+    }
+  }
+  return sounding === 0 ? 0 : clipped / sounding;
+}

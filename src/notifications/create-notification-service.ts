@@ -1,0 +1,194 @@
+import { createDeviceClaims } from "../devices/device-claims.ts";
+import notifications from "../resources/notifications/notifications.ts";
+import type { ActorContext } from "../store/store.ts";
+import { recordingWav, renderedWavOf, toneWav } from "./compose/audio-rendering.ts";
+import type { NotificationRow } from "./compose/message-builder.ts";
+import { type ActiveBroadcastRegistryDeps, createActiveBroadcastRegistry } from "./engine/active-broadcast-registry.ts";
+import { createAllClearSender } from "./engine/all-clear.ts";
+import { findCancelledByTemplate } from "./engine/auto-cancellation.ts";
+import {
+  type BroadcastActivatorDeps,
+  createBroadcastActivator,
+  type EngineDeps,
+} from "./engine/broadcast-activator.ts";
+import { createCancellationService } from "./engine/cancellation.ts";
+import { simulateDelivery } from "./engine/delivery-simulation.ts";
+import { createEmergencyPrecedence } from "./engine/emergency-precedence.ts";
+import { createHoldRegistry } from "./engine/hold-registry.ts";
+import { createDeliveryLedger } from "./engine/ledger.ts";
+import { createLivePageRegistry } from "./engine/live-pages.ts";
+import { PIPELINE } from "./engine/pipeline.ts";
+import { createPipelineRunner } from "./engine/pipeline-runner.ts";
+import { writeLaneOf } from "./engine/pipeline-stage.ts";
+import { createQueueLimitHandler } from "./engine/queue-limit.ts";
+import { retryNotification } from "./engine/retry.ts";
+import { accept, acceptBatch } from "./engine/stages/accept.ts";
+import { stopDeliveries } from "./engine/stop-deliveries.ts";
+import { createVoiceCalls, type VoiceCallsDeps } from "./engine/voice-calls.ts";
+import type { NotificationService } from "./notification-service.ts";
+import { recordAnswer, recordChannelAnswer, recordRead } from "./responses/answers.ts";
+import { approve, findAwaitingApproval } from "./responses/approval.ts";
+import { createEscalationHandler } from "./responses/escalations.ts";
+import { createRepeatHandler } from "./responses/repeats.ts";
+import { createTimerScheduler } from "./responses/timers.ts";
+import { createTrackingEndHandler } from "./responses/tracking.ts";
+import type { TwoPersonRule } from "./responses/two-person-approval.ts";
+
+/** What the notificationService is made of; audio worker and streamer are started and stopped by whoever made them. */
+export type NotificationServiceDeps = Omit<
+  BroadcastActivatorDeps,
+  "ledger" | "emergencyPrecedence" | "activeBroadcasts" | "holds" | "signal" | "laneOf" | "livePages"
+> &
+  Pick<ActiveBroadcastRegistryDeps, "baseUrl"> &
+  Pick<VoiceCallsDeps, "streamer"> & {
+    /** How long somebody may speak live. */
+    livePageMs: number;
+    /** The two-person rule; nobody else is asked without it. */
+    secondPerson?: TwoPersonRule | null;
+  };
+
+/** Makes the notificationService of an appliance; nothing is sent before `start`. */
+export function createNotificationService(given: NotificationServiceDeps): NotificationService {
+  const { store, events, log } = given;
+  const ending = new AbortController();
+  const ledger = createDeliveryLedger(given);
+  const activeBroadcasts = createActiveBroadcastRegistry({ ...given, busy: createDeviceClaims() });
+  const holds = createHoldRegistry(events);
+  const abort: NotificationService["abort"] = (notificationId, by) => endings.abort(notificationId, by);
+  const livePages = createLivePageRegistry({ ...given, longestMs: given.livePageMs, abort });
+  const { signal } = ending;
+  const emergencyPrecedence = createEmergencyPrecedence(given.clock, signal);
+  const onAir: BroadcastActivatorDeps = {
+    ...given,
+    ledger,
+    activeBroadcasts,
+    holds,
+    emergencyPrecedence,
+    laneOf: writeLaneOf,
+    livePages,
+    signal,
+  };
+  const needs = { ...onAir, activator: createBroadcastActivator(onAir) } satisfies EngineDeps;
+  const runner = createPipelineRunner(PIPELINE, needs);
+  const endings = createCancellationService(needs);
+  const forget = events.on("notification.accepted", () => endings.watch());
+
+  /** What a new message takes the place of is ended first, since it may go to the same devices; then the message goes out. */
+  const runAccepted = async (accepted: readonly NotificationRow[], by: ActorContext): Promise<void> => {
+    const rows = accepted.filter(({ approval }) => approval !== "waiting");
+    if (rows.length < accepted.length) endings.watch();
+    const together = rows.map(({ id }) => id);
+    const over = new Set(rows.flatMap((row) => findCancelledByTemplate(row, together, store, given.clock.now())));
+    const asSender = { actor: by.actor, scope: needs.by.scope };
+    for (const id of over) {
+      await endings
+        .abort(id, asSender)
+        .catch((err) => log.error({ err, notificationId: id }, "message not called off"));
+    }
+    for (const id of together) runner.run(id);
+  };
+
+  const sendBatch: NotificationService["sendBatch"] = async (messages, by, belong) => {
+    const rows = await acceptBatch(messages, by, belong, needs);
+    await runAccepted(rows, by);
+    return rows;
+  };
+  const escalation = createEscalationHandler({ ...needs, send: sendBatch });
+  const repeat = createRepeatHandler({ ...needs, run: runner.run });
+  const queueLimit = createQueueLimitHandler({ ...needs, send: sendBatch });
+  const tracking = createTrackingEndHandler(needs);
+  const due = createTimerScheduler({ ...needs, handlers: { escalation, "queue-limit": queueLimit, repeat, tracking } });
+
+  return {
+    async start() {
+      claimMulticastAddresses(needs);
+      runner.runUnfinished();
+      endings.watch();
+      due.start();
+    },
+    async stop() {
+      forget();
+      endings.stop();
+      const nothingDue = due.stop();
+      ending.abort();
+      activeBroadcasts.stop();
+      ledger.stop();
+      await runner.waitUntilIdle();
+      await nothingDue;
+      await ledger.flush().catch((error) => log.error({ err: error }, "ledger not written at the end"));
+    },
+    async send(input, by, options) {
+      const row = await accept(input, by, options, needs);
+      await runAccepted([row], by);
+      return row;
+    },
+    async speak(input, by, options, tell) {
+      const row = await accept({ ...input, draft: false }, by, { ...options, isLive: true }, needs);
+      const page = await livePages.open(row, by, tell);
+      await runAccepted([row], by);
+      return page;
+    },
+    sendBatch,
+    async decideApproval(notificationId, decision, by) {
+      if (decision === "approve") {
+        await runAccepted(await approve(notificationId, by, needs), by);
+      } else {
+        for (const { id } of findAwaitingApproval(store, notificationId, by, given.clock.now()))
+          await endings.abort(id, by);
+      }
+      return store.get(notifications, notificationId) as NotificationRow;
+    },
+    async retry(notificationId, by) {
+      const row = await retryNotification(notificationId, by, needs);
+      runner.run(row.id);
+      return row;
+    },
+    sendAllClear: createAllClearSender({ ...needs, abort: endings.abort, run: runner.run }),
+    simulate: (input, by, options, provider) => simulateDelivery(input, by, options, provider, needs),
+    resume: runner.run,
+    releaseHold: holds.release,
+    startHeldAt: holds.startAt,
+    async discardHeld(notificationId) {
+      const { audioGroup: group, audioPort: port } = store.get(notifications, notificationId) ?? {};
+      await store.remove(notifications, notificationId, needs.by);
+      holds.forget(notificationId);
+      // It is lent when the message is made ready, and nothing settles that any more.
+      if (group && port) needs.addresses.release({ group, port });
+    },
+    clearDisplays: () => stopDeliveries(needs.providers, findShownDeliveries(needs), "expired"),
+    abort,
+    expire: endings.expire,
+    recordAnswer: (notificationId, userId, option, by) => recordAnswer(notificationId, userId, option, by, needs),
+    setReadStatus: (notificationId, userId, read, by) => recordRead(notificationId, userId, read, by, needs),
+    recordChannelAnswer: (_provider, recipientId, option) => recordChannelAnswer(recipientId, option, needs.by, needs),
+    getRenderedAudio: (notificationId) => renderedWavOf(notificationId, needs),
+    toneAudio: (alertTone) => toneWav(alertTone, needs),
+    recordingAudio: (recording) => recordingWav(recording, needs),
+    handleOutcomes: activeBroadcasts.handleOutcomes,
+    openStream: (_provider, target, notificationId) => activeBroadcasts.openStream(target, notificationId),
+    closeStream: activeBroadcasts.closeStream,
+    voiceCalls: createVoiceCalls(given),
+  };
+}
+
+/** Before anything new borrows them: phones may still listen to what an earlier run sent. */
+function claimMulticastAddresses({ store, addresses }: EngineDeps): void {
+  const lent = store.all<{ group: string; port: number }>(
+    `SELECT audio_group AS "group", audio_port AS port FROM notifications
+     WHERE audio_group IS NOT NULL AND stage NOT IN ('settled', 'draft')`,
+  );
+  for (const address of lent) addresses.claim(address);
+}
+
+/** How far back something may still be shown. own choice */
+const SHOWN_MS = 7 * 86_400_000;
+
+/** What settled messages may have left on displays: the last delivery of each device. */
+function findShownDeliveries({ store, clock }: EngineDeps): { pk: number; provider: string }[] {
+  return store.all<{ pk: number; provider: string }>(
+    `SELECT max(l.pk) AS pk, l.provider FROM notifications n JOIN deliveries l ON l.notification_pk = n.pk
+     WHERE n.created_at > ? AND n.stage = 'settled' AND l.accepted_at IS NOT NULL AND l.provider IS NOT NULL
+       AND l.device_pk IS NOT NULL GROUP BY l.device_pk`,
+    clock.now() - SHOWN_MS,
+  );
+}

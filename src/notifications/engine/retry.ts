@@ -1,0 +1,88 @@
+import { ConflictError, notFound } from "../../lib/errors.ts";
+import notifications from "../../resources/notifications/notifications.ts";
+import type { ActorContext, StoreReader, Transaction } from "../../store/store.ts";
+import type { NotificationRow } from "../compose/message-builder.ts";
+import { addActivity } from "./activity-log.ts";
+import { cancellationReason } from "./cancellation-state.ts";
+import { clearLevelCounts } from "./counters.ts";
+import { UNREACHED_LEVELS_SQL } from "./delivery-state.ts";
+import { advanceStage, type PipelineStageDeps } from "./pipeline-stage.ts";
+import { notificationDeadline } from "./stages/accept.ts";
+
+/**
+ * Lets a settled message go once more through the stages from `prepare` on, to what it has not reached: same row, same
+ * ledger, a new moment of the sound, in a group of its own, since phones may still hear the old one. Resolves after COMMIT.
+ * Throws ConflictError for what is a preview, still under way, ended by somebody, expired, or reached everything.
+ * @source decisions.md 8
+ */
+export async function retryNotification(
+  notificationId: string,
+  by: ActorContext,
+  needs: PipelineStageDeps,
+): Promise<NotificationRow> {
+  const { store, clock } = needs;
+  const known = store.get(notifications, notificationId, by.scope);
+  if (!known) throw notFound();
+  return store.write(
+    (tx) => {
+      const row = tx.get(notifications, notificationId, by.scope);
+      if (!row) throw notFound();
+      requireRetryable(row, clock.now());
+      const devices = countUnreached(tx, row.pk);
+      if (devices === 0) throw new ConflictError("Every device was reached: there is nothing to send again.");
+      const after = reopenPipeline(tx, row, { goesAgainTo: "missed", repeatNumber: row.repeatNumber }, clock.now(), by);
+      const details = { message: `Sent again to ${devices} that it had not reached.`, devices };
+      const entry = { notificationId, type: "info" as const, userId: by.actor.userId, endpointId: needs.endpointId() };
+      addActivity(tx, { ...entry, details }, by);
+      return after;
+    },
+    needs.laneOf(known.priorityLevel ?? 5),
+  );
+}
+
+/** Opens the stages of a settled message from `prepare` on, to part of whom it went to. */
+export function reopenPipeline(
+  tx: Transaction,
+  row: NotificationRow,
+  again: Pick<NotificationRow, "goesAgainTo" | "repeatNumber">,
+  now: number,
+  by: ActorContext,
+): NotificationRow {
+  // Later than any row has ended, so that rows of this try can be told from those before it.
+  const retriedAt = Math.max(now, (row.settledAt ?? 0) + 1);
+  const notAfter = notificationDeadline({ ...row, createdAt: retriedAt, initiationSourceType: null });
+  const anew = { t0: null, streamEndedAt: null, settledAt: null, audioGroup: null, audioPort: null };
+  const after = tx.update(notifications, row.id, {}, by, {
+    ...anew,
+    ...again,
+    retriedAt,
+    stageAt: retriedAt,
+    notAfter,
+  });
+  clearLevelCounts(tx, row.pk);
+  advanceStage(tx, row.id, "prepare");
+  return after;
+}
+
+function requireRetryable(row: NotificationRow, now: number): void {
+  const words = refusalReason(row, now);
+  if (words !== null) throw new ConflictError(words);
+}
+
+function refusalReason(row: NotificationRow, now: number): string | null {
+  if (row.draft) return "A preview was not sent and can't be sent again.";
+  const stopped = cancellationReason(row, now);
+  if (stopped === "aborted") return "Somebody ended the message: send a new one instead.";
+  if (stopped === "expired") return "The message has expired: send a new one instead.";
+  return row.stage === "settled" ? null : "The message is still being sent: what fails is tried again by itself.";
+}
+
+/** Devices that a settled message has not reached and that are still there. */
+function countUnreached(reader: StoreReader, notificationPk: number): number {
+  const found = reader.one<{ n: number }>(
+    `SELECT count(*) AS n FROM deliveries WHERE notification_pk = ? AND level IN ${UNREACHED_LEVELS_SQL}
+       AND (device_pk IS NOT NULL OR user_device_pk IS NOT NULL OR collaboration_group_pk IS NOT NULL)`,
+    notificationPk,
+  );
+  return found?.n ?? 0;
+}

@@ -1,0 +1,85 @@
+import type { StoreReader, Transaction } from "../../store/store.ts";
+
+/** How long after the first packet the devices of one model begin, when nothing holds them back. */
+export interface ModelStartLatency {
+  model: string;
+  /** The reports that this follows from, the newest ones of the model. */
+  reports: number;
+  /** The middle of them: a few devices that are ill do not move it. */
+  medianMs: number;
+  /** Within which nine of ten of them lie. */
+  spreadMs: number;
+  /** By how much devices of the model are held back, so that they sound together with slower ones. */
+  holdMs: number;
+  /** Epoch ms of the newest report. */
+  measuredAt: number;
+}
+
+/** When a device said that it began. */
+export interface DeviceStartReport {
+  deliveryPk: number;
+  model: string;
+  /** Epoch ms. */
+  at: number;
+  /** Ms by which it was held back. */
+  heldMs: number;
+}
+
+/** So many reports of a model count. own choice */
+const MAX_REPORTS = 255;
+/** Fewer say too little of a model for others to be held back. own choice */
+const MIN_REPORTS = 5;
+/** Whoever begins later than this has come late, and whoever is earlier has another clock. own choice */
+const PLAUSIBLE_LATENCY_MS = { from: -100, to: 3_000 };
+/** Nobody is held back for longer: a model that is slower still is heard after the others. own choice */
+const MAX_START_OFFSET_MS = 500;
+
+const T0 = `SELECT n.t0 FROM deliveries l JOIN notifications n ON n.pk = l.notification_pk
+  WHERE l.pk = ? AND n.t0 IS NOT NULL AND coalesce(l.accepted_at, 0) <= n.t0`;
+const WRITE = `INSERT INTO model_start_latencies (model, reports, median_ms, spread_ms, measured_at) VALUES (?, ?, ?, ?, ?)
+  ON CONFLICT (model) DO UPDATE SET reports = excluded.reports, median_ms = excluded.median_ms,
+    spread_ms = excluded.spread_ms, measured_at = excluded.measured_at`;
+
+/** Learns from devices that said when they began, in the transaction that writes that; those that came late teach nothing. */
+export function recordStartReports(tx: Transaction, reports: readonly DeviceStartReport[], now: number): void {
+  const byModel = new Map<string, number[]>();
+  for (const { deliveryPk, model, at, heldMs } of reports) {
+    const t0 = tx.one<{ t0: number }>(T0, deliveryPk)?.t0;
+    const delayMs = t0 === undefined ? Number.NaN : at - t0 - heldMs;
+    if (!(delayMs >= PLAUSIBLE_LATENCY_MS.from && delayMs <= PLAUSIBLE_LATENCY_MS.to)) continue;
+    byModel.set(model, [...(byModel.get(model) ?? []), Math.round(delayMs * 10) / 10]);
+  }
+  for (const [model, delays] of byModel) {
+    const before = tx.one<{ reports: string }>("SELECT reports FROM model_start_latencies WHERE model = ?", model);
+    const known = [...((JSON.parse(before?.reports ?? "[]") as number[]) ?? []), ...delays].slice(-MAX_REPORTS);
+    const sorted = known.toSorted((a, b) => a - b);
+    const spreadMs = percentile(sorted, 0.95) - percentile(sorted, 0.05);
+    tx.run(WRITE, model, JSON.stringify(known), percentile(sorted, 0.5), Math.round(spreadMs * 10) / 10, now);
+  }
+}
+
+/** The value below which this part of some lies. */
+function percentile(sorted: readonly number[], part: number): number {
+  return sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * part))] ?? 0;
+}
+
+const READ = `SELECT model, json_array_length(reports) AS reports, median_ms AS medianMs, spread_ms AS spreadMs,
+    measured_at AS measuredAt FROM model_start_latencies ORDER BY median_ms DESC, model`;
+
+/** What is known of the models, those that begin last first. */
+export function startLatencies(reader: StoreReader): ModelStartLatency[] {
+  const known = reader.all<Omit<ModelStartLatency, "holdMs"> & Record<string, string | number | null>>(READ);
+  const sure = known.filter(({ reports }) => reports >= MIN_REPORTS).map(({ medianMs }) => medianMs);
+  const fastest = Math.min(...sure);
+  const slowest = Math.max(...sure.filter((medianMs) => medianMs <= fastest + MAX_START_OFFSET_MS));
+  return known.map((each) => {
+    const waits = each.reports >= MIN_REPORTS && each.medianMs < slowest;
+    return { ...each, holdMs: waits ? Math.round(slowest - each.medianMs) : 0 };
+  });
+}
+
+/** By how much each model is held back, in ms; what is not in it is not. */
+export function startOffsetsByModel(reader: StoreReader): ReadonlyMap<string, number> {
+  const held = startLatencies(reader).filter(({ holdMs }) => holdMs > 0);
+  return new Map(held.map(({ model, holdMs }) => [model, holdMs]));
+}

@@ -1,0 +1,186 @@
+import type { Clock } from "../../lib/clock.ts";
+import {
+  findRightsHeldOnlyBy,
+  type RightsSource,
+  readRightsSource,
+  type UserRight,
+} from "../../permissions/permission-diff.ts";
+import devices from "../../resources/devices/devices.ts";
+import users from "../../resources/people/users.ts";
+import type { AnyResource } from "../../schema/resource.ts";
+import type { DryRunWrite } from "../../store/dry-run.ts";
+import type { AccessScope, StoreReader } from "../../store/store.ts";
+import { buildVisibilitySql } from "../../store/visibility-sql.ts";
+import {
+  diffDevices,
+  diffUsers,
+  type RecipientDiff,
+  type RecipientIdLists,
+  type RecipientTargets,
+  targetsOfRecipients,
+  targetsOfRow,
+} from "./recipient-diff.ts";
+
+/** What a row means for people, seen within a rehearsal. */
+export interface RowImpact {
+  targets: RecipientTargets | null;
+  given: RightsSource | null;
+}
+
+/** How many, and the first 100 of them that the asker may see. */
+export interface CountWithSample<T> {
+  count: number;
+  first: T[];
+}
+
+interface NamedRow {
+  id: string;
+  name: string;
+}
+
+/** A right that somebody gains or loses; `*` on `*` is that of a super group. */
+interface NamedPermission {
+  userId: string;
+  userName: string;
+  verb: string;
+  spec: string;
+  /** Domain that it is limited to; null for wherever the user may act. */
+  domainId: string | null;
+}
+
+/** What a write does to people: who is reached, what is called, who may do what. */
+export interface ChangeImpact {
+  users: { joining: CountWithSample<NamedRow>; leaving: CountWithSample<NamedRow> };
+  devices: { joining: CountWithSample<NamedRow>; leaving: CountWithSample<NamedRow> };
+  access: { gaining: CountWithSample<NamedPermission>; losing: CountWithSample<NamedPermission> };
+}
+
+/** What measuring needs; `scope` decides which names are told. */
+export interface ChangeImpactDeps {
+  reader: StoreReader;
+  clock: Clock;
+  scope: AccessScope;
+}
+
+const NO_TARGETS: RecipientTargets = { lists: [], users: [], groups: [], definitions: new Map() };
+const MAX_NAMED = 100;
+
+/** What a rehearsal notes of each row it writes. */
+export function rowImpactAt(now: number): (reader: StoreReader, resource: AnyResource, row: object) => RowImpact {
+  return (reader, resource, row) => ({
+    targets: targetsOfRow(reader, resource, row, now),
+    given: readRightsSource(reader, resource, row),
+  });
+}
+
+/**
+ * Who joins and leaves, and who gains and loses access, by what a rehearsal wrote. A template's people are those of all
+ * its lists and users together; a list's, a subscription's and a group's are its own. Somebody who has a right by another
+ * rule too neither gains nor loses it.
+ */
+export async function measureImpact(
+  written: readonly DryRunWrite<RowImpact>[],
+  needs: ChangeImpactDeps,
+): Promise<ChangeImpact> {
+  const people: RecipientDiff = { joining: [], leaving: [] };
+  const things: RecipientDiff = { joining: [], leaving: [] };
+  const holdings: { gaining: UserRight[]; losing: UserRight[] } = { gaining: [], losing: [] };
+  // A write may reach thousands of rows that mean nothing for people.
+  const meant = written.filter(({ before, after }) =>
+    [before, after].some((side) => side !== null && (side.seen.targets !== null || side.seen.given !== null)),
+  );
+  for (const { before, after } of meant) {
+    const [then, now] = [before?.seen.targets ?? NO_TARGETS, after?.seen.targets ?? NO_TARGETS];
+    add(people, await diffUsers(then, now, needs));
+    add(things, await diffDevices(then, now, needs));
+    const [had, has] = [before?.seen.given ?? null, after?.seen.given ?? null];
+    holdings.gaining.push(...findRightsHeldOnlyBy(has, had, needs.reader));
+    holdings.losing.push(...findRightsHeldOnlyBy(had, has, needs.reader));
+  }
+  return {
+    users: { joining: named(people.joining, USERS, needs), leaving: named(people.leaving, USERS, needs) },
+    devices: { joining: named(things.joining, DEVICES, needs), leaving: named(things.leaving, DEVICES, needs) },
+    access: { gaining: namedPermissions(holdings.gaining, needs), losing: namedPermissions(holdings.losing, needs) },
+  };
+}
+
+/** Whom and what recipients mean now. */
+export async function measureReach(
+  recipients: RecipientIdLists,
+  needs: ChangeImpactDeps,
+): Promise<{ users: CountWithSample<NamedRow>; devices: CountWithSample<NamedRow> }> {
+  const targets = targetsOfRecipients(needs.reader, recipients);
+  const people = await diffUsers(NO_TARGETS, targets, needs);
+  const things = await diffDevices(NO_TARGETS, targets, needs);
+  return { users: named(people.joining, USERS, needs), devices: named(things.joining, DEVICES, needs) };
+}
+
+function add(to: RecipientDiff, { joining, leaving }: RecipientDiff): void {
+  to.joining = to.joining.concat(joining);
+  to.leaving = to.leaving.concat(leaving);
+}
+
+const USERS = { resource: users, table: "users", name: "name" };
+const DEVICES = { resource: devices, table: "devices", name: "description" };
+
+function named(
+  all: readonly number[],
+  of: typeof USERS | typeof DEVICES,
+  needs: ChangeImpactDeps,
+): CountWithSample<NamedRow> {
+  const pks = visiblePks(all, of, needs);
+  const names = namesOf(pks, of, needs);
+  return { count: pks.length, first: pks.slice(0, MAX_NAMED).flatMap((pk) => names.get(pk) ?? []) };
+}
+
+/** Whom the acting domain does not show, nobody there is told the number of. */
+function visiblePks(
+  pks: readonly number[],
+  { resource, table }: typeof USERS | typeof DEVICES,
+  { reader, scope }: ChangeImpactDeps,
+): readonly number[] {
+  const sight = scope.domainVisibility.visible(resource);
+  if (sight === "all" || sight === "none") return sight === "all" ? pks : [];
+  const sql = `SELECT t.pk FROM ${table} t WHERE t.pk IN (SELECT value FROM json_each(?)) AND (${sight.sql})`;
+  const seen = new Set(reader.all<{ pk: number }>(sql, JSON.stringify(pks), ...sight.params).map(({ pk }) => pk));
+  return pks.filter((pk) => seen.has(pk));
+}
+
+function namedPermissions(all: readonly UserRight[], needs: ChangeImpactDeps): CountWithSample<NamedPermission> {
+  const seen = new Set(
+    visiblePks(
+      all.map(({ userPk }) => userPk),
+      USERS,
+      needs,
+    ),
+  );
+  const holdings = all.filter(({ userPk }) => seen.has(userPk));
+  const first = holdings.slice(0, MAX_NAMED);
+  const names = namesOf(
+    first.map(({ userPk }) => userPk),
+    USERS,
+    needs,
+  );
+  const told = first.flatMap(({ userPk, verb, spec, domainId }) => {
+    const user = names.get(userPk);
+    return user ? [{ userId: user.id, userName: user.name, verb, spec, domainId }] : [];
+  });
+  return { count: holdings.length, first: told };
+}
+
+/** Ids and names of the first 100, as far as the asker may see them. */
+function namesOf(
+  pks: readonly number[],
+  { resource, table, name }: typeof USERS | typeof DEVICES,
+  { reader, scope }: ChangeImpactDeps,
+): Map<number, NamedRow> {
+  if (pks.length === 0) return new Map();
+  const seen = buildVisibilitySql(scope.visible(resource));
+  const lines = reader.all<{ pk: number; id: string; name: string }>(
+    `SELECT t.pk, t.id, t.${name} AS name FROM ${table} t
+     WHERE t.pk IN (SELECT value FROM json_each(?)) AND ${seen.sql}`,
+    JSON.stringify(pks.slice(0, MAX_NAMED)),
+    ...seen.params,
+  );
+  return new Map(lines.map(({ pk, id, name: text }) => [pk, { id, name: text }]));
+}

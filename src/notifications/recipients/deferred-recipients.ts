@@ -1,0 +1,33 @@
+import notifications from "../../resources/notifications/notifications.ts";
+import type { StoreReader } from "../../store/store.ts";
+import type { PipelineStageDeps } from "../engine/pipeline-stage.ts";
+import { queueUserDevices } from "../engine/stages/queue.ts";
+import { writeRecipients } from "./recipient-writer.ts";
+
+/** Ids of the notifications whose recipients are still to be written, oldest first. */
+export function findPendingRecipientWrites(reader: StoreReader): string[] {
+  const rows = reader.all<{ id: string }>(
+    "SELECT n.id FROM notification_pending_recipients o JOIN notifications n ON n.pk = o.notification ORDER BY n.pk",
+  );
+  return rows.map(({ id }) => id);
+}
+
+/** True while a message's recipients are still being written: it is not settled before they are. */
+export function hasPendingRecipients(reader: StoreReader, notificationId: string): boolean {
+  return findPendingRecipientWrites(reader).includes(notificationId);
+}
+
+/**
+ * Writes the recipients of a message to very many users, and the rows for their devices, beside the call to the
+ * devices of appliances, which goes first. May be repeated after a crash.
+ */
+export async function writePendingRecipients(notificationId: string, needs: PipelineStageDeps): Promise<void> {
+  const row = needs.store.get(notifications, notificationId);
+  if (!row || !hasPendingRecipients(needs.store, notificationId)) return;
+  await writeRecipients(row, needs, "normal");
+  await queueUserDevices(row, needs, "normal");
+  await needs.store.write((tx) => {
+    tx.run("DELETE FROM notification_pending_recipients WHERE notification = ?", row.pk);
+    tx.emit("deliveries.changed", { notificationId });
+  });
+}

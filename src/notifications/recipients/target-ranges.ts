@@ -1,0 +1,25 @@
+import type { StoreReader } from "../../store/store.ts";
+
+/** A piece of a broadcast's targets: devices with keys in (after, upTo]. */
+export interface TargetRange {
+  after: number;
+  upTo: number;
+  count: number;
+}
+
+/** The next at most `most` targets behind `after`, in order of their keys; null when there are none. */
+export function nextTargets(
+  reader: StoreReader,
+  notificationPk: number,
+  after: number,
+  most: number,
+): TargetRange | null {
+  const page = reader.one<{ last: number | null; n: number }>(
+    `SELECT max(device) AS last, count(*) AS n FROM (SELECT device FROM notification_targets
+       WHERE notification = ? AND device > ? ORDER BY device LIMIT ?)`,
+    notificationPk,
+    after,
+    most,
+  );
+  return page && page.last !== null ? { after, upTo: page.last, count: page.n } : null;
+}

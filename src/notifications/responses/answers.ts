@@ -1,0 +1,125 @@
+import { CallerError, invalidValue } from "../../lib/errors.ts";
+import type { ActorContext, Transaction } from "../../store/store.ts";
+import { type ActivityRow, addActivity } from "../engine/activity-log.ts";
+import { incrementCounter } from "../engine/counters.ts";
+import type { PipelineStageDeps } from "../engine/pipeline-stage.ts";
+import { assignDynamicReply } from "./dynamic-replies.ts";
+import { type ResponseContext, responseContextOfRecipient, responseContextOfUser } from "./response-context.ts";
+import { updateTracking } from "./tracking.ts";
+
+/** What taking an answer needs. */
+export type RecordAnswerDeps = Pick<PipelineStageDeps, "store" | "clock">;
+
+/**
+ * A recipient's answer: the last one stands, the diary keeps them all; the reply to it and what follows from it are
+ * decided with it. own choice: whoever answers has read the message.
+ * Throws CallerError: not-found for whoever is no recipient, `confirmationOption` for what is none of the answers,
+ * conflict once answers are taken no more.
+ */
+export function recordAnswer(
+  notificationId: string,
+  userId: string,
+  option: string,
+  by: ActorContext,
+  needs: RecordAnswerDeps,
+): Promise<ActivityRow> {
+  return needs.store.write(
+    (tx) => recordAnswerIn(tx, responseContextOfUser(tx, notificationId, userId), option, by, needs.clock.now()).entry,
+  );
+}
+
+/**
+ * An answer that came in through a channel, which names the recipient by the id of its row; gives what the recipient is
+ * told, null for nothing. Throws as `recordAnswer`.
+ */
+export function recordChannelAnswer(
+  recipientId: string,
+  option: string,
+  by: ActorContext,
+  needs: RecordAnswerDeps,
+): Promise<string | null> {
+  return needs.store.write(
+    (tx) => recordAnswerIn(tx, responseContextOfRecipient(tx, recipientId), option, by, needs.clock.now()).reply,
+  );
+}
+
+function recordAnswerIn(
+  tx: Transaction,
+  { recipient, message, question: asked }: ResponseContext,
+  option: string,
+  by: ActorContext,
+  now: number,
+): { entry: ActivityRow; reply: string | null } {
+  const question = requireAnswerable(message, asked, option, now);
+  const { userId, confirmationResponse: before } = recipient;
+  const reply = assignDynamicReply(tx, message, question, recipient, option);
+  if (before !== null) incrementCounter(tx, message.pk, `answer:${before}`, -1);
+  incrementCounter(tx, message.pk, `answer:${option}`, 1);
+  if (!recipient.read) incrementCounter(tx, message.pk, "readers", 1);
+  tx.run(
+    `UPDATE notification_recipients SET confirmation_response = ?, confirmation_response_timestamp = ?, dynamic_reply = ?,
+       read_timestamp = CASE WHEN read = 1 THEN read_timestamp ELSE coalesce(read_timestamp, ?) END, read = 1, updated_at = ?
+     WHERE pk = ?`,
+    ...[option, now, reply, now, now, recipient.pk],
+  );
+  updateTracking(tx, message, question, { userId, option, now, by });
+  const details = { confirmationOption: option, ...(reply !== null && { dynamicReply: reply }) };
+  const entry = {
+    notificationId: message.id,
+    userId,
+    type: "confirmation",
+    confirmationOption: option,
+    details,
+  } as const;
+  return { entry: addActivity(tx, entry, by), reply };
+}
+
+function requireAnswerable(
+  { createdAt, expiresAt, abortedAt }: ResponseContext["message"],
+  question: ResponseContext["question"],
+  option: string,
+  now: number,
+): NonNullable<ResponseContext["question"]> {
+  if (!question) throw invalidValue("confirmationOption", "The message asks for no answer.");
+  if (!question.options.includes(option)) {
+    throw invalidValue("confirmationOption", "It must be one of the request's options.");
+  }
+  const period = question.expirationPeriod;
+  const until = Math.min(
+    abortedAt ?? Number.POSITIVE_INFINITY,
+    expiresAt ?? Number.POSITIVE_INFINITY,
+    period === null ? Number.POSITIVE_INFINITY : createdAt + period * 1_000,
+  );
+  if (now >= until) throw new CallerError("conflict", "Answers to this message are taken no more.");
+  return question;
+}
+
+/** A recipient has read a message, or takes that back. Throws not-found for whoever is no recipient. */
+export function recordRead(
+  notificationId: string,
+  userId: string,
+  read: boolean,
+  by: ActorContext,
+  needs: RecordAnswerDeps,
+): Promise<ActivityRow> {
+  return needs.store.write((tx) => {
+    const { message, recipient } = responseContextOfUser(tx, notificationId, userId);
+    if (recipient.read !== read) markRead(tx, message.pk, recipient.pk, read, needs.clock.now());
+    const readStatus = read ? "read" : "unread";
+    const values = {
+      notificationId: message.id,
+      userId: recipient.userId,
+      readStatus,
+      details: { readStatus },
+    } as const;
+    return addActivity(tx, { ...values, type: "set-read-status" }, by);
+  });
+}
+
+function markRead(tx: Transaction, messagePk: number, recipientPk: number, read: boolean, now: number): void {
+  tx.run(
+    "UPDATE notification_recipients SET read = ?, read_timestamp = coalesce(read_timestamp, ?), updated_at = ? WHERE pk = ?",
+    ...[read ? 1 : 0, read ? now : null, now, recipientPk],
+  );
+  incrementCounter(tx, messagePk, "readers", read ? 1 : -1);
+}

@@ -1,0 +1,143 @@
+import { CallerError } from "../../lib/errors.ts";
+import escalationRules from "../../resources/confirmations/escalation-rules.ts";
+import notifications from "../../resources/notifications/notifications.ts";
+import type { RowOf } from "../../schema/resource.ts";
+import { UploadedFile } from "../../schema/uploaded-file.ts";
+import type { ActorContext, Transaction } from "../../store/store.ts";
+import { type NotificationRow, RECIPIENT_FIELDS } from "../compose/message-builder.ts";
+import { addActivity } from "../engine/activity-log.ts";
+import type { PipelineStageDeps } from "../engine/pipeline-stage.ts";
+import type { NotificationContext, OutgoingNotification } from "../notification-service.ts";
+import {
+  completeTimer,
+  type NotificationTimer,
+  recordTimerDecision,
+  scheduleTimer,
+  type TimerHandler,
+} from "./timers.ts";
+
+type EscalationRule = RowOf<typeof escalationRules>;
+
+/** What escalating needs; `send` stores messages in one transaction and carries them out. */
+export type EscalationDeps = Pick<PipelineStageDeps, "store" | "clock" | "by" | "endpointId" | "laneOf"> & {
+  send(
+    messages: readonly OutgoingNotification[],
+    by: ActorContext,
+    belong: (tx: Transaction) => NotificationContext,
+  ): Promise<unknown>;
+};
+
+/** A rule that is later than this is of no use. @source broadcast.md, Confirmations and escalation */
+const MAX_DELAY_MS = 10 * 60_000;
+
+/** Notes when the rules of a message's request are to be tested, in the transaction that accepts the message. */
+export function scheduleEscalations(tx: Transaction, row: NotificationRow): void {
+  if (row.confirmationRequestId === null) return;
+  const sentAt = Math.max(row.createdAt, row.heldUntil ?? 0);
+  for (const { id, delay } of tx.find(escalationRules, { confirmationRequestId: row.confirmationRequestId })) {
+    scheduleTimer(tx, row, { kind: "escalation", ref: id, at: sentAt + Math.max(0, delay) * 1_000 });
+  }
+}
+
+/**
+ * Tests a rule once, when its delay is over, and sends what it says, once, also across a crash between the two. What can't
+ * be sent is recorded: a rule that comes too late, that went meanwhile, or that has nobody to go to. own choice: so is that
+ * of a message that somebody has ended; that of one that expired is tested.
+ * @source decisions.md 8; broadcast.md, Confirmations and escalation
+ */
+export function createEscalationHandler(needs: EscalationDeps): TimerHandler {
+  const { store, clock } = needs;
+  return async (due) => {
+    const known = store.get(notifications, due.notificationId);
+    const lane = needs.laneOf(known?.priorityLevel ?? 5);
+    const fires = await store.write((tx) => evaluateRule(tx, due, clock.now(), needs), lane);
+    const row = store.get(notifications, due.notificationId);
+    const rule = store.get(escalationRules, due.ref);
+    if (!fires || !row || !rule) return;
+    try {
+      await escalate(row, rule, due, needs);
+    } catch (error) {
+      if (!(error instanceof CallerError)) throw error;
+      await store.write((tx) => skip(tx, due, error.message, needs), lane);
+    }
+  };
+}
+
+/** True when the rule says that something is to be sent. */
+function evaluateRule(tx: Transaction, due: NotificationTimer, now: number, needs: EscalationDeps): boolean {
+  const row = tx.get(notifications, due.notificationId);
+  const rule = tx.get(escalationRules, due.ref);
+  const why = skipReason(row, rule, due.at, now);
+  if (why !== null || !row || !rule) {
+    skip(tx, due, why ?? "", needs);
+    return false;
+  }
+  if (due.decided !== null) return true;
+  const count = countAnswers(tx, row.pk, rule.optionLabel);
+  const fires = COMPARISONS[rule.comparison](count, rule.comparisonValue);
+  if (fires) recordTimerDecision(tx, due, String(count));
+  else completeTimer(tx, due);
+  const message = `${JSON.stringify(rule.optionLabel)} was answered ${count} times after ${rule.delay} s: ${
+    fires ? "the escalation is sent" : "no escalation is needed"
+  }.`;
+  logActivity(tx, due, "info", { message, count, escalationRuleId: rule.id }, needs);
+  return fires;
+}
+
+function skipReason(row: NotificationRow | null, rule: EscalationRule | null, at: number, now: number): string | null {
+  if (!row || !rule) return "The rule was deleted after the message was sent.";
+  if (row.abortedAt !== null) return "Somebody ended the message before the rule's time.";
+  if (now - at > MAX_DELAY_MS) return "The appliance was not running at the rule's time, and came back too late.";
+  return null;
+}
+
+const COMPARISONS: Readonly<Record<EscalationRule["comparison"], (count: number, value: number) => boolean>> = {
+  GT: (count, value) => count > value,
+  LT: (count, value) => count < value,
+  EQ: (count, value) => count === value,
+  NE: (count, value) => count !== value,
+};
+
+function countAnswers(tx: Transaction, notification: number, option: string): number {
+  const sql = "SELECT n FROM notification_counters WHERE notification = ? AND name = ?";
+  return tx.one<{ n: number }>(sql, notification, `answer:${option}`)?.n ?? 0;
+}
+
+/** own choice: as urgent as the message it follows from, with its tone, profile and manner of speaking. */
+async function escalate(
+  row: NotificationRow,
+  rule: EscalationRule,
+  due: NotificationTimer,
+  needs: EscalationDeps,
+): Promise<void> {
+  const { subject, body, image, audio } = rule;
+  const { priority, drill, customVars, alertTone, notificationProfileId, ttsVoiceId, ttsSpeed } = row;
+  const input = {
+    ...{ subject, body, priority, drill, customVars, alertTone, notificationProfileId, ttsVoiceId, ttsSpeed },
+    ttsType: row.ttsType?.startsWith("custom-") ? "subject-and-body" : row.ttsType,
+    ...Object.fromEntries(RECIPIENT_FIELDS.map((field) => [field, rule[field]])),
+    ...(image && { image: new UploadedFile(image) }),
+    ...(audio && { audio: new UploadedFile(audio) }),
+  };
+  const options = { source: "confirmation-request-escalation-rule", overrules: true } as const;
+  const by = { ...needs.by, scope: { ...needs.by.scope, domainId: row.domainId } };
+  await needs.send([{ input, options }], by, (tx) => {
+    if (!completeTimer(tx, due)) throw new CallerError("conflict", "It was sent already.");
+    return { parentNotificationId: row.id, incidentId: row.incidentId, escalationRuleId: rule.id };
+  });
+}
+
+function skip(tx: Transaction, due: NotificationTimer, message: string, needs: EscalationDeps): void {
+  if (!completeTimer(tx, due)) return;
+  logActivity(tx, due, "escalation-rule-skipped", { message, escalationRuleId: due.ref }, needs);
+}
+
+function logActivity(
+  tx: Transaction,
+  { notificationId }: NotificationTimer,
+  type: "info" | "escalation-rule-skipped",
+  details: Record<string, unknown>,
+  { by, endpointId }: EscalationDeps,
+): void {
+  addActivity(tx, { notificationId, type, endpointId: endpointId(), details }, by);
+}

@@ -1,0 +1,85 @@
+import { BugError } from "../../lib/errors.ts";
+import notifications from "../../resources/notifications/notifications.ts";
+import type { Transaction } from "../../store/store.ts";
+import type { NotificationRow } from "../compose/message-builder.ts";
+import { addActivity } from "../engine/activity-log.ts";
+import { cancellationReason } from "../engine/cancellation-state.ts";
+import type { PipelineStageDeps } from "../engine/pipeline-stage.ts";
+import { reopenPipeline } from "../engine/retry.ts";
+import { type ConfirmationRequestRow, confirmationRequestOf } from "./repeat-schedule.ts";
+import { completeTimer, type NotificationTimer, postponeTimer, scheduleTimer, type TimerHandler } from "./timers.ts";
+
+/** What repeating needs; `take` carries a message out. */
+export type RepeatDeps = Pick<PipelineStageDeps, "store" | "clock" | "by" | "endpointId" | "laneOf"> & {
+  run(notificationId: string): void;
+};
+
+/** A message that is still being sent is not repeated: it is looked at again after so long. own choice */
+const STILL_SENDING_MS = 5_000;
+
+/**
+ * Sends a message once more to the devices of those who have not answered, by the rows of its ledger, until everybody has,
+ * answers are taken no more, it was ended, or as often as the request says. own choice: what was due while nothing ran is
+ * sent once, and the next one an interval after it; devices of appliances, which answer nothing, get it once.
+ */
+export function createRepeatHandler(needs: RepeatDeps): TimerHandler {
+  const { store, clock, laneOf } = needs;
+  return async (due) => {
+    const lane = laneOf(store.get(notifications, due.notificationId)?.priorityLevel ?? 5);
+    const goes = await store.write((tx) => repeat(tx, due, clock.now(), needs), lane);
+    if (goes) needs.run(due.notificationId);
+  };
+}
+
+/** True when the message is to go through its stages again. */
+function repeat(tx: Transaction, due: NotificationTimer, now: number, needs: RepeatDeps): boolean {
+  const row = tx.get(notifications, due.notificationId);
+  if (!row) throw new BugError("What is repeated is gone.", { notificationId: due.notificationId });
+  const request = confirmationRequestOf(tx, row);
+  const people = countUnanswered(tx, row.pk);
+  const words = stopReason(row, request, people, now);
+  const tell = (message: string, more: object = {}): void => {
+    const values = { notificationId: row.id, type: "info" as const, endpointId: needs.endpointId() };
+    addActivity(tx, { ...values, details: { message, ...more } }, needs.by);
+  };
+  if (words !== null || !request) {
+    if (completeTimer(tx, due)) tell(`It is not sent again: ${words}`);
+    return false;
+  }
+  if (row.stage !== "settled") {
+    postponeTimer(tx, due, now + STILL_SENDING_MS);
+    return false;
+  }
+  if (!completeTimer(tx, due)) return false;
+  const [turn, limit] = [Number(due.ref), request.repeatLimit ?? 1];
+  tell(`Sent again, ${turn} of ${limit}, to ${people} who have not answered.`, { repeat: turn, people });
+  reopenPipeline(tx, row, { goesAgainTo: "unanswered", repeatNumber: turn }, now, needs.by);
+  const next = { kind: "repeat", ref: String(turn + 1), at: now + (request.repeatInterval ?? 0) * 1_000 } as const;
+  if (turn < limit) scheduleTimer(tx, row, next);
+  return true;
+}
+
+/** Why no repeat follows, in words; null while one does. */
+function stopReason(
+  row: NotificationRow,
+  request: ConfirmationRequestRow | null,
+  people: number,
+  now: number,
+): string | null {
+  if (!request || request.repeatInterval === null) return "The question does not ask for it any more.";
+  const stopped = cancellationReason(row, now);
+  if (stopped !== null) return stopped === "aborted" ? "Somebody ended the message." : "The message has expired.";
+  const period = request.expirationPeriod;
+  if (period !== null && now >= row.createdAt + period * 1_000) return "Answers are taken no more.";
+  return people === 0 ? "Everybody has answered." : null;
+}
+
+/** From the kept numbers, however many people were asked. */
+function countUnanswered(tx: Transaction, notification: number): number {
+  const counted = tx.one<{ n: number | null }>(
+    `SELECT sum(CASE WHEN name = 'recipients' THEN n ELSE -n END) AS n FROM notification_counters
+     WHERE notification = ? AND (name = 'recipients' OR name LIKE 'answer:%')`,
+    notification,
+  );
+  return counted?.n ?? 0;
+}

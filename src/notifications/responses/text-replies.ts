@@ -1,0 +1,122 @@
+import type { Clock } from "../../lib/clock.ts";
+import { CallerError, TooManyRequestsError } from "../../lib/errors.ts";
+import { type Campaigns, parsePhoneNumber } from "../../people/campaigns.ts";
+import { smsDevicesByNumber } from "../../people/enrollment.ts";
+import type { TextMessage, TextReply } from "../../plugin-api/index.ts";
+import userDevices from "../../resources/people/user-devices.ts";
+import type { ActorContext, Store, StoreReader, Sync } from "../../store/store.ts";
+import { addActivity } from "../engine/activity-log.ts";
+import type { NotificationService } from "../notification-service.ts";
+
+/** What text replies are made of. */
+export interface TextReplyDeps {
+  store: Store;
+  clock: Clock;
+  notificationService: Pick<NotificationService, "recordChannelAnswer">;
+  campaigns: Pick<Campaigns, "joinByText" | "leaveByText">;
+  /** On whose behalf devices are switched off and on. */
+  by: ActorContext;
+}
+
+/** Takes text messages that people send. Throws invalid-value for a number that is none. */
+export type TextMessageHandler = (message: TextMessage) => Promise<TextReply>;
+
+/** Words that carriers and laws know; in any case. own choice: the German ones beside them */
+const STOP_KEYWORDS = new Set(["STOP", "STOPALL", "UNSUBSCRIBE", "CANCEL", "END", "QUIT", "STOPP", "ABMELDEN"]);
+const START_KEYWORDS = new Set(["START", "UNSTOP", "WEITER"]);
+/** Nobody means an older question. own choice */
+const ANSWER_WINDOW_MS = 24 * 3_600_000;
+
+interface OpenQuestion {
+  notificationId: string;
+  /** Ids of the rows of recipients who share the number. */
+  recipients: string[];
+  options: string[];
+}
+
+/**
+ * What somebody answers by a text message: STOP (all messages, or one list by its tag), START, an answer to the newest
+ * question by its number or its words, or else a list's tag to join. own choice: STOP switches off the number's devices,
+ * START switches them on; an answer counts for all recipients who share the number.
+ */
+export function createTextMessageHandler({
+  store,
+  clock,
+  notificationService,
+  campaigns,
+  by,
+}: TextReplyDeps): TextMessageHandler {
+  const setDevicesDisabled = async (from: string, disabled: boolean): Promise<void> => {
+    await store.write((tx) => {
+      for (const { id } of smsDevicesByNumber(tx, from)) tx.update(userDevices, id, { disabled }, by);
+      return undefined as Sync<undefined>;
+    });
+  };
+
+  async function stop(from: string, tag: string): Promise<TextReply> {
+    const lists = await campaigns.leaveByText({ tag: tag === "" ? null : tag, from });
+    if (tag !== "") return { kind: "left", lists };
+    await setDevicesDisabled(from, true);
+    return { kind: "stopped" };
+  }
+
+  async function answer({ notificationId, recipients }: OpenQuestion, option: string): Promise<TextReply> {
+    let told: string | null = null;
+    for (const id of recipients) told = (await notificationService.recordChannelAnswer("text", id, option)) ?? told;
+    await store.write((tx) => void addActivity(tx, { notificationId, type: "sms-received", details: { option } }, by));
+    return { kind: "answered", option, ...(told !== null && { told }) };
+  }
+
+  async function join(from: string, tag: string): Promise<TextReply> {
+    const { outcome, listName: list, reply } = await campaigns.joinByText({ tag, from });
+    return outcome === "joined" ? { kind: "joined", list } : { kind: "inactive", list, text: reply };
+  }
+
+  async function handle({ from, text }: TextMessage): Promise<TextReply> {
+    const number = parsePhoneNumber(from);
+    const said = text.trim();
+    const [word = "", ...rest] = said.split(/\s+/);
+    if (STOP_KEYWORDS.has(word.toUpperCase())) return stop(number, rest.join(" "));
+    if (START_KEYWORDS.has(said.toUpperCase())) {
+      await setDevicesDisabled(number, false);
+      return { kind: "started" };
+    }
+    const question = newestQuestion(number, store, clock.now());
+    const option = question && matchOption(question.options, said);
+    return question && option ? answer(question, option) : join(number, said);
+  }
+
+  return async (message) => {
+    try {
+      return await handle(message);
+    } catch (error) {
+      if (error instanceof TooManyRequestsError) return { kind: "refused", why: "too-many" };
+      if (!(error instanceof CallerError) || error.type === "invalid-value") throw error;
+      return error.type === "conflict" ? { kind: "refused", why: "too-late" } : { kind: "unknown" };
+    }
+  };
+}
+
+function newestQuestion(phone: string, reader: StoreReader, now: number): OpenQuestion | null {
+  const rows = reader.all<{ notificationId: string; recipient: string; options: string }>(
+    `SELECT n.id AS notificationId, r.id AS recipient, c.options
+     FROM notification_recipients r JOIN notifications n ON n.pk = r.notification_pk
+       JOIN confirmation_requests c ON c.pk = n.confirmation_request_pk
+     WHERE r.user_pk IN (SELECT value FROM json_each(?)) AND n.created_at > ? AND r.declined IS NOT 1 ORDER BY n.created_at DESC, n.pk DESC, r.pk`,
+    JSON.stringify(smsDevicesByNumber(reader, phone).map(({ userPk }) => userPk)),
+    now - ANSWER_WINDOW_MS,
+  );
+  const [newest] = rows;
+  if (!newest) return null;
+  const { notificationId, options } = newest;
+  const same = rows.filter((row) => row.notificationId === notificationId);
+  const recipients = [...new Set(same.map(({ recipient }) => recipient))];
+  return { notificationId, recipients, options: JSON.parse(options) as string[] };
+}
+
+/** An option by its number, counted from 1, or by its words in any case. */
+function matchOption(options: readonly string[], said: string): string | null {
+  const byNumber = /^\d{1,2}[.)]?$/.test(said) ? options[Number.parseInt(said, 10) - 1] : undefined;
+  const wanted = said.toLocaleLowerCase();
+  return byNumber ?? options.find((option) => option.toLocaleLowerCase() === wanted) ?? null;
+}

@@ -1,0 +1,184 @@
+import type { Catalogue } from "../schema/catalogue.ts";
+import { visibilityReferences } from "../schema/catalogue.ts";
+import type { AnyResource } from "../schema/resource.ts";
+import type { RowVisibility, SqlValue, VisibilityCondition } from "../store/store.ts";
+import { buildTableLayout } from "../store/table-layout.ts";
+import type { Domain } from "./domain-tree.ts";
+
+/** From where somebody looks. */
+export interface VisibilityContext {
+  acting: Domain;
+  /** Domains the user may act in by itself, which it may know of from anywhere. */
+  own: readonly Domain[];
+  userPk: number;
+  catalogue: Catalogue;
+}
+
+interface SqlCondition {
+  sql: string;
+  params: SqlValue[];
+}
+
+/** Internal keys and ids of a set of domains, as the JSON lists that conditions compare with. */
+interface DomainSet {
+  pks: string;
+  ids: string;
+}
+
+/** The domains that decide, and how. */
+interface DomainSets {
+  /** The acting domain and those below. */
+  within: DomainSet;
+  /** Those above, whose shared rows are shown too; null where rows are to be changed. */
+  above: DomainSet | null;
+  /** The domains that are rows in question themselves. */
+  themselves: DomainSet;
+}
+
+const MAX_DEPTH = 8;
+
+/**
+ * The rows that the acting domain shows: its own, those of the domains below, and those that domains above share.
+ * Sub-resources follow all that their paths name; what concerns the looking user itself is never out of sight. The one
+ * place where domains decide. @source service-api.md, Authentication 5; decisions.md 4; interfaces.md, Who sees and may do what
+ */
+export function compileDomainVisibility(viewpoint: VisibilityContext): RowVisibility {
+  const { acting, own } = viewpoint;
+  const named = [...acting.within, ...acting.above, ...own];
+  return compileConditions(viewpoint, {
+    within: toDomainSet(acting.within),
+    above: toDomainSet(acting.above),
+    themselves: toDomainSet(named),
+  });
+}
+
+/**
+ * The rows that can be changed in the acting domain: those that lie in it or below it. own choice: a domain itself is
+ * renamed and deleted from above.
+ */
+export function compileChangeableRows(viewpoint: VisibilityContext): RowVisibility {
+  const { acting } = viewpoint;
+  const below = acting.within.filter((domain) => domain !== acting);
+  return compileConditions(viewpoint, {
+    within: toDomainSet(acting.within),
+    above: null,
+    themselves: toDomainSet(below),
+  });
+}
+
+function toDomainSet(domains: readonly Domain[]): DomainSet {
+  return { pks: JSON.stringify(domains.map(({ pk }) => pk)), ids: JSON.stringify(domains.map(({ id }) => id)) };
+}
+
+function compileConditions(viewpoint: VisibilityContext, where: DomainSets): RowVisibility {
+  const compiled = new Map<string, VisibilityCondition>();
+  return {
+    visible(resource) {
+      const known = compiled.get(resource.name) ?? conditionFor(resource, "t", 0, viewpoint, where) ?? "all";
+      compiled.set(resource.name, known);
+      return known;
+    },
+  };
+}
+
+/** The condition on the rows of `resource` under an alias; null when there is none. */
+function conditionFor(
+  resource: AnyResource,
+  alias: string,
+  depth: number,
+  viewpoint: VisibilityContext,
+  where: DomainSets,
+): SqlCondition | null {
+  if (viewpoint.acting.parent === null) return null;
+  if (resource.scope === "organisation") return organisationCondition(resource, alias, depth, viewpoint, where);
+  if (resource.scope === "domain") return domainCondition(resource, alias, viewpoint, where);
+  return parentCondition(resource, alias, depth, viewpoint, where);
+}
+
+function organisationCondition(
+  resource: AnyResource,
+  alias: string,
+  depth: number,
+  { catalogue }: VisibilityContext,
+  { within, above, themselves }: DomainSets,
+): SqlCondition | null {
+  const { domainField } = resource;
+  if (domainField === undefined) return null;
+  const column = domainField === "id" ? "id" : buildTableLayout(resource, catalogue).columnOf(domainField)?.name;
+  const isRow = domainField === "id" && (depth === 0 || above !== null);
+  const { ids } = isRow ? themselves : within;
+  return { sql: `${alias}.${column} IN (SELECT value FROM json_each(?))`, params: [ids] };
+}
+
+function domainCondition(
+  resource: AnyResource,
+  alias: string,
+  { userPk }: VisibilityContext,
+  { within, above }: DomainSets,
+): SqlCondition {
+  const own = membershipCondition(alias, within);
+  const terms = [own.sql];
+  const params = [...own.params];
+  if (above && "isShared" in resource.fields) {
+    const shared = membershipCondition(alias, above);
+    terms.push(`(${alias}.is_shared = 1 AND (${shared.sql}))`);
+    params.push(...shared.params);
+  }
+  if (resource.name === "users") {
+    terms.push(`${alias}.pk = ?`);
+    params.push(userPk);
+  }
+  return { sql: terms.join(" OR "), params };
+}
+
+/** Few rows are in more than one domain, so what is not null is looked at last. */
+function membershipCondition(alias: string, { pks, ids }: DomainSet): SqlCondition {
+  const among = "IN (SELECT value FROM json_each(?))";
+  const also = `EXISTS (SELECT 1 FROM json_each(${alias}.also_in) j WHERE j.value ${among})`;
+  return {
+    sql: `${alias}.domain_pk ${among} OR (${alias}.also_in IS NOT NULL AND ${also})`,
+    params: [pks, ids],
+  };
+}
+
+function parentCondition(
+  resource: AnyResource,
+  alias: string,
+  depth: number,
+  viewpoint: VisibilityContext,
+  where: DomainSets,
+): SqlCondition | null {
+  const { catalogue } = viewpoint;
+  const layout = buildTableLayout(resource, catalogue);
+  const terms: SqlCondition[] = [];
+  for (const name of depth < MAX_DEPTH ? visibilityReferences(resource) : []) {
+    const column = layout.columnOf(name);
+    if (column?.spec.kind !== "ref") continue;
+    const inner = `${alias}${depth}`;
+    const term = conditionFor(catalogue.byName(column.spec.to), inner, depth + 1, viewpoint, where);
+    if (!term) continue;
+    const key = `${alias}.${column.name}`;
+    const there = `EXISTS (SELECT 1 FROM ${column.target} ${inner} WHERE ${inner}.pk = ${key} AND (${term.sql}))`;
+    terms.push({ sql: column.spec.required ? there : `(${key} IS NULL OR ${there})`, params: term.params });
+  }
+  if (terms.length === 0) return null;
+  const all = terms.map(({ sql }) => sql).join(" AND ");
+  const params = terms.flatMap((term) => term.params);
+  const user = layout.columnOf("userId");
+  if (user?.target !== "users") return { sql: all, params };
+  return { sql: `(${all}) OR ${alias}.${user.name} = ?`, params: [...params, viewpoint.userPk] };
+}
+
+/** Rows that both conditions admit. */
+export function intersectVisibility(one: VisibilityCondition, other: VisibilityCondition): VisibilityCondition {
+  if (one === "none" || other === "all") return one;
+  if (other === "none" || one === "all") return other;
+  return { sql: `(${one.sql}) AND (${other.sql})`, params: [...one.params, ...other.params] };
+}
+
+/** Rows that one of the conditions admits. */
+export function uniteVisibility(one: VisibilityCondition, other: VisibilityCondition): VisibilityCondition {
+  if (one === "all" || other === "none") return one;
+  if (other === "all" || one === "none") return other;
+  return { sql: `(${one.sql}) OR (${other.sql})`, params: [...one.params, ...other.params] };
+}

@@ -1,0 +1,90 @@
+import type { Principal } from "../auth/principal.ts";
+import { invalidValue } from "../lib/errors.ts";
+import type { Catalogue } from "../schema/catalogue.ts";
+import type { AccessScope, Store } from "../store/store.ts";
+import { type Domain, type DomainTree, isWithinAny, readDomainTree } from "./domain-tree.ts";
+import { findAvailableDomains, type Rights, readUserRights } from "./rights.ts";
+import { compileTokenScopes } from "./token-scopes.ts";
+import { type CompileScope, organisationSegments } from "./user-scope.ts";
+
+/** The compiled scopes of all who ask, kept until something they were made of changes. */
+export interface ScopeCache {
+  /** See `Access.scopeOf`. */
+  get(principal: Pick<Principal, "userId" | "userPk" | "scopes">, domain: string | null, named?: string): AccessScope;
+  /** Forgets everything. */
+  clear(): void;
+}
+
+interface UserRights {
+  rights: Rights;
+  /** Topmost domains the user may act in. */
+  available: ReadonlySet<Domain>;
+}
+
+/** The rights of whoever was given none. */
+const NO_RIGHTS: Rights = { superUser: false, grants: [] };
+
+/** Scopes kept; beyond it all are made anew. */
+const MAX_CACHED_SCOPES = 10_000;
+
+/** What `createScopes` needs. */
+export interface ScopeCacheDeps {
+  store: Store;
+  catalogue: Catalogue;
+  compile: CompileScope;
+}
+
+/** Makes the scopes of users from what the store says of them. */
+export function createScopeCache({ store, catalogue, compile }: ScopeCacheDeps): ScopeCache {
+  const organisation = organisationSegments(catalogue);
+  const compiled = new Map<string, AccessScope>();
+  const holders = new Map<number, UserRights>();
+  let tree: DomainTree | null = null;
+
+  const rightsFor = (userPk: number, domains: DomainTree): UserRights => {
+    const known = holders.get(userPk);
+    if (known) return known;
+    const rights = readUserRights(store, userPk);
+    const holder = { rights, available: findAvailableDomains(store, userPk, rights, domains) };
+    holders.set(userPk, holder);
+    return holder;
+  };
+
+  const clear = (): void => {
+    compiled.clear();
+    holders.clear();
+    tree = null;
+  };
+
+  return {
+    clear,
+    get({ userId, userPk, scopes }, domain, named = "domain") {
+      const key = `${userPk} ${domain === null ? "first" : `=${domain}`} ${scopes?.join(" ") ?? "*"}`;
+      const known = compiled.get(key);
+      if (known) return known;
+      if (compiled.size >= MAX_CACHED_SCOPES) clear();
+      tree ??= readDomainTree(store);
+      const { byId, root } = tree;
+      const { rights: held, available } = rightsFor(userPk, tree);
+      const acting = root === null ? null : chooseActingDomain({ domain, named }, tree, available);
+      const narrowing = compileTokenScopes(scopes);
+      const rights = narrowing?.isImplicitOnly ? NO_RIGHTS : held;
+      const user = { userId, userPk };
+      const scope = compile({ user, rights, acting, available, byId, narrowing, catalogue, organisation });
+      compiled.set(key, scope);
+      return scope;
+    },
+  };
+}
+
+/** The domain asked for, or the first available by name path. Throws invalid-value on `named` when the user may not act there. */
+function chooseActingDomain(
+  { domain, named }: { domain: string | null; named: string },
+  tree: DomainTree,
+  available: ReadonlySet<Domain>,
+): Domain {
+  const first = [...available].sort((one, other) => (one.namePath < other.namePath ? -1 : 1))[0];
+  const found = domain === null ? first : tree.byId.get(domain.toLowerCase());
+  if (!found || !isWithinAny(found, available)) throw invalidValue(named, "Not a domain that the user may act in.");
+  return found;
+}

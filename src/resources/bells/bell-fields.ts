@@ -1,0 +1,71 @@
+import { date, integer, list, many, ref, text } from "../../schema/field.ts";
+
+/** A ring of a ring list. @source decisions.md 9; digest `/v1/ring-lists` */
+export const RING_LIST_ENTRY_FIELDS = {
+  time: text("Local time of day, `HH:mm:ss`. own choice: `HH:mm` is taken as its full minute.", {
+    required: true,
+    max: 8,
+  }),
+  messageTemplateId: ref("Message that is sent.", "message-templates", { required: true }),
+  deviceGroupIds: many("Groups whose devices ring, instead of the message's own recipients.", "device-groups", {
+    maxItems: 1_000,
+  }),
+  distributionListIds: many(
+    "Lists whose users get it, instead of the message's own recipients.",
+    "distribution-lists",
+    {
+      maxItems: 1_000,
+    },
+  ),
+} as const;
+
+/** A day of a schedule's cycle. @source decisions.md 9; digest `/v1/bell-schedules` */
+export const BELL_SCHEDULE_ENTRY_FIELDS = {
+  entryNum: integer("Day of the cycle: 0 is the Monday of week 1, 7 * numWeeks - 1 the last Sunday.", {
+    required: true,
+    max: 363,
+  }),
+  ringListId: ref("How that day rings; null for a silent day.", "ring-lists"),
+} as const;
+
+/** Days that ring otherwise than the cycle says. @source decisions.md 9; digest `/v1/bell-schedules` */
+export const BELL_SCHEDULE_EXCEPTION_FIELDS = {
+  startDate: date("First day.", { required: true }),
+  endDate: date("Last day.", { required: true }),
+  ringListId: ref("How these days ring; null for no bells.", "ring-lists"),
+  description: text("Why.", { max: 250 }),
+  ringListChanges: list(
+    "own choice: what is changed in the ring list on these days alone, in this order: `delay <minutes>`, `earlier <minutes>`, `end <HH:mm:ss>` (the last ring comes then, others after it do not), `mute <HH:mm:ss> <HH:mm:ss>`, `move <ring of the list> <HH:mm:ss>`.",
+    text("One change.", { min: 1, max: 60 }),
+    { maxItems: 50, default: [] },
+  ),
+} as const;
+
+/** A ring as it is stored: `time` is `HH:mm:ss`; the list is in order of time. */
+export interface RingListEntry {
+  id: string;
+  time: string;
+  messageTemplateId: string;
+  deviceGroupIds: string[];
+  distributionListIds: string[];
+}
+
+/** A day of the cycle as it is stored, one per entryNum, in their order. */
+export interface BellScheduleEntry {
+  entryNum: number;
+  ringListId: string | null;
+}
+
+/** An exception as it is stored, in order of time, none overlapping another; days as `YYYY-MM-DD`, both included. */
+export interface BellScheduleException {
+  id: string;
+  startDate: string;
+  endDate: string;
+  ringListId: string | null;
+  description: string | null;
+  /** What is changed in the ring list on these days, in this order; `changeRings` of bells/ applies it. */
+  ringListChanges: string[];
+  /** The day change that made it; what it stands instead of comes back when that is taken back. */
+  dayChangeId?: string;
+  instead?: BellScheduleException | null;
+}

@@ -1,0 +1,69 @@
+import { boolean, computed, json, list, option, text, uuid } from "../../schema/field.ts";
+
+/** A device as the groups that name it show it. */
+const NAMED_DEVICE = {
+  id: uuid("Its id.", { required: true }),
+  icopId: text("Id by which groups name it.", { required: true }),
+  deviceIdentifier: text("Its identifier.", { required: true, max: 4_096 }),
+  description: text("What people call it.", { required: true }),
+  type: text("Its type.", { required: true }),
+  endpointId: uuid("Appliance that serves it.", { required: true }),
+  attributes: computed("Its attributes.", "object", { of: text("Its value.", { max: 100_000 }) }),
+  defunct: boolean("It is gone.", { required: true }),
+  isLicensed: boolean("It counts against the licence.", { required: true }),
+};
+
+/** How groups describe devices. @source service-api.md, /v1/device-groups and /v1/activation-groups; decisions.md 11 */
+export const GROUP_RULE_FIELDS = {
+  filterType: option(
+    "How the filters combine; ACCEPT takes every device, REJECT none. own choice: OR when not given.",
+    ["OR", "AND", "ACCEPT", "REJECT", "LOGICAL_EXPRESSION"],
+    { default: "OR" },
+  ),
+  logicalExpression: text(
+    "Combination of 1-based filter numbers for LOGICAL_EXPRESSION, such as `(1 AND 2) OR NOT 3`. own choice: at most 4000 characters.",
+    { max: 4_000 },
+  ),
+  filters: json("At most 200 objects `{attribute, comparison, value, complement, caseSensitive}`.", {
+    maxBytes: 262_144,
+    default: [],
+  }),
+};
+
+/** Whether a device group has every device there is or will be; what its filters say then counts for nothing. */
+export function includesAllDevices(group: {
+  filterType: string;
+  baseDeviceGroupIds: readonly string[];
+  exclusionIds: readonly string[];
+}): boolean {
+  const { filterType, baseDeviceGroupIds, exclusionIds } = group;
+  return filterType === "ACCEPT" && baseDeviceGroupIds.length === 0 && exclusionIds.length === 0;
+}
+
+/** Devices that are in a group, or not, whatever its rule says. */
+export const EXPLICIT_MEMBER_FIELDS = {
+  additionIds: list("icopIds of devices that belong to the group in any case.", text("An icopId."), {
+    maxItems: 20_000,
+    default: [],
+  }),
+  exclusionIds: list("icopIds of devices that never belong to the group.", text("An icopId."), {
+    maxItems: 20_000,
+    default: [],
+  }),
+  additions: computed("The devices named by additionIds.", "array", { of: NAMED_DEVICE }),
+  exclusions: computed("The devices named by exclusionIds.", "array", { of: NAMED_DEVICE }),
+};
+
+/** How many devices a group has, where it is asked for. */
+export const MEMBER_COUNT_FIELDS = {
+  numPhones: computed("Member phones; given with includeDeviceCounts.", "integer", { when: "includeDeviceCounts" }),
+  numSpeakers: computed("Member speakers; given with includeDeviceCounts.", "integer", {
+    when: "includeDeviceCounts",
+  }),
+  numIdns: computed("Member desktop notifiers; given with includeDeviceCounts.", "integer", {
+    when: "includeDeviceCounts",
+  }),
+  numPlugins: computed("Member devices of plugins; given with includeDeviceCounts.", "integer", {
+    when: "includeDeviceCounts",
+  }),
+};

@@ -1,0 +1,142 @@
+import { type Clock, yieldToEventLoop } from "../lib/clock.ts";
+import users from "../resources/people/users.ts";
+import scimGroups from "../resources/security/scim-groups.ts";
+import type { StoreReader } from "../store/store.ts";
+import type { AttributeSelection } from "./attribute-selection.ts";
+import type { ScimDocument } from "./document.ts";
+import { buildEtag } from "./etag.ts";
+import { buildGroupDocument, groupEtag, readGroupMembers, type ScimGroupRow } from "./groups.ts";
+import { ENTERPRISE_SCHEMA_URN, GROUP_SCHEMA_URN, USER_SCHEMA_URN } from "./schemas.ts";
+import { buildUserDocument, type ScimUserRow } from "./user-document.ts";
+
+/** What presenting takes; `base` is where `/Users` and `/Groups` lie. */
+export interface ScimSerializerDeps {
+  reader: StoreReader;
+  clock: Pick<Clock, "defer">;
+  base: string;
+}
+
+/** A resource as it is answered. */
+export interface SerializedResource {
+  id: string;
+  version: string;
+  location: string;
+  /** JSON. */
+  text: string;
+}
+
+/** Members that one list tells; a page ends early rather than tell more. own choice */
+const MAX_LISTED_MEMBERS = 20_000;
+
+/** Users as they are answered, in order; their groups are one query. */
+export function serializeScimUsers(
+  needs: ScimSerializerDeps,
+  rows: readonly ScimUserRow[],
+  shape: AttributeSelection,
+): SerializedResource[] {
+  const groups = shape.has("groups") ? readGroupsByUser(needs, rows) : null;
+  return rows.map((row) => {
+    const version = buildEtag(row);
+    const location = `${needs.base}/Users/${row.id}`;
+    const { meta, ...said } = buildUserDocument(row);
+    const document: ScimDocument = {
+      schemas: said[ENTERPRISE_SCHEMA_URN] === undefined ? [USER_SCHEMA_URN] : [USER_SCHEMA_URN, ENTERPRISE_SCHEMA_URN],
+      ...said,
+      ...(groups?.has(row.pk) ? { groups: groups.get(row.pk) } : {}),
+      meta: { resourceType: "User", ...(meta as object), location, version },
+    };
+    return { id: row.id, version, location, text: JSON.stringify(shape.apply(document)) };
+  });
+}
+
+/** A page of users, by their keys. */
+export function serializeScimUserPage(
+  needs: ScimSerializerDeps,
+  pks: readonly number[],
+  shape: AttributeSelection,
+): string[] {
+  const rows = orderByKeys(pks, needs.reader.getByPks(users, pks));
+  return serializeScimUsers(needs, rows, shape).map(({ text }) => text);
+}
+
+/** A group as it is answered, its members in slices. */
+export async function serializeScimGroup(
+  needs: ScimSerializerDeps,
+  row: ScimGroupRow,
+  shape: AttributeSelection,
+): Promise<SerializedResource> {
+  return { ...(await serializeGroupText(needs, row, shape)), id: row.id };
+}
+
+/** A page of groups, by their keys. */
+export async function serializeScimGroupPage(
+  needs: ScimSerializerDeps,
+  pks: readonly number[],
+  shape: AttributeSelection,
+): Promise<string[]> {
+  const texts: string[] = [];
+  let told = 0;
+  for (const row of orderByKeys(pks, needs.reader.getByPks(scimGroups, pks))) {
+    if (told > MAX_LISTED_MEMBERS) break;
+    const { text, members } = await serializeGroupText(needs, row, shape);
+    texts.push(text);
+    told += members;
+  }
+  return texts;
+}
+
+async function serializeGroupText(
+  { reader, clock, base }: ScimSerializerDeps,
+  row: ScimGroupRow,
+  shape: AttributeSelection,
+): Promise<Omit<SerializedResource, "id"> & { members: number }> {
+  const location = `${base}/Groups/${row.id}`;
+  // It counts the members, which a list without them is to be spared.
+  const version = groupEtag(reader, row);
+  const { meta, ...said } = buildGroupDocument(row);
+  const document = {
+    schemas: [GROUP_SCHEMA_URN],
+    ...said,
+    meta: { resourceType: "Group", ...(meta as object), location, version },
+  };
+  const head = JSON.stringify(shape.apply(document));
+  if (!shape.has("members")) return { version, location, text: head, members: 0 };
+  const parts: string[] = [];
+  let members = 0;
+  for (const slice of readGroupMembers(reader, row.pk)) {
+    members += slice.length;
+    const shown = slice.map(({ id, name }) => ({
+      value: id,
+      $ref: `${base}/Users/${id}`,
+      display: name,
+      type: "User",
+    }));
+    const kept = shown.map((member) => (shape.apply({ members: [member] }).members as ScimDocument[])[0]);
+    parts.push(JSON.stringify(kept).slice(1, -1));
+    await yieldToEventLoop(clock);
+  }
+  const text = members === 0 ? head : `${head.slice(0, -1)},"members":[${parts.join(",")}]}`;
+  return { version, location, text, members };
+}
+
+function readGroupsByUser(
+  { reader, base }: ScimSerializerDeps,
+  rows: readonly ScimUserRow[],
+): ReadonlyMap<number, object[]> {
+  const lines = reader.all<{ pk: number; id: string; name: string }>(
+    `SELECT m.user_pk AS pk, g.id, g.name FROM scim_group_members m JOIN scim_groups g ON g.pk = m.scim_group_pk
+     WHERE m.user_pk IN (SELECT value FROM json_each(?)) AND g.identity_provider_id IS NULL ORDER BY m.pk`,
+    JSON.stringify(rows.map(({ pk }) => pk)),
+  );
+  const found = new Map<number, object[]>();
+  for (const { pk, id, name } of lines) {
+    const shown = { value: id, $ref: `${base}/Groups/${id}`, display: name, type: "direct" };
+    found.set(pk, [...(found.get(pk) ?? []), shown]);
+  }
+  return found;
+}
+
+function orderByKeys<R extends { pk: number }>(pks: readonly number[], rows: readonly R[]): R[] {
+  const byPk = new Map(rows.map((row) => [row.pk, row]));
+  return pks.flatMap((pk) => byPk.get(pk) ?? []);
+}

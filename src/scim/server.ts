@@ -1,0 +1,174 @@
+import type { AccessControl } from "../auth/principal.ts";
+import type { Clock } from "../lib/clock.ts";
+import { OwnedByCloudError } from "../lib/errors.ts";
+import type { ActorContext, Store } from "../store/store.ts";
+import type { AttributeSelection } from "./attribute-selection.ts";
+import { GROUP_RESOURCE_TYPE, type ScimResourceType, USER_RESOURCE_TYPE } from "./document.ts";
+import {
+  createGroupSource,
+  createScimGroup,
+  deleteScimGroup,
+  getProvisionedGroup,
+  patchScimGroup,
+  replaceScimGroup,
+  type ScimGroupRow,
+} from "./groups.ts";
+import { createScimRequestLog, type ScimRequestLog } from "./request-log.ts";
+import { findScimPage, type ScimListQuery } from "./resource-list.ts";
+import {
+  type SerializedResource,
+  serializeScimGroup,
+  serializeScimGroupPage,
+  serializeScimUserPage,
+  serializeScimUsers,
+} from "./serializer.ts";
+import { findScimToken, scimActorContext } from "./tokens.ts";
+import type { ScimUserRow } from "./user-document.ts";
+import {
+  createScimUser,
+  createUserSource,
+  deleteScimUser,
+  getProvisionedUser,
+  patchScimUser,
+  replaceScimUser,
+} from "./users.ts";
+
+/** What `createScim` needs. */
+export interface ScimServerDeps {
+  store: Store;
+  access: Pick<AccessControl, "systemContext">;
+  clock: Clock;
+  /** Where the appliance is reached. */
+  baseUrl(): string;
+  /** The cloud of an organisation owns users and groups; never unless given. */
+  isManagedByCloud?(): boolean;
+}
+
+/** A write: the body, the version that the client knows (null: any), and on whose behalf. */
+export interface ScimWrite {
+  body: unknown;
+  ifMatch: string | null;
+  by: ActorContext;
+}
+
+/** A page of a list: how many there are in all, and JSON texts. */
+export interface ScimListPage {
+  total: number;
+  texts: readonly string[];
+}
+
+/**
+ * What can be done with the resources of a kind. All throw not-found, ScimRefusal and what the store throws; writes throw
+ * OwnedElsewhere where the cloud does them.
+ */
+export interface ScimResourceHandler {
+  type: ScimResourceType;
+  create(write: Omit<ScimWrite, "ifMatch">, shape: AttributeSelection): Promise<SerializedResource>;
+  get(id: string, shape: AttributeSelection): Promise<SerializedResource>;
+  list(query: ScimListQuery, shape: AttributeSelection): Promise<ScimListPage>;
+  replace(id: string, write: ScimWrite, shape: AttributeSelection): Promise<SerializedResource>;
+  patch(id: string, write: ScimWrite, shape: AttributeSelection): Promise<SerializedResource>;
+  remove(id: string, write: Omit<ScimWrite, "body">): Promise<void>;
+}
+
+/** The directory that a request comes from. */
+export interface ScimCaller {
+  name: string;
+  by: ActorContext;
+}
+
+/** Provisioning of users and groups by a directory outside. */
+export interface ScimServer {
+  /** Who presents a token; null when it is not good. */
+  authenticate(token: string, address: string | null): ScimCaller | null;
+  /** Where it is served. */
+  baseUrl(): string;
+  handlers: readonly ScimResourceHandler[];
+  log: ScimRequestLog;
+  counts(): { users: number; groups: number };
+}
+
+/** Where it lies at the appliance. */
+export const SCIM_BASE_PATH = "/scim/v2";
+
+/** Makes provisioning over the store. */
+export function createScimServer({
+  store,
+  access,
+  clock,
+  baseUrl,
+  isManagedByCloud = () => false,
+}: ScimServerDeps): ScimServer {
+  const needs = { store, clock };
+  const base = (): string => `${baseUrl().replace(/\/$/, "")}${SCIM_BASE_PATH}`;
+  const presenting = () => ({ reader: store, clock, base: base() });
+  const serializeUser = (row: ScimUserRow, shape: AttributeSelection): SerializedResource =>
+    serializeScimUsers(presenting(), [row], shape)[0] as SerializedResource;
+  const serializeGroup = (row: ScimGroupRow, shape: AttributeSelection): Promise<SerializedResource> =>
+    serializeScimGroup(presenting(), row, shape);
+  const users: ScimResourceHandler = {
+    type: USER_RESOURCE_TYPE,
+    create: async ({ body, by }, shape) => serializeUser(await createScimUser(needs, body, by), shape),
+    get: async (id, shape) => serializeUser(getProvisionedUser(store, id), shape),
+    async list(query, shape) {
+      const { total, pks } = await findScimPage(createUserSource(store), query, clock);
+      return { total, texts: serializeScimUserPage(presenting(), pks, shape) };
+    },
+    replace: async (id, { body, ifMatch, by }, shape) =>
+      serializeUser(await replaceScimUser(needs, id, body, ifMatch, by), shape),
+    patch: async (id, { body, ifMatch, by }, shape) =>
+      serializeUser(await patchScimUser(needs, id, body, ifMatch, by), shape),
+    remove: (id, { ifMatch, by }) => deleteScimUser(needs, id, ifMatch, by),
+  };
+  const groups: ScimResourceHandler = {
+    type: GROUP_RESOURCE_TYPE,
+    create: async ({ body, by }, shape) => serializeGroup(await createScimGroup(needs, body, by), shape),
+    get: (id, shape) => serializeGroup(getProvisionedGroup(store, id), shape),
+    async list(query, shape) {
+      const { total, pks } = await findScimPage(createGroupSource(store), query, clock);
+      return { total, texts: await serializeScimGroupPage(presenting(), pks, shape) };
+    },
+    replace: async (id, { body, ifMatch, by }, shape) =>
+      serializeGroup(await replaceScimGroup(needs, id, body, ifMatch, by), shape),
+    patch: async (id, { body, ifMatch, by }, shape) =>
+      serializeGroup(await patchScimGroup(needs, id, body, ifMatch, by), shape),
+    remove: (id, { ifMatch, by }) => deleteScimGroup(needs, id, ifMatch, by),
+  };
+  return {
+    authenticate(token, address) {
+      const row = findScimToken(needs, token);
+      return row && { name: row.name, by: scimActorContext(access, row, address) };
+    },
+    baseUrl: base,
+    handlers: [users, groups].map((kind) => refuseWritesWhenManagedByCloud(kind, isManagedByCloud)),
+    log: createScimRequestLog(),
+    counts: () => ({ users: createUserSource(store).count(), groups: createGroupSource(store).count() }),
+  };
+}
+
+/** own choice: else who is switched off here would be switched on again by the next word of the cloud, which knows nothing of it. */
+function refuseWritesWhenManagedByCloud(kind: ScimResourceHandler, isOfCloud: () => boolean): ScimResourceHandler {
+  const refuse = (): void => {
+    if (isOfCloud())
+      throw new OwnedByCloudError("A directory provisions users and groups of linked appliances at the cloud.");
+  };
+  return {
+    ...kind,
+    async create(...given) {
+      refuse();
+      return kind.create(...given);
+    },
+    async replace(...given) {
+      refuse();
+      return kind.replace(...given);
+    },
+    async patch(...given) {
+      refuse();
+      return kind.patch(...given);
+    },
+    async remove(...given) {
+      refuse();
+      return kind.remove(...given);
+    },
+  };
+}

@@ -1,0 +1,56 @@
+import type Database from "better-sqlite3";
+import type { Clock } from "../lib/clock.ts";
+import { ConflictError } from "../lib/errors.ts";
+import type { IdempotencyClaim, IdempotencyStore, Secrets } from "./store.ts";
+
+const RETENTION_MS = 24 * 3_600_000;
+/** Forgotten with each new one, so that a day's keys never go at once. own choice */
+const CLEANUP_CHUNK_SIZE = 20;
+
+const TABLE = `
+CREATE TABLE IF NOT EXISTS idempotency_keys (
+  owner TEXT NOT NULL, key TEXT NOT NULL, sha TEXT NOT NULL, at INTEGER NOT NULL, resource TEXT, row_id TEXT, answer TEXT,
+  PRIMARY KEY (owner, key)) STRICT, WITHOUT ROWID;
+CREATE INDEX IF NOT EXISTS idempotency_keys__at ON idempotency_keys(at);`;
+
+/** Opens the memory, which lies in the database. */
+export function createIdempotencyStore(db: Database.Database, secrets: Secrets, clock: Clock): IdempotencyStore {
+  db.exec(TABLE);
+  const get = db.prepare(
+    "SELECT sha, resource, row_id, answer FROM idempotency_keys WHERE owner = ? AND key = ? AND at >= ?",
+  );
+  const forget = db.prepare(
+    `DELETE FROM idempotency_keys WHERE (owner, key) IN (SELECT owner, key FROM idempotency_keys WHERE at < ? LIMIT ${CLEANUP_CHUNK_SIZE})`,
+  );
+  const forgetOne = db.prepare("DELETE FROM idempotency_keys WHERE owner = ? AND key = ? AND at < ?");
+  const add = db.prepare(
+    "INSERT OR IGNORE INTO idempotency_keys (owner, key, sha, at, resource, row_id) VALUES (?, ?, ?, ?, ?, ?)",
+  );
+  const answer = db.prepare("UPDATE idempotency_keys SET answer = ? WHERE owner = ? AND key = ?");
+  const oldestKept = (): number => clock.now() - RETENTION_MS;
+
+  function remember({ owner, key, requestHash }: IdempotencyClaim, resource: string | null, id: string | null): void {
+    forgetOne.run(owner, key, oldestKept());
+    if (add.run(owner, key, requestHash, clock.now(), resource, id).changes > 0) forget.run(oldestKept());
+  }
+
+  return {
+    find({ owner, key, requestHash }) {
+      const row = get.get(owner, key, oldestKept()) as
+        | Record<"sha" | "resource" | "row_id" | "answer", string>
+        | undefined;
+      if (!row) return null;
+      if (row.sha !== requestHash)
+        throw new ConflictError("This idempotency key was used for another request.", "Idempotency-Key");
+      return {
+        response: row.answer === null ? null : secrets.open(row.answer),
+        createdRow: row.resource === null ? null : { resource: row.resource, id: row.row_id },
+      };
+    },
+    recordRow: remember,
+    recordResponse(claim, text) {
+      remember(claim, null, null);
+      answer.run(secrets.seal(text), claim.owner, claim.key);
+    },
+  };
+}

@@ -1,0 +1,46 @@
+import { acceptedLanguage } from "./accept-language.ts";
+
+/** What the page for answers says; `{option}` is put in by the page. */
+export interface AnswerMessages {
+  language: string;
+  drill: string;
+  choose: string;
+  given: string;
+  thanks: string;
+  changeable: string;
+  refusedTitle: string;
+  refusedText: string;
+  overTitle: string;
+  overText: string;
+}
+
+const ENGLISH: AnswerMessages = {
+  language: "en",
+  drill: "This is a drill.",
+  choose: "Your answer",
+  given: "Your answer so far: {option}",
+  thanks: "Thank you. Your answer is: {option}",
+  changeable: "You can still change it.",
+  refusedTitle: "This link does not work",
+  refusedText: "It may be incomplete, or the message it leads to is gone.",
+  overTitle: "Too late",
+  overText: "Answers to this message are taken no more.",
+};
+
+const GERMAN: AnswerMessages = {
+  language: "de",
+  drill: "Dies ist eine Übung.",
+  choose: "Ihre Antwort",
+  given: "Ihre bisherige Antwort: {option}",
+  thanks: "Danke. Ihre Antwort ist: {option}",
+  changeable: "Sie können sie noch ändern.",
+  refusedTitle: "Dieser Link funktioniert nicht",
+  refusedText: "Vielleicht ist er unvollständig, oder es gibt die Nachricht nicht mehr.",
+  overTitle: "Zu spät",
+  overText: "Antworten auf diese Nachricht werden nicht mehr angenommen.",
+};
+
+/** The words in the language that a browser wants most. */
+export function answerMessages(accepted: string | null): AnswerMessages {
+  return acceptedLanguage(accepted) === "de" ? GERMAN : ENGLISH;
+}

@@ -1,0 +1,105 @@
+import { acceptedLanguage } from "./accept-language.ts";
+
+/** What the authorize page says; the same in every language of the console. */
+export interface AuthorizeMessages {
+  language: string;
+  logIn: string;
+  /** `{app}` is put in by the page, here and below. */
+  logInFor: string;
+  /** `{name}` is put in by the page. */
+  by: string;
+  breakGlass: string;
+  email: string;
+  /** Where a directory's names are taken, too. */
+  login: string;
+  password: string;
+  newPassword: string;
+  newPasswordHint: string;
+  allowTitle: string;
+  allowText: string;
+  everything: string;
+  read: string;
+  write: string;
+  offline: string;
+  leadsTo: string;
+  allow: string;
+  deny: string;
+  otherAccount: string;
+  refusedTitle: string;
+  wrong: string;
+  away: string;
+  wait: string;
+  setNew: string;
+  badNew: string;
+  outdated: string;
+}
+
+const ENGLISH: AuthorizeMessages = {
+  language: "en",
+  logIn: "Log in",
+  logInFor: "Log in to go on to {app}.",
+  by: "Log in with {name}",
+  breakGlass: "Passwords are taken of break-glass accounts alone.",
+  email: "E-mail",
+  login: "E-mail or user name",
+  password: "Password",
+  newPassword: "New password",
+  newPasswordHint: "8 characters or more, and another one than before.",
+  allowTitle: "Allow {app}?",
+  allowText: "{app} asks to act in your name, {user}. It could:",
+  everything: "do everything that you may do",
+  read: "read {resource}",
+  write: "create, change and delete {resource}",
+  offline: "go on while you are not here",
+  leadsTo: "Either way you go on to {place}.",
+  allow: "Allow",
+  deny: "Don't allow",
+  otherAccount: "Use another account",
+  refusedTitle: "This link does not work",
+  wrong: "E-mail address and password do not fit together.",
+  away: "Nobody can be asked for your password at the moment. Try again in a moment.",
+  wait: "Too many attempts. Try again in {seconds} s.",
+  setNew: "You must set a new password first. Enter your password once more, and the new one.",
+  badNew: "The new password must have 8 to 1024 characters and be another one.",
+  outdated: "The page stood open for too long. Please try again.",
+};
+
+const GERMAN: AuthorizeMessages = {
+  language: "de",
+  logIn: "Anmelden",
+  logInFor: "Melden Sie sich an, um mit {app} weiterzumachen.",
+  by: "Anmelden mit {name}",
+  breakGlass: "Passwörter gelten nur noch bei Notfallkonten.",
+  email: "E-Mail",
+  login: "E-Mail oder Benutzername",
+  password: "Passwort",
+  newPassword: "Neues Passwort",
+  newPasswordHint: "Mindestens 8 Zeichen, und ein anderes als bisher.",
+  allowTitle: "{app} erlauben?",
+  allowText: "{app} möchte in Ihrem Namen handeln, {user}. Es könnte:",
+  everything: "alles tun, was Sie dürfen",
+  read: "{resource} lesen",
+  write: "{resource} anlegen, ändern und löschen",
+  offline: "auch ohne Sie weiterarbeiten",
+  leadsTo: "In jedem Fall geht es weiter zu {place}.",
+  allow: "Erlauben",
+  deny: "Nicht erlauben",
+  otherAccount: "Anderes Konto verwenden",
+  refusedTitle: "Dieser Link funktioniert nicht",
+  wrong: "E-Mail-Adresse und Passwort passen nicht zusammen.",
+  away: "Ihr Passwort kann im Augenblick nirgends geprüft werden. Versuchen Sie es gleich noch einmal.",
+  wait: "Zu viele Versuche. Versuchen Sie es in {seconds} s wieder.",
+  setNew: "Sie müssen zuerst ein neues Passwort setzen. Geben Sie Ihr Passwort noch einmal ein, und das neue.",
+  badNew: "Das neue Passwort muss 8 bis 1024 Zeichen haben und ein anderes sein.",
+  outdated: "Die Seite war zu lange offen. Bitte versuchen Sie es noch einmal.",
+};
+
+/** The words in the language that a browser wants most. */
+export function authorizeMessages(accepted: string | null): AuthorizeMessages {
+  return acceptedLanguage(accepted) === "de" ? GERMAN : ENGLISH;
+}
+
+/** A sentence with its places filled. */
+export function fillPlaceholders(sentence: string, values: Readonly<Record<string, string>>): string {
+  return sentence.replace(/\{(\w+)\}/g, (place, name: string) => values[name] ?? place);
+}

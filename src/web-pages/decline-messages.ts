@@ -1,0 +1,42 @@
+import { acceptedLanguage } from "./accept-language.ts";
+
+/** What the page for declining messages says; `{subject}` is put in by the page. */
+export interface DeclineMessages {
+  language: string;
+  askTitle: string;
+  askText: string;
+  press: string;
+  doneTitle: string;
+  doneText: string;
+  refusedTitle: string;
+  refusedText: string;
+}
+
+const ENGLISH: DeclineMessages = {
+  language: "en",
+  askTitle: "No more messages like “{subject}”?",
+  askText: "You will no longer receive messages of this kind, unless one is an emergency.",
+  press: "Decline them",
+  doneTitle: "You will receive no more of them",
+  doneText:
+    "Messages like “{subject}” no longer go to you, unless one is an emergency. On your message page you can take that back.",
+  refusedTitle: "This link does not work",
+  refusedText: "It may be incomplete or too old, or messages of this kind can't be declined.",
+};
+
+const GERMAN: DeclineMessages = {
+  language: "de",
+  askTitle: "Keine Nachrichten wie „{subject}“ mehr?",
+  askText: "Sie erhalten dann keine Nachrichten dieser Art mehr, es sei denn im Notfall.",
+  press: "Abbestellen",
+  doneTitle: "Sie erhalten keine mehr",
+  doneText:
+    "Nachrichten wie „{subject}“ gehen nicht mehr an Sie, es sei denn im Notfall. Auf Ihrer Nachrichtenseite können Sie das zurücknehmen.",
+  refusedTitle: "Dieser Link funktioniert nicht",
+  refusedText: "Vielleicht ist er unvollständig oder zu alt, oder solche Nachrichten lassen sich nicht abbestellen.",
+};
+
+/** The words in the language that a browser wants most. */
+export function declineMessages(accepted: string | null): DeclineMessages {
+  return acceptedLanguage(accepted) === "de" ? GERMAN : ENGLISH;
+}

@@ -1,0 +1,87 @@
+import { type Catalogue, pathParams, tableName } from "../schema/catalogue.ts";
+import type { AnyResource } from "../schema/resource.ts";
+import type { AccessScope, SqlValue, StoreReader } from "../store/store.ts";
+import { buildTableLayout } from "../store/table-layout.ts";
+
+/** A row as an audit entry holds it: API form, what is not set left out. */
+export type RowSnapshot = Readonly<Record<string, unknown>> & { id: string };
+
+/**
+ * Whether a write can be told to outsiders: facts are written in bulk and have no entry each, and what belongs to one
+ * appliance's own bookkeeping stays there.
+ */
+function isPublished(resource: AnyResource): boolean {
+  return !resource.appendOnly;
+}
+
+function segmentsOf(path: string): string[] {
+  return path.split("/").filter((segment) => segment !== "");
+}
+
+function matchesSegments(spec: readonly string[], path: readonly string[]): boolean {
+  if (spec.length !== path.length) return false;
+  return spec.every((part, at) => {
+    const own = path[at] as string;
+    return part === "*" || own.startsWith("{") || part.toLowerCase() === own.toLowerCase();
+  });
+}
+
+/** Names of the resources that have rows at a path such as `/users/*`; empty when none is ever told there. */
+export function resourcesMatching(spec: string, catalogue: Catalogue): string[] {
+  const wanted = segmentsOf(spec);
+  return catalogue.all
+    .filter(
+      (resource) => isPublished(resource) && patternsOf(resource).some((pattern) => matchesSegments(wanted, pattern)),
+    )
+    .map(({ name }) => name);
+}
+
+/** Paths of items, whose last segment stands for the id. Rows found through others have no path of their own there. */
+function patternsOf(resource: AnyResource): string[][] {
+  return resource.paths.filter(({ through }) => !through).map(({ at }) => [...segmentsOf(at), "{id}"]);
+}
+
+/** Where a row stood in the API, the canonical place first: `/users/0190…/devices/0191…`. */
+export function rowPaths(resource: AnyResource, row: RowSnapshot): string[] {
+  return resource.paths.flatMap((path) => {
+    if (path.through) return [];
+    const ids = pathParams(path).map((name) => row[name]);
+    if (!ids.every((id) => typeof id === "string")) return [];
+    const collection = pathParams(path).reduce((at, name) => at.replace(`{${name}}`, String(row[name])), path.at);
+    const own = [row.id, ...(path.itemBy && typeof row[path.itemBy] === "string" ? [row[path.itemBy] as string] : [])];
+    return own.map((id) => `/${collection}/${id}`);
+  });
+}
+
+/** True when a row stood at a path that the spec means. */
+export function matchesSpec(spec: string, paths: readonly string[]): boolean {
+  const wanted = segmentsOf(spec);
+  return paths.some((path) => matchesSegments(wanted, segmentsOf(path)));
+}
+
+/**
+ * Whether `scope` admits a row as it was when it was written, which may be gone by now: the condition is asked of a row
+ * made of the snapshot's references. What hangs on rows that are gone as well is not seen.
+ */
+export function wasVisible(
+  resource: AnyResource,
+  row: RowSnapshot,
+  scope: AccessScope,
+  { reader, catalogue }: { reader: StoreReader; catalogue: Catalogue },
+): boolean {
+  const visible = scope.visible(resource);
+  if (visible === "all" || visible === "none") return visible === "all";
+  const columns = [`(SELECT pk FROM ${tableName(resource)} WHERE id = ?) AS pk`, "? AS id"];
+  const params: SqlValue[] = [row.id, row.id];
+  const addKey = (name: string, table: string, id: unknown): void => {
+    columns.push(`(SELECT pk FROM ${table} WHERE id = ?) AS ${name}`);
+    params.push(typeof id === "string" ? id : null);
+  };
+  if (resource.scope === "domain") addKey("domain_pk", "domains", row.domainId);
+  for (const { field, name, target } of buildTableLayout(resource, catalogue).columns) {
+    if (target) addKey(name, target, row[field]);
+    else columns.push(`NULL AS ${name}`);
+  }
+  const sql = `SELECT 1 FROM (SELECT ${columns.join(", ")}) t WHERE (${visible.sql})`;
+  return reader.one(sql, ...params, ...visible.params) !== null;
+}

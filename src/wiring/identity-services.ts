@@ -1,0 +1,68 @@
+import { createLoginService, type LoginService } from "../auth/login.ts";
+import type { IdentityService } from "../http/dependencies.ts";
+import { cronSchedule } from "../importers/cron-schedule.ts";
+import type { CronScheduler } from "../importers/load-service.ts";
+import type { Clock } from "../lib/clock.ts";
+import type { Events } from "../lib/events.ts";
+import type { Log } from "../lib/log.ts";
+import type { SsrfGuard } from "../lib/ssrf-guard.ts";
+import { createDirectorySync } from "../sso/directory-sync.ts";
+import { createIdentityProviders } from "../sso/providers.ts";
+import { createRedirectLoginService } from "../sso/redirect-login.ts";
+import { createSamlService } from "../sso/saml-service.ts";
+import type { ApplianceData } from "./appliance-data.ts";
+
+/** What log-in is made of. */
+export interface IdentityServiceDeps {
+  data: Pick<ApplianceData, "store" | "access">;
+  clock: Clock;
+  events: Events;
+  log: Log;
+  policy: SsrfGuard;
+  baseUrl(): string;
+  /** The local time's cron unless given. */
+  schedule?: CronScheduler;
+}
+
+/** Log-in with the own passwords and by all other providers. */
+export interface IdentityServices {
+  signIn: LoginService;
+  desk: IdentityService;
+  /** Directories are asked by the clock from now on. */
+  start(): void;
+  /** Breaks off calls under way. */
+  stop(): Promise<void>;
+}
+
+/** Builds it. */
+export function createIdentityServices({
+  data,
+  schedule = cronSchedule,
+  ...needs
+}: IdentityServiceDeps): IdentityServices {
+  const { store, access } = data;
+  const shutdown = new AbortController();
+  const { signal } = shutdown;
+  const by = access.systemContext("identity");
+  const saml = createSamlService(needs.clock);
+  const common = { ...needs, store, signal, by, saml };
+  const providers = createIdentityProviders(common);
+  const signIn = createLoginService({ store, access, clock: needs.clock, askProviders: providers.verifyCredentials });
+  const providerLogin = createRedirectLoginService({ ...common, providers, signIn });
+  const sync = createDirectorySync({ ...common, providers, schedule });
+  return {
+    signIn,
+    desk: {
+      loginOptions: providers.loginOptions,
+      passwordLoginOptions: providers.passwordLoginOptions,
+      test: (row) => providers.providerFor(row).test(),
+      sync: sync.run,
+      providerLogin,
+    },
+    start: sync.start,
+    async stop() {
+      shutdown.abort();
+      await Promise.all([sync.stop(), saml.close()]);
+    },
+  };
+}
