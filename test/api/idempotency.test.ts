@@ -143,7 +143,7 @@ describe("after a crash between the write and the answer", () => {
 
   it("the key stands with the row or not at all", async () => {
     const claim = { owner: api.adminId, key: newKey(), requestHash: "0" };
-    const by = { ...api.system, once: claim };
+    const by = { ...api.system, idempotencyClaim: claim };
     const undone = api.store.write((tx) => {
       tx.create(messageTemplates, { name: "Undone", subject: "S" }, by);
       throw new Error("stop");

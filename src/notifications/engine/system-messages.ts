@@ -53,7 +53,7 @@ export async function sendSystemMessageOnce(
   if (!message) return null;
   try {
     const domainId = message.domainId ?? by.scope.domainId;
-    const sender = { ...by, scope: { ...by.scope, domainId }, once };
+    const sender = { ...by, scope: { ...by.scope, domainId }, idempotencyClaim: once };
     return (await notificationService.send(message.input, sender, message.options)).id;
   } catch (error) {
     if (!(error instanceof CallerError)) throw error;

@@ -28,7 +28,7 @@ const MAX_LISTED = 20;
 export function readQueueStatus(reader: StoreReader, { bulkAcked, hotAcked }: SyncState): SiteQueueStatus {
   const waiting = { bulk: bulkAcked, hot: hotAcked } satisfies Record<UpstreamFeed, number>;
   const lanes = Object.entries(waiting).map(([lane, acked]) => ({
-    count: countRows(reader, `${OUTBOX.name} WHERE lane = ? AND oseq > ? AND op <> 'hollow'`, lane, acked),
+    count: countRows(reader, `${OUTBOX.name} WHERE lane = ? AND sequence > ? AND op <> 'hollow'`, lane, acked),
     since: oldestTimestamp(reader, lane, acked),
   }));
   const since = lanes.flatMap((lane) => (lane.since === null ? [] : [lane.since]));
@@ -51,6 +51,6 @@ function countRows(reader: StoreReader, from: string, ...params: (string | numbe
 }
 
 function oldestTimestamp(reader: StoreReader, lane: string, acked: number): number | null {
-  const sql = `SELECT at FROM ${OUTBOX.name} WHERE lane = ? AND oseq > ? AND op <> 'hollow' ORDER BY oseq LIMIT 1`;
+  const sql = `SELECT at FROM ${OUTBOX.name} WHERE lane = ? AND sequence > ? AND op <> 'hollow' ORDER BY sequence LIMIT 1`;
   return reader.one<{ at: number }>(sql, lane, acked)?.at ?? null;
 }

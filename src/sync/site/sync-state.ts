@@ -18,7 +18,7 @@ export function* readSyncState(): TransactionProgram<SyncState> {
 export function* initializeSyncState(endpoint: string, types: string): TransactionProgram<SyncState> {
   const found = yield* getRecord(SYNC_STATE, "link");
   if (found && found.typesFingerprint === types) return found;
-  const link = found ? { ...found, types, resyncRequested: 1 } : newSyncState(endpoint, types);
+  const link = found ? { ...found, typesFingerprint: types, resyncRequested: 1 } : newSyncState(endpoint, types);
   yield* putRecord(SYNC_STATE, link);
   return link;
 }

@@ -91,9 +91,9 @@ describe("a bell that appliances share out by groups", () => {
   it("is alike at groups whose turn comes together, until one of them was sounded elsewhere", () => {
     const { turns } = turnsOf(["east", "west"], 60_000);
     const shared = (id: string) => turns.forecast("bell", { ...GROUP, id });
-    expect([shared("g"), shared("h")]).toEqual(Array(2).fill({ holder: "east", like: "east" }));
+    expect([shared("g"), shared("h")]).toEqual(Array(2).fill({ holder: "east", equivalenceKey: "east" }));
     turns.receive({ ...beat, sounding: ["bell"], over: [], covers: { bell: ["h"] } });
-    expect(shared("g")).toEqual({ holder: "east", like: "east" });
+    expect(shared("g")).toEqual({ holder: "east", equivalenceKey: "east" });
     expect(shared("h")).toMatchObject({ holder: "west" });
     expect(shared("h").equivalenceKey).not.toBe("east");
     const { turns: second } = turnsOf(["west", "east"], 60_000);

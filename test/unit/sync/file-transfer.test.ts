@@ -12,7 +12,7 @@ import { createMemoryStore, type MemoryStore } from "../../sim/memory-store.ts";
 import { CATALOGUE } from "../../sim/resources.ts";
 import { makeTempDir } from "../../support/temp-dir.ts";
 
-const LIMIT = { ...SYNC_LIMITS, chunkBytes: 10, chunks: 2 };
+const LIMIT = { ...SYNC_LIMITS, fileChunkBytes: 10, fileChunksPerRequest: 2 };
 const BYTES = Buffer.from("A bell that nobody hears is no bell at all.");
 const SHA = sha256Of(BYTES);
 

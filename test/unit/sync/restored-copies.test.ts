@@ -109,7 +109,7 @@ describe("an image of an appliance's disk, of which nobody tells it", () => {
     send(100);
     const { outboxBytes, ...link } = site.perform(readSyncState);
     const kept = site.perform(() => scanRecords(OUTBOX));
-    expect(link).toMatchObject({ inc: 1, bulkAcked: bulkSeq });
+    expect(link).toMatchObject({ incarnation: 1, bulkAcked: bulkSeq });
     expect(outboxBytes).toBe(kept.reduce((sum, { bytes }) => sum + bytes, 0));
   });
 
@@ -176,7 +176,7 @@ describe("a wrong clock", () => {
     site.perform(function* () {
       yield* putRecord(SYNC_STATE, { ...(yield* readSyncState()), cloudTime: NOW, cloudTimeWallClock: NOW + 360_000 });
     });
-    expect(site.perform(() => readSavedCloudTime(NOW + 400_000))).toEqual({ ct: NOW, wall: NOW + 360_000 });
+    expect(site.perform(() => readSavedCloudTime(NOW + 400_000))).toEqual({ cloudTimeMs: NOW, wall: NOW + 360_000 });
     expect(site.perform(() => readSavedCloudTime(0))).toBeNull();
     expect(site.perform(() => readSavedCloudTime(NOW + 400_000))).toBeNull();
   });

@@ -20,7 +20,7 @@ import { CATALOGUE } from "../../sim/resources.ts";
 const HOUR = 3_600_000;
 const TYPES = {
   ...readReplicatedTypes(CATALOGUE),
-  classOf: (type: string) => (type === "devices" ? "C" : "B"),
+  replicationClass: (type: string) => (type === "devices" ? "C" : "B"),
 } as const;
 
 function begun(): { site: MemoryStore; journal: ActivityContext; told(): RowBody[] } {

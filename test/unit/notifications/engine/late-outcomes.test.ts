@@ -104,12 +104,12 @@ describe("what is proven after the message has ended", () => {
     const id = await accepted();
     await tell("email", BACK);
     const alone = { reason: "It did so by itself." };
-    await tell("email", alone, "playing", { alone: true });
+    await tell("email", alone, "playing", { isAutonomous: true });
     expect(air.rows(id)).toMatchObject([{ level: "playing", reason: alone.reason }]);
     const other = await accepted();
     await air.untilSettled(other);
     await tell("email", BACK);
-    for (let n = 0; n < 2; n++) await tell("email", alone, "playing", { alone: true });
+    for (let n = 0; n < 2; n++) await tell("email", alone, "playing", { isAutonomous: true });
     expect(levels(other)).toEqual([{ name: "level:playing", n: 1 }]);
   });
 });
