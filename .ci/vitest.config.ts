@@ -11,7 +11,7 @@ export default defineConfig({
   cacheDir: resolve(root, "node_modules/.vite"),
   test: {
     dir: root,
-    include: ["test/{unit,rest,flow,plugins,rules,sim,console}/**/*.test.ts"],
+    include: ["test/{unit,api,e2e,plugins,rules,sim,console}/**/*.test.ts"],
     // Processes, not threads: tests send signals, load native modules and measure the event loop.
     pool: "forks",
     // The files of a process share its modules, which hold no state: loading the product for each file costs a sixth of the time.

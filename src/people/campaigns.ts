@@ -3,7 +3,6 @@ import { signLink, verifyLink } from "../auth/signed-links.ts";
 import type { Clock } from "../lib/clock.ts";
 import { invalidValue, notFound, requiredValue, TooManyRequestsError } from "../lib/errors.ts";
 import type { Log } from "../lib/log.ts";
-import type { NotificationService } from "../notifications/notification-service.ts";
 import distributionLists from "../resources/lists/distribution-lists.ts";
 import subscriptions from "../resources/people/subscriptions.ts";
 import type { RowOf } from "../schema/resource.ts";
@@ -15,7 +14,14 @@ export interface CampaignDeps {
   store: Store;
   clock: Clock;
   log: Log;
-  notificationService: Pick<NotificationService, "send">;
+  /** Sends the welcome message; `notifications` lies above this module, so it is named by its shape. */
+  notificationService: {
+    send(
+      input: Record<string, unknown>,
+      by: ActorContext,
+      options: { idempotencyKey: null; requestSha: string; source: "unknown-source" },
+    ): Promise<unknown>;
+  };
   /** On whose behalf people are enrolled. */
   by: ActorContext;
   /** Where the appliance is reached. */
@@ -65,7 +71,7 @@ export interface Campaigns {
 type ListRow = RowOf<typeof distributionLists>;
 
 /** own choice: many people may share one address. */
-const ATTEMPT_LIMIT = { free: 10, firstMs: 60_000, mostMs: 3_600_000 };
+const ATTEMPT_LIMIT = { freeAttempts: 10, initialDelayMs: 60_000, maxDelayMs: 3_600_000 };
 const LONGEST_BODY = 10_000;
 
 /** Makes the campaigns; attempts are counted as long as the process runs. */

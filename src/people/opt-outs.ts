@@ -1,7 +1,6 @@
 import { signLink, verifyLink } from "../auth/signed-links.ts";
 import type { Clock } from "../lib/clock.ts";
 import { ConflictError, notFound } from "../lib/errors.ts";
-import type { NotificationRow } from "../notifications/compose/message-builder.ts";
 import optOuts from "../resources/messages/opt-outs.ts";
 import notificationRecipients from "../resources/notifications/notification-recipients.ts";
 import notifications from "../resources/notifications/notifications.ts";
@@ -25,7 +24,7 @@ export const MAY_DECLINE_SQL = `(t.opt_out IS 1 AND n.priority_level > 0 AND n.i
     ) SELECT 1 FROM before JOIN notifications e ON e.pk = before.pk WHERE e.priority_level = 0))`;
 
 /** Internal key of the template whose decliners a message leaves out; null for a message that goes to everybody. */
-export function declinableTemplatePk(reader: StoreReader, { pk }: Pick<NotificationRow, "pk">): number | null {
+export function declinableTemplatePk(reader: StoreReader, { pk }: Pick<RowOf<typeof notifications>, "pk">): number | null {
   const found = reader.one<{ pk: number }>(
     `SELECT t.pk FROM notifications n JOIN message_templates t ON t.pk = n.message_template_pk
      WHERE n.pk = ? AND ${MAY_DECLINE_SQL}`,
