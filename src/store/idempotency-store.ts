@@ -9,7 +9,8 @@ const CLEANUP_CHUNK_SIZE = 20;
 
 const TABLE = `
 CREATE TABLE IF NOT EXISTS idempotency_keys (
-  owner TEXT NOT NULL, key TEXT NOT NULL, sha TEXT NOT NULL, at INTEGER NOT NULL, resource TEXT, row_id TEXT, answer TEXT,
+  owner TEXT NOT NULL, key TEXT NOT NULL, request_hash TEXT NOT NULL, at INTEGER NOT NULL,
+  resource TEXT, row_id TEXT, response TEXT,
   PRIMARY KEY (owner, key)) STRICT, WITHOUT ROWID;
 CREATE INDEX IF NOT EXISTS idempotency_keys__at ON idempotency_keys(at);`;
 
@@ -17,16 +18,16 @@ CREATE INDEX IF NOT EXISTS idempotency_keys__at ON idempotency_keys(at);`;
 export function createIdempotencyStore(db: Database.Database, secrets: Secrets, clock: Clock): IdempotencyStore {
   db.exec(TABLE);
   const get = db.prepare(
-    "SELECT sha, resource, row_id, answer FROM idempotency_keys WHERE owner = ? AND key = ? AND at >= ?",
+    "SELECT request_hash, resource, row_id, response FROM idempotency_keys WHERE owner = ? AND key = ? AND at >= ?",
   );
   const forget = db.prepare(
     `DELETE FROM idempotency_keys WHERE (owner, key) IN (SELECT owner, key FROM idempotency_keys WHERE at < ? LIMIT ${CLEANUP_CHUNK_SIZE})`,
   );
   const forgetOne = db.prepare("DELETE FROM idempotency_keys WHERE owner = ? AND key = ? AND at < ?");
   const add = db.prepare(
-    "INSERT OR IGNORE INTO idempotency_keys (owner, key, sha, at, resource, row_id) VALUES (?, ?, ?, ?, ?, ?)",
+    "INSERT OR IGNORE INTO idempotency_keys (owner, key, request_hash, at, resource, row_id) VALUES (?, ?, ?, ?, ?, ?)",
   );
-  const answer = db.prepare("UPDATE idempotency_keys SET answer = ? WHERE owner = ? AND key = ?");
+  const storeResponse = db.prepare("UPDATE idempotency_keys SET response = ? WHERE owner = ? AND key = ?");
   const oldestKept = (): number => clock.now() - RETENTION_MS;
 
   function remember({ owner, key, requestHash }: IdempotencyClaim, resource: string | null, id: string | null): void {
@@ -37,20 +38,20 @@ export function createIdempotencyStore(db: Database.Database, secrets: Secrets, 
   return {
     find({ owner, key, requestHash }) {
       const row = get.get(owner, key, oldestKept()) as
-        | Record<"sha" | "resource" | "row_id" | "answer", string>
+        | Record<"request_hash" | "resource" | "row_id" | "response", string>
         | undefined;
       if (!row) return null;
-      if (row.sha !== requestHash)
+      if (row.request_hash !== requestHash)
         throw new ConflictError("This idempotency key was used for another request.", "Idempotency-Key");
       return {
-        response: row.answer === null ? null : secrets.open(row.answer),
+        response: row.response === null ? null : secrets.open(row.response),
         createdRow: row.resource === null ? null : { resource: row.resource, id: row.row_id },
       };
     },
     recordRow: remember,
     recordResponse(claim, text) {
       remember(claim, null, null);
-      answer.run(secrets.seal(text), claim.owner, claim.key);
+      storeResponse.run(secrets.seal(text), claim.owner, claim.key);
     },
   };
 }

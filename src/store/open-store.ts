@@ -16,6 +16,7 @@ import { buildTables } from "./drizzle-tables.ts";
 import { createFileStore, type FileConverter } from "./file-store.ts";
 import { createIdempotencyStore } from "./idempotency-store.ts";
 import { assertNotSharedCopy, readKeyFingerprint, verifyKeyFingerprint } from "./key-fingerprint.ts";
+import { runMigrations } from "./migrations/run-migrations.ts";
 import { syncSchema } from "./migrations/sync-schema.ts";
 import { createOnlineBackup } from "./online-backup.ts";
 import { createPageTokens } from "./page-token.ts";
@@ -52,7 +53,7 @@ export interface StoreOptions {
   key?: Buffer;
   catalogue: Catalogue;
   /** Logic bound to resources, by declaration name. Looked up at each use: rooms that need the store are bound later. */
-  behaviours?: Readonly<Record<string, ResourceHooks>>;
+  hooks?: Readonly<Record<string, ResourceHooks>>;
   /** The version of this Carillon, which the database remembers; data that a newer one wrote is refused. */
   version?: string;
   /** Who takes what is written, if anybody does. Looked up at each write, as it is made later. */
@@ -67,9 +68,9 @@ export interface StoreOptions {
   /** Where other processes have the same rows from; this one alone has them unless given. */
   shared?: SharedLog;
   /** Only what others write is taken; nothing is written here. */
-  follows?: boolean;
+  isFollower?: boolean;
   /** Room that urgent writes get once the disk is full; none unless given. */
-  spareRoom?: Pick<DiskReserve, "release">;
+  diskReserve?: Pick<DiskReserve, "release">;
   /** Told when a disk fault left a commit's outcome unknown: the process must end (exit code 74). */
   onFatal: (error: unknown) => void;
 }
@@ -82,6 +83,8 @@ export function openStore(options: StoreOptions): Store {
   // For statements that make rows in bulk.
   db.function("uuid7", { deterministic: false }, () => newId());
   if (options.version !== undefined) assertNotNewer(db, options.version, dataDir);
+  const migrated = runMigrations(db, { dataDir, now: clock.now() });
+  if (migrated.length > 0) options.log.info({ event: "store.migrated", migrations: migrated }, "data migrated to this release");
   syncSchema(db, tables, options.tables ?? []);
   if (options.version !== undefined) writeDataVersion(db, options.version);
   const key = loadKey(options, db);
@@ -93,7 +96,7 @@ export function openStore(options: StoreOptions): Store {
   const searchIndex = createSearchIndex(db, tables, options.log);
   const records = createChangeRecords(db, searchIndex, clock);
   const idempotency = createIdempotencyStore(db, secrets, clock);
-  const hooksFor = (resource: AnyResource): ResourceHooks => options.behaviours?.[resource.name] ?? {};
+  const hooksFor = (resource: AnyResource): ResourceHooks => options.hooks?.[resource.name] ?? {};
 
   let pendingEvents: (() => void)[] = [];
   let current: Transaction | null = null;
@@ -111,7 +114,7 @@ export function openStore(options: StoreOptions): Store {
     hooksFor,
     nextKeyFor: (table) => batches.nextKeyFor(table),
     transaction: () => current ?? closedTransaction(),
-    recorder: () => options.recording?.recorder ?? null,
+    changeCapture: () => options.recording?.recorder ?? null,
     changed: (seq, resource, id, op) => queueEvent("row.changed", { seq, resource: resource.name, id, op }),
     pendingEvents: { count: () => pendingEvents.length, forgetFrom: (count) => void pendingEvents.splice(count) },
   });
@@ -126,7 +129,7 @@ export function openStore(options: StoreOptions): Store {
     onRollback: writer.resetCaches,
     onFatal: options.onFatal,
     replica: replica?.copy ?? null,
-    spareRoom: options.spareRoom,
+    diskReserve: options.diskReserve,
   });
   // Rows written by a version that did not know a searched field yet.
   if (searchIndex.isBehind()) queue.wake();
@@ -194,11 +197,11 @@ export function openStore(options: StoreOptions): Store {
     const committed = (): void => {
       for (const say of mine) say();
     };
-    if (options.follows) return Promise.reject(new BugError("A copy that only follows is not written."));
+    if (options.isFollower) return Promise.reject(new BugError("A copy that only follows is not written."));
     return queue.write(run, committed, lane, safety);
   }
 
-  const batches = createStagedBatches({ db, tables, reader, writer, write, keepLeftovers: options.follows === true });
+  const batches = createStagedBatches({ db, tables, reader, writer, write, keepLeftovers: options.isFollower === true });
   const removals = createRowRemover({ db, tables, reader, writer, clock, write });
 
   const opened: Store = {
@@ -211,8 +214,8 @@ export function openStore(options: StoreOptions): Store {
     hooksFor,
     async create<R extends AnyResource>(resource: R, input: object, by: ActorContext, system?: SystemValues<R>) {
       const given = { ...input };
-      const { createInSlices, prepare } = hooksFor(resource);
-      if (createInSlices) return (await createInSlices(given, by, opened)) as RowOf<R>;
+      const { createInChunks, prepare } = hooksFor(resource);
+      if (createInChunks) return (await createInChunks(given, by, opened)) as RowOf<R>;
       await prepare?.(given, "create", reader);
       return write((tx) => tx.create(resource, given, by, system) as Sync<RowOf<R>>);
     },
@@ -226,8 +229,8 @@ export function openStore(options: StoreOptions): Store {
       });
     },
     async remove(resource, id, by, check) {
-      const { removeInSlices } = hooksFor(resource);
-      if (removeInSlices) await removeInSlices(id, by, opened, check as never);
+      const { removeInChunks } = hooksFor(resource);
+      if (removeInChunks) await removeInChunks(id, by, opened, check as never);
       else await removals.remove(resource, id, by, check as never);
     },
     dryRunRemoval: removals.dryRun as Store["dryRunRemoval"],

@@ -24,7 +24,7 @@ export interface RowImages {
 }
 
 /** What belongs to one copy alone: who it is, and what it finds texts by. */
-const LOCAL_TABLES: ReadonlySet<string> = new Set(["store_meta", "search_pending"]);
+const LOCAL_TABLES: ReadonlySet<string> = new Set(["store_meta", "schema_migrations", "search_pending"]);
 /** Tables whose rows are known by something else than their primary key, which changes whenever they do. */
 const KEY_OVERRIDES: Readonly<Record<string, readonly string[]>> = { changes: ["type", "row_id"] };
 /** Rows that are never changed, which a trigger sees to. */

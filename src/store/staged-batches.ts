@@ -34,7 +34,7 @@ const REMOVE_CHUNK_SIZE = 80;
 
 /** Where batches that are not ended are noted. */
 export const BATCH_TABLE = `CREATE TABLE IF NOT EXISTS staged_batches (id TEXT NOT NULL, resource TEXT NOT NULL, first INTEGER NOT NULL,
-  last INTEGER NOT NULL, shown INTEGER NOT NULL, PRIMARY KEY (id, resource)) STRICT, WITHOUT ROWID`;
+  last INTEGER NOT NULL, published INTEGER NOT NULL, PRIMARY KEY (id, resource)) STRICT, WITHOUT ROWID`;
 
 interface KeyRange {
   resource: string;
@@ -133,7 +133,7 @@ export function createStagedBatches(needs: StagedBatchDeps): StagedBatches {
       async publish(alongside) {
         await write((tx) => {
           dropViews();
-          db.prepare("UPDATE staged_batches SET shown = 1 WHERE id = ?").run(id);
+          db.prepare("UPDATE staged_batches SET published = 1 WHERE id = ?").run(id);
           tx.emit("batch.published", { resources: [...next.keys()] });
           alongside?.(tx);
         });
@@ -165,7 +165,7 @@ export function createStagedBatches(needs: StagedBatchDeps): StagedBatches {
 
   /** Continues where it stopped: what was announced is no longer in the range. */
   async function announce(id: string, by: ActorContext, signal?: AbortSignal): Promise<void> {
-    for (const { resource, last } of rangesOf(db, "id = ? AND shown = 1", id)) {
+    for (const { resource, last } of rangesOf(db, "id = ? AND published = 1", id)) {
       while (await write(() => announceChunk(id, tables.catalogue.byName(resource), last, by)))
         signal?.throwIfAborted();
     }
@@ -229,12 +229,12 @@ function rangesOf(db: Database.Database, condition: string, ...params: string[])
 function removeLeftovers(db: Database.Database, tables: Tables): void {
   db.transaction(() => {
     db.pragma("defer_foreign_keys = ON");
-    for (const { resource, first, last } of rangesOf(db, "shown = 0")) {
+    for (const { resource, first, last } of rangesOf(db, "published = 0")) {
       if (!tables.catalogue.has(resource)) continue;
       const { table, links } = tables.layout(tables.catalogue.byName(resource));
       for (const link of links) db.prepare(`DELETE FROM ${link.table} WHERE owner BETWEEN ? AND ?`).run(first, last);
       db.prepare(`DELETE FROM main.${table} WHERE pk BETWEEN ? AND ?`).run(first, last);
     }
-    db.exec("DELETE FROM staged_batches WHERE shown = 0");
+    db.exec("DELETE FROM staged_batches WHERE published = 0");
   }).immediate();
 }

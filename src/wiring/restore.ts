@@ -117,7 +117,7 @@ async function cancelRestoredNotifications(
       // Also one that everybody got may go again to whom has not answered.
       tx.run("DELETE FROM notification_timers WHERE kind = 'repeat'");
       // Sealed with the key that is not there.
-      if (withoutKey) tx.run("UPDATE idempotency_keys SET answer = NULL");
+      if (withoutKey) tx.run("UPDATE idempotency_keys SET response = NULL");
       const endpoint = tx.find(endpoints, { extensionId: ONPREM_EXTENSION_ID }, 1)[0];
       if (endpoint) {
         const commonFields = { extensionId: ONPREM_EXTENSION_ID, endpointId: endpoint.id };
