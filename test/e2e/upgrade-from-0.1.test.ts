@@ -137,6 +137,6 @@ describe("data folders of release 0.1.0", () => {
       db.close();
     }
     site = await startTestDaemon({ clock: clockBeforeBell(), after: { dataDir: join(folder, "site"), first: SITE } });
-    expect((await site.call("GET", "/audit/verification")).body).toMatchObject({ isIntact: true });
+    expect((await site.call("GET", "/audit/verification")).body).toMatchObject({ intact: true });
   });
 });
