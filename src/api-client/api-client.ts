@@ -2,20 +2,19 @@ import { type Clock, sleep, systemClock } from "../lib/clock.ts";
 import { CallerError, type ErrorType, UpstreamError } from "../lib/errors.ts";
 import { newId } from "../lib/ids.ts";
 
-/** What can be sent: JSON, or a form with files. */
+/** JSON, or a form with files. */
 export type ApiBody = Record<string, unknown> | FormData;
 
-/** Calls the v1 API of one appliance as one user, as any client from outside does. */
+/** Calls the v1 API of one appliance as one user, like any external client. */
 export interface ApiClient {
-  /** `path` begins behind `/api/v1`. Throws CallerError for what the appliance refuses, UpstreamError when it can't be reached. */
+  /** `path` is relative to `/api/v1`. Throws CallerError if the appliance rejects the request, UpstreamError if it can't be reached. */
   get<T = Record<string, unknown>>(path: string): Promise<T>;
   post<T = Record<string, unknown>>(path: string, body: ApiBody): Promise<T>;
-  /** The same, asked again for a minute where no answer comes; it is done once all the same. */
+  /** Like `post`, with an Idempotency-Key: retried for a minute while responses are lost; executed once. */
   postIdempotent<T = Record<string, unknown>>(path: string, body: ApiBody): Promise<T>;
   put<T = Record<string, unknown>>(path: string, body: ApiBody): Promise<T>;
-  /** Puts bytes of any length at `path`; `fileName` goes along, percent-encoded. There is no limit on the time it takes. */
+  /** Uploads bytes of any length to `path`; `fileName` must be percent-encoded. No timeout. */
   upload<T = Record<string, unknown>>(path: string, bytes: Blob, fileName: string): Promise<T>;
-  /** The bytes at `path`. */
   download(path: string): Promise<Uint8Array>;
 }
 
@@ -26,12 +25,12 @@ export interface ApiPage<T> {
 }
 
 const TIMEOUT_MS = 30_000;
-/** A daemon that died is there again by then. own choice */
+/** Long enough for a crashed daemon to restart. */
 const RETRY_FOR_MS = 60_000;
 const RETRY_INTERVAL_MS = 1_000;
 const STARTING = 503;
 
-/** Makes a client. `url` is the daemon's, with or without `/api` or `/api/v1` at its end. */
+/** `url`: base URL of the daemon, with or without `/api` or `/api/v1`. */
 export function createApiClient(url: string, token: string, clock = systemClock): ApiClient {
   const base = `${url.replace(/\/+$/, "").replace(/\/api(\/v1)?$/, "")}/api/v1`;
   const sendRequest = async (method: string, path: string, body?: ApiBody, key?: string): Promise<Response> => {
@@ -39,11 +38,11 @@ export function createApiClient(url: string, token: string, clock = systemClock)
     if (key !== undefined) headers["idempotency-key"] = key;
     if (body && !(body instanceof FormData)) headers["content-type"] = "application/json";
     const payload = body === undefined ? {} : { body: body instanceof FormData ? body : JSON.stringify(body) };
-    // Who follows to another address leaves the token behind.
-    const how = { method, headers, redirect: "manual" } as const;
-    const ask = (): Promise<Response> =>
-      fetch(`${base}${path}`, { ...how, ...payload, signal: AbortSignal.timeout(TIMEOUT_MS) });
-    return checkResponse(`${method} ${path}`, key === undefined ? ask() : retryUntilAnswered(ask, clock));
+    // Redirects are not followed: the token must not go to another address.
+    const init = { method, headers, redirect: "manual" } as const;
+    const send = (): Promise<Response> =>
+      fetch(`${base}${path}`, { ...init, ...payload, signal: AbortSignal.timeout(TIMEOUT_MS) });
+    return checkResponse(`${method} ${path}`, key === undefined ? send() : retryUntilAnswered(send, clock));
   };
   const checkResponse = async (call: string, request: Promise<Response>): Promise<Response> => {
     const response = await request.catch((error: unknown) => {
@@ -63,58 +62,59 @@ export function createApiClient(url: string, token: string, clock = systemClock)
     put: (path, body) => json("PUT", path, body),
     async upload(path, bytes, fileName) {
       const headers = { authorization: `Bearer ${token}`, "content-type": bytes.type, "x-file-name": fileName };
-      const sent = fetch(`${base}${path}`, { method: "PUT", headers, body: bytes });
-      return (await checkResponse(`PUT ${path}`, sent)).json() as never;
+      const sending = fetch(`${base}${path}`, { method: "PUT", headers, body: bytes });
+      return (await checkResponse(`PUT ${path}`, sending)).json() as never;
     },
     download: async (path) => new Uint8Array(await (await sendRequest("GET", path)).arrayBuffer()),
   };
 }
 
-/** Asks again as long as the answer may have been lost. Throws what the first loss threw once the time is over. */
-async function retryUntilAnswered(ask: () => Promise<Response>, clock: Clock): Promise<Response> {
-  const began = clock.monotonicMs();
-  for (let lost: unknown = null; ; ) {
+/** Retries while the response may have been lost. Throws the first loss when the time is over. */
+async function retryUntilAnswered(send: () => Promise<Response>, clock: Clock): Promise<Response> {
+  const startedAt = clock.monotonicMs();
+  for (let firstLoss: unknown = null; ; ) {
     try {
-      const answer = await ask();
-      // Who died over it says so while it starts again.
-      if (lost === null || answer.status !== STARTING) return answer;
+      const response = await send();
+      // A daemon that crashed during the request responds 503 while it restarts.
+      if (firstLoss === null || response.status !== STARTING) return response;
     } catch (error) {
-      // Who was never reached has done nothing.
-      if (lost === null && !isResponseLost(error)) throw error;
-      lost ??= error;
+      // The daemon was never reached, so nothing was executed.
+      if (firstLoss === null && !isResponseLost(error)) throw error;
+      firstLoss ??= error;
     }
-    if (clock.monotonicMs() - began > RETRY_FOR_MS) throw lost;
+    if (clock.monotonicMs() - startedAt > RETRY_FOR_MS) throw firstLoss;
     await sleep(clock, RETRY_INTERVAL_MS);
   }
 }
 
-/** Whether a request may have come through although no answer did. @source undici's codes */
+/** Whether the request may have been executed although no response came. @source undici's codes */
 function isResponseLost(error: unknown): boolean {
   const { name, cause } = error as { name?: string; cause?: { code?: unknown } };
   return name === "TimeoutError" || /ECONNRESET|EPIPE|UND_ERR_(SOCKET|HEADERS|BODY)/.test(String(cause?.code));
 }
 
-/** Why nothing came from an appliance, and what to do next. @source Node's codes of X.509 errors */
+/** Why the appliance can't be reached, and what to do next. @source Node's codes of X.509 errors */
 function unreachableText(base: string, error: unknown): string {
   const code = String((error as { cause?: { code?: unknown } }).cause?.code);
-  // Whoever asks a second time may sound a second alarm.
+  // Sending again could trigger a second alarm.
   if (isResponseLost(error))
-    return `${base} gave no answer: what was asked of it may be done all the same. Look before you ask again.`;
-  const isStranger = /SIGNED_CERT|UNABLE_TO_(GET_ISSUER|VERIFY)/.test(code);
-  if (!isStranger) return `${base} does not answer. Is the daemon running? Another address: --url or CARILLON_URL.`;
+    return `${base} did not respond; the request may have been executed. Check before you retry.`;
+  const isUntrusted = /SIGNED_CERT|UNABLE_TO_(GET_ISSUER|VERIFY)/.test(code);
+  if (!isUntrusted)
+    return `${base} does not respond. Is the daemon running? For another address use --url or CARILLON_URL.`;
   const file = "NODE_EXTRA_CA_CERTS=DIR/tls/authority.crt";
-  return `The authority of ${base}'s certificate is not known here. Name its file, which carillon tls show tells: ${file}`;
+  return `The certificate of ${base} is signed by an unknown CA. Set the CA file, which \`carillon tls show\` prints: ${file}`;
 }
 
-/** Readers are sent to the other address; writers are told its port. */
+/** Read requests are redirected to the TLS address; write requests get an error that names its port. */
 async function tlsRequiredText(url: string, response: Response): Promise<string> {
   const location = response.headers.get("location");
   const { message = "" } = location === null ? ((await response.json().catch(() => ({}))) as ErrorBody) : {};
-  const next = location === null ? `${message} Name it` : `Name ${new URL(location).origin}`;
-  return `${url} speaks TLS alone. ${next} by --url or CARILLON_URL.`;
+  const next = location === null ? `${message} Use it` : `Use ${new URL(location).origin}`;
+  return `${url} accepts TLS only. ${next} with --url or CARILLON_URL.`;
 }
 
-/** The body of a refusal; `errors` says more of a faulty field than `message` does. */
+/** Body of an error response; `errors` has more detail about a field than `message`. */
 interface ErrorBody {
   type?: ErrorType;
   message?: string;
@@ -123,13 +123,13 @@ interface ErrorBody {
 
 async function toError(response: Response, call: string): Promise<CallerError | UpstreamError> {
   const body = (await response.json().catch(() => ({}))) as ErrorBody;
-  const words = body.errors?.[0]?.message ?? body.message ?? response.statusText;
-  const message = `${call}: ${response.status} ${words}`;
+  const detail = body.errors?.[0]?.message ?? body.message ?? response.statusText;
+  const message = `${call}: ${response.status} ${detail}`;
   if (response.status >= 500 || body.type === undefined) return new UpstreamError("upstream", message);
   return new CallerError(body.type, message);
 }
 
-/** Every row of a list, page after page. */
+/** All rows of a list, page by page. */
 export async function listAll<T>(api: ApiClient, path: string): Promise<T[]> {
   const rows: T[] = [];
   const joint = path.includes("?") ? "&" : "?";

@@ -3,12 +3,12 @@ import type { Clock } from "../lib/clock.ts";
 /** How long somebody who guesses has to wait. */
 export interface ThrottlePolicy {
   /** Wrong attempts in a row without any wait. */
-  free: number;
+  freeAttempts: number;
   /** The first wait; each further one is twice as long, up to `mostMs`. */
-  firstMs: number;
-  mostMs: number;
+  initialDelayMs: number;
+  maxDelayMs: number;
   /** After each such time without one, one wrong attempt is forgotten; never when absent. */
-  forgetsMs?: number;
+  decayIntervalMs?: number;
 }
 
 /** Counts attempts by key (an account, an address) and makes those who fail wait. */
@@ -39,18 +39,18 @@ const MAX_KEYS = 10_000;
 /** Makes a counter; what is counted is lost at a restart. */
 export function createAttemptThrottle(
   clock: Clock,
-  { free, firstMs, mostMs, forgetsMs = Number.POSITIVE_INFINITY }: ThrottlePolicy,
+  { freeAttempts, initialDelayMs, maxDelayMs, decayIntervalMs = Number.POSITIVE_INFINITY }: ThrottlePolicy,
 ): AttemptThrottle {
   const tallies = new Map<string, AttemptCount>();
   const remembered = ({ wrong, lastAt }: AttemptCount, now: number): number =>
-    now - lastAt < RETENTION_MS ? Math.max(0, wrong - Math.floor((now - lastAt) / forgetsMs)) : 0;
+    now - lastAt < RETENTION_MS ? Math.max(0, wrong - Math.floor((now - lastAt) / decayIntervalMs)) : 0;
   return {
     begin(key) {
       const now = clock.monotonicMs();
       const known = tallies.get(key);
       if (known && now < known.waitsUntil) return Math.ceil((known.waitsUntil - now) / 1_000);
       const wrong = 1 + (known ? remembered(known, now) : 0);
-      const waitMs = wrong <= free ? 0 : Math.min(mostMs, firstMs * 2 ** (wrong - free - 1));
+      const waitMs = wrong <= freeAttempts ? 0 : Math.min(maxDelayMs, initialDelayMs * 2 ** (wrong - freeAttempts - 1));
       // Put in anew, so that the first key is the one unused for longest.
       tallies.delete(key);
       const oldest = tallies.size >= MAX_KEYS ? tallies.keys().next().value : undefined;

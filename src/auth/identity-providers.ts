@@ -21,7 +21,7 @@ export interface LoginResult {
 
 /**
  * What other providers than the built-in one make of an address and a password; `local` is what the own passwords say of
- * them. Throws UpstreamError when the one that must be asked can't be reached, TooManyRequests after too many wrong passwords.
+ * them. Throws UpstreamError when the one that must be asked can't be reached, TooManyRequestsError after too many wrong passwords.
  */
 export type VerifyWithProviders = (
   account: { email: string; password: string },

@@ -25,7 +25,7 @@ export interface LoginServiceDeps {
   access: AccessControl;
   clock: Clock;
   /** Asks other identity providers; there are none unless given. */
-  askProviders?: VerifyWithProviders;
+  verifyWithProviders?: VerifyWithProviders;
 }
 
 /** What somebody logs in with. */
@@ -48,7 +48,7 @@ export interface PasswordChange {
 export interface LoginService {
   /**
    * Begins a session and returns the value of its cookie. Throws CallerError `unauthorized` in the same words whatever
-   * was wrong, TooManyRequests after too many attempts on the account or from the address, UpstreamError when the account's
+   * was wrong, TooManyRequestsError after too many attempts on the account or from the address, UpstreamError when the account's
    * directory can't be reached, and, of a user who must set a new password, `required` or `invalid-value` on field
    * `newPassword`.
    */
@@ -63,15 +63,15 @@ export interface LoginService {
   setPassword(change: PasswordChange, by: ActorContext): Promise<void>;
   /**
    * Counts an attempt of another kind from the address; the returned function takes it back once it was right. Throws
-   * TooManyRequests.
+   * TooManyRequestsError.
    */
   registerAttempt(address: string | null): () => void;
 }
 
 /** own choice: an account never waits for long, since whoever knows its name could shut its owner out. */
-const ACCOUNT_BACKOFF = { free: 5, firstMs: 1_000, mostMs: 30_000 };
+const ACCOUNT_BACKOFF = { freeAttempts: 5, initialDelayMs: 1_000, maxDelayMs: 30_000 };
 /** own choice: many people may share one address; what one account's guesser may try there never fills it. */
-const ADDRESS_BACKOFF = { free: 20, firstMs: 1_000, mostMs: 60_000, forgetsMs: 10_000 };
+const ADDRESS_BACKOFF = { freeAttempts: 20, initialDelayMs: 1_000, maxDelayMs: 60_000, decayIntervalMs: 10_000 };
 
 /** Passwords hashed at a time. own choice: other work needs the thread pool too. */
 const MAX_CONCURRENT_HASHES = 2;
@@ -79,7 +79,7 @@ const MAX_CONCURRENT_HASHES = 2;
 const MAX_QUEUED_HASHES = 16;
 
 /** Makes the log-in; it counts attempts as long as the process runs. */
-export function createLoginService({ store, access, clock, askProviders }: LoginServiceDeps): LoginService {
+export function createLoginService({ store, access, clock, verifyWithProviders }: LoginServiceDeps): LoginService {
   const accounts = createAttemptThrottle(clock, ACCOUNT_BACKOFF);
   const addresses = createAttemptThrottle(clock, ADDRESS_BACKOFF);
   const limitHashing = createSemaphore(MAX_CONCURRENT_HASHES, MAX_QUEUED_HASHES);
@@ -114,7 +114,7 @@ export function createLoginService({ store, access, clock, askProviders }: Login
       throw error;
     }
     const local = await limitHashing(() => verifyLocalPassword(store, { email, password }));
-    const asked = askProviders ? askProviders({ email, password }, local) : Promise.resolve(local);
+    const asked = verifyWithProviders ? verifyWithProviders({ email, password }, local) : Promise.resolve(local);
     const { user, isVerified } = await asked.catch((error: unknown) => {
       if (!(error instanceof TooManyRequestsError)) {
         // Nobody said that anything was wrong.

@@ -26,7 +26,7 @@ export interface AuthorizationRequest {
 }
 
 /**
- * Checks what an application asks for. Throws OAuthRefusal: without a location where application or address can't be
+ * Checks what an application asks for. Throws OAuthRequestError: without a location where application or address can't be
  * trusted, else with the one that tells the application. @source RFC 6749 §4.1.1, RFC 7636 §4.3
  */
 export function parseAuthorizationRequest(reader: StoreReader, given: AuthorizationParameters): AuthorizationRequest {

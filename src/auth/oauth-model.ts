@@ -55,8 +55,8 @@ type GrantModel = Pick<
  * The rows behind one exchange, as the library's grants ask for them. What is presented a second time revokes all that
  * came of it. @source RFC 6749 §4.1.2, RFC 9700 §4.14.2
  */
-export function createExchangeModel(needs: ExchangeDeps): Model {
-  const { store } = needs;
+export function createExchangeModel(deps: ExchangeDeps): Model {
+  const { store } = deps;
   let presented: UserToken | null = null;
 
   /** The row of a code or refresh token that may be exchanged, with its user; null without. */
@@ -66,12 +66,12 @@ export function createExchangeModel(needs: ExchangeDeps): Model {
     if (!row || !user) return null;
     if (row.refreshTokenUsed) {
       // Nothing else changes such a row, so that is when it was exchanged.
-      const isStraggler = row.tokenType === "refresh_token" && needs.clock.now() - row.updatedAt < REUSE_GRACE_MS;
-      if (!isStraggler) await store.write((tx) => revokeTokenChain(tx, row, needs.byOf(user)));
+      const isStraggler = row.tokenType === "refresh_token" && deps.clock.now() - row.updatedAt < REUSE_GRACE_MS;
+      if (!isStraggler) await store.write((tx) => revokeTokenChain(tx, row, deps.byOf(user)));
       return null;
     }
     presented = row;
-    return isExpired(row, user, needs.clock.now()) ? null : { row, user };
+    return isExpired(row, user, deps.clock.now()) ? null : { row, user };
   }
 
   const model: GrantModel = {
@@ -80,7 +80,7 @@ export function createExchangeModel(needs: ExchangeDeps): Model {
     async getUserFromClient(client) {
       const { userId } = (client as Client).application;
       const user = userId === null ? null : store.get(users, userId);
-      return user && !isAccountLocked(user.lock, needs.clock.now()) ? user : null;
+      return user && !isAccountLocked(user.lock, deps.clock.now()) ? user : null;
     },
     async getAuthorizationCode(authorizationCode) {
       const taken = await redeem(authorizationCode, { type: "code" });
@@ -94,7 +94,7 @@ export function createExchangeModel(needs: ExchangeDeps): Model {
       };
     },
     async revokeAuthorizationCode({ user }) {
-      if (presented) await markUsed(store, presented, needs.byOf(user as User));
+      if (presented) await markUsed(store, presented, deps.byOf(user as User));
       return true;
     },
     async getRefreshToken(refreshToken) {
@@ -113,7 +113,7 @@ export function createExchangeModel(needs: ExchangeDeps): Model {
     async saveToken(token, client, user) {
       const { application } = client as Client;
       const issue: TokenIssue = { application, user: user as User, presented, scopes: token.scope ?? [], token };
-      const { expiresInS, hasRefreshToken } = await store.write((tx) => writeTokens(tx, issue, needs));
+      const { expiresInS, hasRefreshToken } = await store.write((tx) => writeTokens(tx, issue, deps));
       const refreshToken = hasRefreshToken ? token.refreshToken : undefined;
       return { ...token, refreshToken, expiresInS, client, user } as OAuth2Server.Token;
     },

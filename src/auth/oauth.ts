@@ -52,7 +52,7 @@ export interface OAuthService {
   /**
    * Exchanges credentials, a code or a refresh token for tokens. Codes and refresh tokens are good for one exchange: a
    * later one revokes all that came of the first; those that come while the first is under way, and of a refresh token
-   * within 10 s after it, are merely refused, as they are one client's. Throws OAuthRefusal.
+   * within 10 s after it, are merely refused, as they are one client's. Throws OAuthRequestError.
    */
   exchange(client: ClientCredentials, given: TokenParameters, address: string | null): Promise<IssuedTokens>;
   /** Revokes an application's own token, a refresh token with its chain; others are left alone. Throws `invalid_client`. @source RFC 7009 */

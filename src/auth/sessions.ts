@@ -21,7 +21,7 @@ export function idleTimeoutMs({ idleTimeout }: Pick<RowOf<typeof users>, "idleTi
   return (idleTimeout ?? DEFAULT_IDLE_TIMEOUT_MIN) * 60_000;
 }
 
-/** What a session knows of itself, members in API form. @source service-api.md, Session; decisions.md 3 */
+/** What a session knows of itself, members in API form. @source docs/decisions/0003-authentication.md, Session */
 export interface Session {
   accessToken: string | null;
   userId: string;

@@ -16,18 +16,17 @@ import { assertValidDateSpan, dateSpansOverlap, validateDateSpan } from "./date-
 import { formatRingListChange, parseRingListChange } from "./ring-list-changes.ts";
 import { sortByDate } from "./schedule-exceptions.ts";
 
-/** A bell schedule as it is stored. */
 export type BellScheduleRow = RowOf<typeof bellSchedules>;
 
 const ENTRIES = "bellScheduleEntries";
 const EXCEPTIONS = "bellScheduleExceptions";
-/** own choice */
+/** @source docs/decisions/0200-bell-engine-limits.md, Limits */
 const MAX_EXCEPTIONS = 1_000;
 const REFERENCES = { ringListId: { resource: ringLists, kept: "ringListIds" } } as const;
 const entryChecker = compileValidator(BELL_SCHEDULE_ENTRY_FIELDS);
 const exceptionChecker = compileValidator(BELL_SCHEDULE_EXCEPTION_FIELDS);
 
-/** A schedule's cycle and exceptions fit together and refer to ring lists that are there. @source decisions.md 9 */
+/** Validates the cycle and the exceptions of a bell schedule and checks that its ring lists exist. @source docs/decisions/0009-ring-lists-and-bell-schedules.md, Bell schedule */
 export const bellScheduleHooks: ResourceHooks<typeof bellSchedules> = {
   beforeWrite({ op, before, after, given }, tx, by) {
     if (!after) return;
@@ -48,31 +47,30 @@ export const bellScheduleHooks: ResourceHooks<typeof bellSchedules> = {
   present: (rows, { reader }) => serializeDays(rows, reader),
 };
 
-/** The cycle of a stored schedule. */
 export function cycleEntriesOf(row: Pick<BellScheduleRow, "bellScheduleEntries">): readonly BellScheduleEntry[] {
   return row.bellScheduleEntries as BellScheduleEntry[];
 }
 
-/** The exceptions of a stored schedule, in order of time. */
+/** Sorted by date. */
 export function scheduleExceptionsOf(
   row: Pick<BellScheduleRow, "bellScheduleExceptions">,
 ): readonly BellScheduleException[] {
   return row.bellScheduleExceptions as BellScheduleException[];
 }
 
-/** An exception and those that would come back in its place. */
+/** An exception, then the exceptions that it supersedes and that are restored when its day change is reverted. */
 export function withSupersededExceptions(exception: BellScheduleException): BellScheduleException[] {
   return [exception, ...(exception.instead ? withSupersededExceptions(exception.instead) : [])];
 }
 
-/** The cycle in order of its days, each at most once. Throws CallerError. */
+/** Sorts the cycle by day and rejects duplicate days. Throws CallerError. */
 function parseCycle(input: unknown): BellScheduleEntry[] {
   const most = BELL_SCHEDULE_ENTRY_FIELDS.entryNum.max + 1;
   const parts = parseNestedItems<BellScheduleEntry>(input, { field: ENTRIES, most, checker: entryChecker });
   const entries = parts.map(({ entryNum, ringListId }) => ({ entryNum, ringListId }));
   entries.forEach(({ entryNum }, at) => {
     if (entries.findIndex((other) => other.entryNum === entryNum) === at) return;
-    throw invalidValue(`${ENTRIES}[${at}].entryNum`, `Day ${entryNum} is there twice.`);
+    throw invalidValue(`${ENTRIES}[${at}].entryNum`, `Duplicate day ${entryNum}.`);
   });
   return entries.sort((one, other) => one.entryNum - other.entryNum);
 }
@@ -80,13 +78,13 @@ function parseCycle(input: unknown): BellScheduleEntry[] {
 function assertEntriesWithinCycle({ numWeeks, ...row }: BellScheduleRow, given: boolean): void {
   const at = cycleEntriesOf(row).findIndex(({ entryNum }) => entryNum >= 7 * numWeeks);
   if (at < 0) return;
-  const words = `The days of ${numWeeks} week(s) are 0 to ${7 * numWeeks - 1}.`;
+  const range = `The days of ${numWeeks} week(s) are 0 to ${7 * numWeeks - 1}.`;
   throw given
-    ? invalidValue(`${ENTRIES}[${at}].entryNum`, words)
-    : invalidValue("numWeeks", `${words} There are more.`);
+    ? invalidValue(`${ENTRIES}[${at}].entryNum`, range)
+    : invalidValue("numWeeks", `Must not be less than the cycle needs. ${range}`);
 }
 
-/** Exceptions in order of time, none overlapping another. Throws CallerError naming every faulty one. */
+/** Sorts the exceptions by date and rejects overlaps. Throws CallerError with one entry per invalid exception. */
 function parseExceptions(input: unknown): BellScheduleException[] {
   const parts = parseNestedItems<BellScheduleException>(input, {
     field: EXCEPTIONS,
@@ -98,7 +96,7 @@ function parseExceptions(input: unknown): BellScheduleException[] {
   return sortByDate(parts.map((part) => ({ ...part, ringListChanges: part.ringListChanges.map(normalizeChange) })));
 }
 
-/** An exception that comes back as it was is still that of its day change. */
+/** An exception that is written back unchanged keeps the reference to its day change. */
 function preserveDayChange(
   before: BellScheduleRow | null,
 ): (exception: BellScheduleException) => BellScheduleException {
@@ -114,13 +112,13 @@ function exceptionFingerprint({ startDate, endDate, ringListId, ringListChanges 
   return JSON.stringify([startDate, endDate, ringListId, ringListChanges]);
 }
 
-/** Throws CallerError for more exceptions than a schedule may have. */
+/** Throws CallerError if a schedule has too many exceptions. */
 export function assertExceptionLimit(exceptions: readonly BellScheduleException[], name: string): void {
   if (exceptions.length <= MAX_EXCEPTIONS) return;
   throw invalidValue("startDate", `The schedule ${name} would have more than ${MAX_EXCEPTIONS} exceptions.`);
 }
 
-/** Gives a schedule other exceptions, which must be in order and not overlap. Throws CallerError when they are too many. */
+/** Replaces the exceptions of a schedule; they must be sorted and must not overlap. Throws CallerError if there are too many. */
 export function saveExceptions(
   { id, name }: BellScheduleRow,
   bellScheduleExceptions: readonly BellScheduleException[],
@@ -136,17 +134,17 @@ function validateException(
   at: number,
   parts: readonly BellScheduleException[],
 ): FieldError[] {
-  const fieldError = (member: string, words: string): FieldError => {
+  const fieldError = (member: string, detail: string): FieldError => {
     const field = `${EXCEPTIONS}[${at}].${member}`;
-    return { field, type: "invalid-value", message: `Field ${field} is not valid. ${words}` };
+    return { field, type: "invalid-value", message: `Field ${field} is not valid. ${detail}` };
   };
   const wrongSpan = validateDateSpan(part);
-  if (wrongSpan) return [fieldError(wrongSpan.field, wrongSpan.words)];
+  if (wrongSpan) return [fieldError(wrongSpan.field, wrongSpan.message)];
   const faults: FieldError[] = [];
   const other = parts.findIndex((each, index) => index < at && dateSpansOverlap(each, part));
-  if (other >= 0) faults.push(fieldError("startDate", `It overlaps exception ${other}.`));
+  if (other >= 0) faults.push(fieldError("startDate", `Must not overlap exception ${other}.`));
   if (part.ringListId === null && part.ringListChanges.length > 0)
-    faults.push(fieldError("ringListChanges", "There is no ring list to change."));
+    faults.push(fieldError("ringListChanges", "Must be empty for an exception without a ring list."));
   part.ringListChanges.forEach((text, index) => {
     if (parseRingListChange(text) === null) faults.push(fieldError(`ringListChanges[${index}]`, CHANGE_SYNTAX_MESSAGE));
   });
@@ -154,14 +152,14 @@ function validateException(
 }
 
 const CHANGE_SYNTAX_MESSAGE =
-  "One of delay 60, earlier 30, end 12:30:00, mute 08:00:00 11:00:00, move <ring of the list> 08:05:00.";
+  "Must be one of: delay 60, earlier 30, end 12:30:00, mute 08:00:00 11:00:00, move <ring of the list> 08:05:00.";
 
 function normalizeChange(text: string): string {
   const change = parseRingListChange(text);
   return change ? formatRingListChange(change) : text;
 }
 
-/** The cycle and exceptions of a page's schedules with the names of their ring lists; one query. What the asker may not see is left out. */
+/** The cycle and exceptions of a page of schedules with the names of their ring lists, in one query. Lists that the caller may not read are omitted. */
 function serializeDays(rows: readonly BellScheduleRow[], reader: StoreReader): Record<string, unknown>[] {
   const names = readNamedRows(
     reader,

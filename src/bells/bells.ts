@@ -15,21 +15,19 @@ import { createTicker } from "./ticker.ts";
 import { DEFAULT_CLOCK_RULES } from "./time-zones.ts";
 import type { LocalTimeContext } from "./timetables.ts";
 
-/** The bells, scheduled messages and clearings of an appliance. */
+/** Bells, scheduled notifications and display-clear schedules of one node. */
 export interface Bells {
-  /** Takes up what was planned; what is due rings from now on. */
+  /** Resumes interrupted bulk changes and failover rings and starts the scheduler. */
   start(): void;
   stop(): Promise<void>;
 }
 
-/** What planning needs. */
 export interface BellPlannerDeps {
   store: Store;
   clock: Clock;
   times: LocalTimeContext;
 }
 
-/** What the bells are made of. */
 export interface BellDeps
   extends BellPlannerDeps,
     Pick<RingExecutorDeps, "duty" | "isAssignmentOutdated" | "failoverDuty"> {
@@ -40,14 +38,14 @@ export interface BellDeps
   endpointId(): string;
 }
 
-/** Makes the planner of an appliance; its plans rest on the time zones that this program brings along. */
+/** Creates the planner. Plans depend on the time zone data of the runtime; a new version of it triggers a replan. */
 export function createBellPlanner({ store, clock, times }: BellPlannerDeps): Planner {
   const { gap, fold } = times.rules ?? DEFAULT_CLOCK_RULES;
   const basis = (): string => [process.versions.tz, gap, fold, times.ownZone()].join(" ");
   return createPlanner({ store, clock, source: createPlanSource(times), basis });
 }
 
-/** Makes the bells; nothing rings before `start`. */
+/** Creates the bell engine; nothing rings before `start`. */
 export function createBells(needs: BellDeps): Bells {
   const { store, clock, log, planner } = needs;
   const abortController = new AbortController();
@@ -61,7 +59,7 @@ export function createBells(needs: BellDeps): Bells {
       pendingBulkChanges = resumeBulkChanges(needs, abortController.signal);
       ticker.start();
       void resumeFailoverRings(ringing).catch((error) =>
-        log.error({ err: error }, "what stood in for others was left"),
+        log.error({ event: "bell.failover_resume_failed", err: error }, "failed to resume failover rings"),
       );
       downtimeLog.start();
     },
@@ -72,7 +70,7 @@ export function createBells(needs: BellDeps): Bells {
   };
 }
 
-/** Carries out what an ended process had decided. */
+/** Completes bulk changes that were committed before the process ended. */
 async function resumeBulkChanges({ store, clock, log, by }: BellDeps, signal: AbortSignal): Promise<void> {
   for (const { id, resource, back } of unfinishedChanges(store)) {
     try {
@@ -81,7 +79,7 @@ async function resumeBulkChanges({ store, clock, log, by }: BellDeps, signal: Ab
       if (back) await store.write((tx) => void (tx.get(dayChanges, id) && tx.remove(dayChanges, id, by)) as Sync<void>);
     } catch (error) {
       if (signal.aborted) return;
-      log.error({ err: error, changeId: id }, "a change of schedules was not carried out");
+      log.error({ event: "bell.bulk_change_failed", err: error, changeId: id }, "bulk change of bell schedules failed");
     }
   }
 }

@@ -16,29 +16,28 @@ import {
   selectSchedules,
 } from "./schedule-selection.ts";
 
-/** A change of the exceptions of several schedules. */
 export type BulkChangeResource = typeof bulkExceptions | typeof dayChanges;
 
 type ChangeRow<R extends BulkChangeResource> = RowOf<R> & ScheduleSelection & DateSpan;
 
-/** The exceptions that a schedule is to have; null where it stays as it is. Pure but for new ids. */
+/** The new exceptions of a schedule; null if it does not change. Pure except for new ids. */
 export type ExceptionEdit = (row: BellScheduleRow) => BellScheduleException[] | null;
 
-/** Reads what a stored change does to a schedule. Throws CallerError. */
+/** Compiles a stored change to an edit of one schedule. Throws CallerError. */
 export type ParseExceptionEdit<R extends BulkChangeResource> = (
   row: RowOf<R>,
   reader: StoreReader,
   by: ActorContext,
 ) => ExceptionEdit;
 
-/** Schedules that a decided change has not come to yet: made, or taken back. */
+/** Pending steps of committed bulk changes: schedules that still have to be changed or reverted. */
 export const BULK_CHANGE_STEPS: InternalTable = {
   name: "bell_change_steps",
   sql: `CREATE TABLE IF NOT EXISTS bell_change_steps (change_id TEXT NOT NULL, schedule TEXT NOT NULL, resource TEXT NOT NULL,
     back INTEGER NOT NULL, PRIMARY KEY (change_id, schedule)) STRICT, WITHOUT ROWID`,
 };
 
-/** Longest work of one transaction, which planning shares its turn with. own choice */
+/** Longest transaction; replanning shares the time slice. @source docs/decisions/0200-bell-engine-limits.md, Time slices */
 const TIME_SLICE_MS = 2;
 
 interface BulkChangeDeps {
@@ -47,9 +46,9 @@ interface BulkChangeDeps {
 }
 
 /**
- * Makes a change and carries it out in slices. All that could refuse it is found before anything is written; the row is
- * what decides: a process that ends afterwards goes on at its next start. Few schedules are changed in the very
- * transaction of the row.
+ * Stores a change and applies it in chunks. Everything that can refuse it is checked before the first write. The stored row
+ * decides: if the process ends, the job resumes at the next start. A few schedules are changed in the transaction of the
+ * row.
  */
 export async function createBulkChange<R extends BulkChangeResource>(
   { resource, read }: { resource: R; read: ParseExceptionEdit<R> },
@@ -80,7 +79,7 @@ export async function createBulkChange<R extends BulkChangeResource>(
   return row;
 }
 
-/** Takes a change back, as `makeChange` makes one; its row goes last. Throws ConflictError while it is still being carried out. */
+/** Reverts a change, as `createBulkChange` applies one; its row is removed last. Throws ConflictError while the change is still being applied. */
 export async function revertBulkChange<R extends BulkChangeResource>(
   { resource, id, changed }: { resource: R; id: string; changed: ExceptionEdit },
   by: ActorContext,
@@ -94,7 +93,7 @@ export async function revertBulkChange<R extends BulkChangeResource>(
     const row = tx.get(resource, id);
     if (row) check?.(row);
     if (tx.one("SELECT 1 FROM bell_change_steps WHERE change_id = ?", id))
-      throw new ConflictError("It is still being carried out.");
+      throw new ConflictError("The change is still being applied. Retry after it has finished.");
     const first = applyChunk(tx, { id, changed, ids, from: 0, by }, clock);
     if (first === ids.length) remove(tx);
     else saveRemainingSteps(tx, { id, resource: resource.name, back: true }, ids.slice(first));
@@ -105,14 +104,13 @@ export async function revertBulkChange<R extends BulkChangeResource>(
   await store.write(remove);
 }
 
-/** One that an ended process had decided and not carried out. */
+/** A committed change that was interrupted before it was complete. */
 export interface UnfinishedChange {
   id: string;
   resource: string;
   back: boolean;
 }
 
-/** Changes that are decided and not carried out. */
 export function unfinishedChanges(reader: StoreReader): UnfinishedChange[] {
   return reader
     .all<{ id: string; resource: string; back: number }>(
@@ -121,7 +119,7 @@ export function unfinishedChanges(reader: StoreReader): UnfinishedChange[] {
     .map((each) => ({ ...each, back: each.back === 1 }));
 }
 
-/** Carries out what is left of a change. Rejects with the signal's reason when that aborts. */
+/** Applies the remaining steps of a change. Rejects with the reason of the signal if it aborts. */
 export async function resumeBulkChange(
   { id, changed }: { id: string; changed: ExceptionEdit },
   by: ActorContext,
@@ -157,7 +155,7 @@ async function applyRemaining(
   }
 }
 
-/** Changes as many schedules as time allows, each as it stands by now; answers up to which it came. */
+/** Changes as many schedules as the time slice allows, each in its current state; returns the index to continue at. */
 function applyChunk(tx: Transaction, { changed, ids, from, by }: BulkChangeJob, clock: Clock): number {
   const began = clock.monotonicMs();
   let at = from;

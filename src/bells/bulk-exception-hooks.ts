@@ -10,7 +10,7 @@ import { createBulkChange, type ExceptionEdit } from "./bulk-change-job.ts";
 import { assertValidDateSpan } from "./date-span.ts";
 import { insertException } from "./schedule-exceptions.ts";
 
-/** Puts one exception into several schedules, once its row is there: into all of them, or into none. @source decisions.md 9 */
+/** Adds one exception to several schedules after its row is stored; all or nothing. @source docs/decisions/0009-ring-lists-and-bell-schedules.md, Bulk exceptions */
 export function bulkExceptionHooks({ clock }: { clock: Clock }): ResourceHooks<typeof bulkExceptions> {
   return {
     beforeWrite({ op, after }, tx, by) {
@@ -18,7 +18,7 @@ export function bulkExceptionHooks({ clock }: { clock: Clock }): ResourceHooks<t
       const { startDate, endDate, ringListId } = after;
       assertValidDateSpan({ startDate, endDate });
       if (ringListId !== null && !tx.get(ringLists, ringListId, by.scope))
-        throw invalidValue("ringListId", `There is none with the id ${ringListId}.`);
+        throw invalidValue("ringListId", `No ring list with the id ${ringListId} was found.`);
       if (after.allBellSchedules) after.bellScheduleIds = [];
       after.actingDomainId = by.scope.domainId;
     },
@@ -27,7 +27,7 @@ export function bulkExceptionHooks({ clock }: { clock: Clock }): ResourceHooks<t
   };
 }
 
-/** The exceptions of a schedule with one more, for which others make room. */
+/** The exceptions of a schedule plus one; conflicting exceptions are shortened, split or removed. */
 export function bulkExceptionEdit(row: RowOf<typeof bulkExceptions>): ExceptionEdit {
   const { startDate, endDate, ringListId, description } = row;
   return (schedule) => {

@@ -13,12 +13,12 @@ import { type ListRingsDeps, listRings } from "./ring-dto.ts";
 import { insertException } from "./schedule-exceptions.ts";
 import { DAY_MS } from "./time-zones.ts";
 
-/** What a calendar shows around now. own choice */
+/** @source docs/decisions/0200-bell-engine-limits.md, Calendars */
 const PAST_WINDOW_MS = 14 * DAY_MS;
 const LOOKAHEAD_MS = 92 * DAY_MS;
 const READ_LOG_INTERVAL_MS = 3_600_000;
 
-/** The rings of a schedule as an iCalendar text in pieces: those of the last 14 and the next 92 days, and its days without bells. */
+/** The rings of a schedule as iCalendar text in chunks: the last 14 and the next 92 days, and its days without bells. */
 export async function renderScheduleCalendar(row: BellScheduleRow, needs: ListRingsDeps): Promise<Generator<string>> {
   const now = needs.clock.now();
   const rings = await listRings(row, { fromMs: now - PAST_WINDOW_MS, toMs: now + LOOKAHEAD_MS }, needs);
@@ -31,20 +31,20 @@ export async function renderScheduleCalendar(row: BellScheduleRow, needs: ListRi
   return writeICalendar({ name: row.name, now, rings, names, silentDays });
 }
 
-/** The schedule that a feed with this token follows; null for a token that is not, or no longer, good for it. */
+/** The schedule of a feed token; null if the token is invalid or revoked. */
 export function scheduleForFeedToken(store: Store, bellScheduleId: string, tokenHash: string): BellScheduleRow | null {
   const [feed] = store.find(feeds, { tokenHash }, 1);
   return feed?.bellScheduleId === bellScheduleId ? store.get(bellSchedules, bellScheduleId) : null;
 }
 
-/** Notes that a feed was read, at most once an hour. */
+/** Records the access time of a feed, at most once an hour. */
 export async function recordFeedRead(store: Store, tokenHash: string, now: number, by: ActorContext): Promise<void> {
   const [feed] = store.find(feeds, { tokenHash }, 1);
   if (!feed || now - (feed.lastReadAt ?? 0) < READ_LOG_INTERVAL_MS) return;
   await store.update(feeds, feed.id, {}, by, { lastReadAt: now });
 }
 
-/** Makes a feed; its token is known to nobody else. */
+/** Creates a feed; only the hash of its token is stored. */
 export function createFeed(
   store: Store,
   input: object,
@@ -55,8 +55,8 @@ export function createFeed(
 }
 
 /**
- * Puts holidays among the exceptions of a schedule, with a ring list or silent (null), as a bulk exception would. Throws
- * CallerError when they are too many.
+ * Adds holidays to the exceptions of a schedule, with a ring list or silent (null), as a bulk exception does. Throws
+ * CallerError if there are too many.
  */
 export function addHolidays(
   tx: Transaction,

@@ -1,30 +1,30 @@
 import type { Clock } from "../lib/clock.ts";
 import type { MissCause } from "./ring-repository.ts";
 
-/** Time that went on without the appliance, or a clock that went back. */
+/** Downtime, or a clock step backward. */
 export interface ClockGap {
-  /** `forward`: the wall clock alone went on, as it does on a machine that was suspended; `stalled`: both did. */
+  /** `forward`: only the wall clock advanced, as on a suspended machine; `stalled`: both clocks advanced. */
   kind: "forward" | "back" | "stalled";
-  /** How long, at least 0. */
+  /** Duration, at least 0. */
   ms: number;
 }
 
-/** What became of time since the last look. */
+/** Result of comparing the clocks since the last check. */
 export interface ClockCheck {
-  /** By how much the wall clock was set, in ms; 0 unless it was. */
+  /** Size of the clock step in ms; 0 if the wall clock was not set. */
   stepMs: number;
-  /** Why a ring that is found too late now was not found in time. */
+  /** Why a ring that is found too late was not found in time. */
   cause: MissCause;
-  /** Null where nothing was out of the ordinary. */
+  /** Null if time passed normally. */
   gap: ClockGap | null;
 }
 
-/** The wall clock drifts or is slewed by less than this between two looks. own choice */
+/** Drift and slewing of the wall clock between two checks stay below this. @source docs/decisions/0200-bell-engine-limits.md, Clock */
 const CLOCK_STEP_THRESHOLD_MS = 250;
-/** A process that nothing holds up looks more often than this. */
+/** A process that is not blocked checks more often than this. */
 const STALL_THRESHOLD_MS = 5_000;
 
-/** Compares the wall clock with the one that is never set. The first look finds that the appliance was not running. */
+/** Compares the wall clock with the monotonic clock. The first check reports that the process was not running. */
 export function createClockMonitor(clock: Clock): () => ClockCheck {
   let last: { wall: number; monotonicMs: number } | null = null;
   return () => {

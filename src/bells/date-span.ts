@@ -1,43 +1,42 @@
 import { invalidValue } from "../lib/errors.ts";
 import { formatDayNumber, parseDayNumber } from "./local-time.ts";
 
-/** A calendar day `YYYY-MM-DD` that lies `days` (may be negative) after another. */
+/** Adds `days` (may be negative) to a calendar day `YYYY-MM-DD`. */
 export function addDays(day: string, days: number): string {
   return formatDayNumber(parseDayNumber(day) + days);
 }
 
-/** The days from the first to the last, both included; empty when they stand the wrong way round. */
+/** All days from the first to the last, both included; empty if the last precedes the first. */
 export function* daysBetween(first: string, last: string): Generator<string> {
   for (let day = parseDayNumber(first); day <= parseDayNumber(last); day++) yield formatDayNumber(day);
 }
 
-/** Days that begin with `startDate` and end with `endDate`, both included, as `YYYY-MM-DD`. */
+/** From `startDate` to `endDate`, both included, as `YYYY-MM-DD`. */
 export interface DateSpan {
   startDate: string;
   endDate: string;
 }
 
-/** Days that bells may be asked for: far away ones would take long to count. own choice */
+/** Range of dates that schedules may use. @source docs/decisions/0200-bell-engine-limits.md, Limits */
 const FIRST_DAY = "1970-01-01";
 const LAST_DAY = "2199-12-31";
 
-/** What is wrong with a span, by the member at fault; null when nothing is. */
-export function validateDateSpan({ startDate, endDate }: DateSpan): { field: keyof DateSpan; words: string } | null {
+/** The first invalid member of a span and the error; null if the span is valid. */
+export function validateDateSpan({ startDate, endDate }: DateSpan): { field: keyof DateSpan; message: string } | null {
   const far = (["startDate", "endDate"] as const).find((field) => {
     const day = field === "startDate" ? startDate : endDate;
     return day < FIRST_DAY || day > LAST_DAY;
   });
-  if (far) return { field: far, words: `It is a day from ${FIRST_DAY} to ${LAST_DAY}.` };
-  return endDate < startDate ? { field: "endDate", words: "It lies before startDate." } : null;
+  if (far) return { field: far, message: `Must be a day from ${FIRST_DAY} to ${LAST_DAY}.` };
+  return endDate < startDate ? { field: "endDate", message: "Must not be before startDate." } : null;
 }
 
-/** Throws CallerError for days that stand the wrong way round or lie too far away. */
+/** Throws CallerError if the end precedes the start or a day is out of range. */
 export function assertValidDateSpan(span: DateSpan): void {
-  const fault = validateDateSpan(span);
-  if (fault) throw invalidValue(fault.field, fault.words);
+  const invalid =validateDateSpan(span);
+  if (invalid) throw invalidValue(invalid.field, invalid.message);
 }
 
-/** True when two spans share a day. */
 export function dateSpansOverlap(one: DateSpan, other: DateSpan): boolean {
   return one.startDate <= other.endDate && other.startDate <= one.endDate;
 }

@@ -15,10 +15,10 @@ import { formatRingListChange } from "./ring-list-changes.ts";
 
 type DayChangeRow = RowOf<typeof dayChanges>;
 
-/** own choice */
+/** @source docs/decisions/0200-bell-engine-limits.md, Limits */
 const MAX_DAYS = 366;
 
-/** Changes the days of the chosen schedules after its row, and takes that back before the row goes. own choice */
+/** Applies a day change to the selected schedules after its row is stored and reverts it before the row is deleted. */
 export function dayChangeHooks({ clock }: { clock: Clock }): ResourceHooks<typeof dayChanges> {
   return {
     beforeWrite({ op, after }, tx, by) {
@@ -35,27 +35,27 @@ export function dayChangeHooks({ clock }: { clock: Clock }): ResourceHooks<typeo
   };
 }
 
-/** The exceptions of a schedule with a day change. Throws CallerError. */
+/** The exceptions of a schedule after a day change. Throws CallerError. */
 export function dayChangeEdit(row: DayChangeRow, reader: StoreReader, by: ActorContext): ExceptionEdit {
   const change = parseDayChange(row, reader, by);
   return (schedule) => applyDayChange(schedule, change);
 }
 
-/** The exceptions of a schedule once a day change is taken back; throws ConflictError while a later one stands above it. */
+/** The exceptions of a schedule after a day change is reverted. Throws ConflictError if a later change overlaps it. */
 export function dayChangeRevertEdit(dayChangeId: string): ExceptionEdit {
   return (schedule) => {
     const back = revertDayChange(scheduleExceptionsOf(schedule), dayChangeId);
     if (back === "covered")
-      throw new ConflictError("A later change of these days stands above it. Take that back first.");
+      throw new ConflictError("A later change of these days overlaps this one. Revert the later change first.");
     return back;
   };
 }
 
-/** What a row asks for; it gets its times in one spelling. Throws CallerError. */
+/** Parses a row and normalizes its times. Throws CallerError. */
 function parseDayChange(row: DayChangeRow, reader: StoreReader, by: ActorContext): DayChange {
   row.endDate ??= row.startDate;
   assertValidDateSpan({ startDate: row.startDate, endDate: row.endDate });
-  if (row.endDate >= addDays(row.startDate, MAX_DAYS)) throw invalidValue("endDate", `At most ${MAX_DAYS} days.`);
+  if (row.endDate >= addDays(row.startDate, MAX_DAYS)) throw invalidValue("endDate", `Must be at most ${MAX_DAYS} days after startDate, both included.`);
   normalizeTimes(row);
   const { id, startDate, endDate, description } = row;
   const span = { id, startDate, endDate, description };
@@ -77,7 +77,7 @@ function parseDayChange(row: DayChangeRow, reader: StoreReader, by: ActorContext
   }
 }
 
-/** Moves a ring on the days that have it. */
+/** Moves a ring on the days whose ring list contains it. */
 function parseMove({ entryId, until }: DayChangeRow, reader: StoreReader, by: ActorContext) {
   if (entryId === null) throw requiredValue("entryId");
   if (until === null) throw requiredValue("until");
@@ -87,7 +87,7 @@ function parseMove({ entryId, until }: DayChangeRow, reader: StoreReader, by: Ac
   );
   const lists = held.flatMap(({ id }) => reader.get(ringLists, id, by.scope) ?? []);
   const own = lists.find(({ entries }) => (entries as RingListEntry[]).some(({ id }) => id === entryId));
-  if (!own) throw invalidValue("entryId", `No ring list has the ring ${entryId}.`);
+  if (!own) throw invalidValue("entryId", `The ring ${entryId} was not found in any ring list.`);
   const text = formatRingListChange({ kind: "move", entryId, second: parseSecondOfDay(until) ?? 0 });
   return (_day: string, ringListId: string): string | null => (ringListId === own.id ? text : null);
 }
@@ -98,11 +98,11 @@ function parseOtherDay(
   by: ActorContext,
 ): { kind: "ring-list"; ringListId: string } | { kind: "like"; date: string } {
   if ((ringListId === null) === (likeDate === null)) {
-    throw ringListId === null ? requiredValue("ringListId") : invalidValue("likeDate", "Give it or ringListId.");
+    throw ringListId === null ? requiredValue("ringListId") : invalidValue("likeDate", "Must not be combined with ringListId.");
   }
   if (likeDate !== null) return { kind: "like", date: likeDate };
   const id = ringListId as string;
-  if (!reader.get(ringLists, id, by.scope)) throw invalidValue("ringListId", `There is none with the id ${id}.`);
+  if (!reader.get(ringLists, id, by.scope)) throw invalidValue("ringListId", `No ring list with the id ${id} was found.`);
   return { kind: "ring-list", ringListId: id };
 }
 
@@ -111,7 +111,7 @@ function parseMute(after: DayChangeRow, { startDate, endDate }: { startDate: str
   const { from, until, kind } = after;
   if (until === null) throw requiredValue("until");
   const daily = kind === "mute-hours";
-  if ((daily || startDate === endDate) && until <= from) throw invalidValue("until", "It does not lie after from.");
+  if ((daily || startDate === endDate) && until <= from) throw invalidValue("until", "Must be after from.");
   return (day: string): string | null => {
     const begin = daily || day === startDate ? from : "00:00:00";
     const end = daily || day === endDate ? until : "24:00:00";
@@ -119,14 +119,14 @@ function parseMute(after: DayChangeRow, { startDate, endDate }: { startDate: str
   };
 }
 
-/** Brings the times into one spelling; the end of the day is one where bells are muted until then. */
+/** Normalizes the times; 24:00:00 is allowed as the end of a mute. */
 function normalizeTimes(row: DayChangeRow): void {
   for (const field of ["from", "until"] as const) {
     const text = row[field];
     if (text === null) continue;
     const isEnd = field === "until" && row.kind.startsWith("mute") && /^24:00(:00)?$/.test(text);
     const seconds = parseSecondOfDay(text);
-    if (seconds === null && !isEnd) throw invalidValue(field, "It is a time of day such as 07:45:00.");
+    if (seconds === null && !isEnd) throw invalidValue(field, "Must be a time of day such as 07:45:00.");
     row[field] = seconds === null ? "24:00:00" : formatSecondOfDay(seconds);
   }
 }

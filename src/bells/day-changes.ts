@@ -7,18 +7,18 @@ import { exceptionOnDay, insertException } from "./schedule-exceptions.ts";
 import { compileSchedule } from "./schedule-expansion.ts";
 import { createTimeZones } from "./time-zones.ts";
 
-/** What becomes of some days: another ring list (null: silence), that of another day, or changes in the one they have. */
+/** Replaces some days by another ring list (null: silent), repeats another day, or changes the ring list of each day. */
 export type DayChange = DateSpan & { id: string; description: string | null } & (
     | { kind: "ring-list"; ringListId: string | null }
     | { kind: "like"; date: string }
-    /** Null on a day that stays as it is. */
+    /** Null for a day that does not change. */
     | { kind: "changes"; on(day: string, ringListId: string): string | null }
   );
 
-/** How a day rings. */
+/** What rings on a day. */
 type DayPlan = Pick<BellScheduleException, "ringListId" | "ringListChanges">;
 
-/** The exceptions of a schedule once its days are changed, in order of time; null when none of them rings otherwise. Pure but for new ids. */
+/** The exceptions of a schedule after a day change, sorted by date; null if nothing changes. Pure except for new ids. */
 export function applyDayChange(row: BellScheduleRow, change: DayChange): BellScheduleException[] | null {
   const planOn = createDayPlanLookup(row);
   const first = change.startDate < row.startDate ? row.startDate : change.startDate;
@@ -35,7 +35,7 @@ export function applyDayChange(row: BellScheduleRow, change: DayChange): BellSch
   return added.length === 0 ? null : added.reduce(insertException, [...scheduleExceptionsOf(row)]);
 }
 
-/** A day that rings as the one before it, for the same reason, lengthens its exception. */
+/** Appends a day; extends the previous exception if that rings the same for the same reason. */
 function appendDay(added: BellScheduleException[], next: BellScheduleException): void {
   const last = added.at(-1);
   const follows = last && addDays(last.endDate, 1) === next.startDate;
@@ -51,7 +51,7 @@ function changedPlan(
 ): DayPlan | null {
   if (change.kind === "ring-list") return { ringListId: change.ringListId, ringListChanges: [] };
   if (change.kind === "like") return planOn(change.date);
-  // A silent day has nothing that could be changed.
+  // A silent day has no rings to change.
   const text = before.ringListId === null ? null : change.on(day, before.ringListId);
   if (text === null) return null;
   return { ringListId: before.ringListId, ringListChanges: [...before.ringListChanges, text] };
@@ -61,11 +61,11 @@ function isSameDayPlan(one: DayPlan, other: DayPlan): boolean {
   return one.ringListId === other.ringListId && one.ringListChanges.join() === other.ringListChanges.join();
 }
 
-/** How a schedule's days ring as it stands; days outside of it as its cycle says. */
+/** Returns the day plan of a schedule; days outside its dates follow its cycle. */
 function createDayPlanLookup(row: BellScheduleRow): (day: string) => DayPlan {
   const silent = row.ringListIds.map((id) => ({ id, entries: [] }));
   const { id, startDate, endDate, numWeeks, rotation } = row;
-  // Which list a day has does not depend on the zone, which may be the appliance's own.
+  // The ring list of a day does not depend on the time zone.
   const schedule = { id, startDate, endDate, numWeeks, timeZone: "UTC", entries: cycleEntriesOf(row) };
   const ways = { ...schedule, rotation: rotation ?? "calendar" } as const;
   const compiled = compileSchedule(ways, silent, scheduleExceptionsOf(row), { zones: createTimeZones() });
@@ -76,8 +76,8 @@ function createDayPlanLookup(row: BellScheduleRow): (day: string) => DayPlan {
 }
 
 /**
- * The exceptions once a day change is taken back: its own give way to what they stand instead of. `covered` while a later
- * day change stands above one of them.
+ * The exceptions after a day change is reverted: its own exceptions are replaced by those they supersede. `covered` if a
+ * later day change supersedes one of them.
  */
 export function revertDayChange(
   exceptions: readonly BellScheduleException[],
@@ -99,7 +99,7 @@ function restoreException({ id, startDate, endDate, instead }: BellScheduleExcep
   return instead ? { ...instead, id, startDate, endDate } : null;
 }
 
-/** What was cut in pieces by the change becomes one again. */
+/** Merges exceptions that the change had split. */
 function mergeAdjacent(exceptions: BellScheduleException[], next: BellScheduleException, mayJoin: boolean): void {
   const last = exceptions.at(-1);
   const joins = mayJoin && last && addDays(last.endDate, 1) === next.startDate && isSameDayPlan(last, next);

@@ -8,13 +8,12 @@ import { tableName } from "../schema/catalogue.ts";
 import type { ActorContext, Store, Transaction } from "../store/store.ts";
 import { type ClockGap, createClockMonitor } from "./clock-monitor.ts";
 
-/** Writes down when time went on without the appliance. */
+/** Records downtime: stalls, suspends and clock steps. */
 export interface DowntimeLog {
   start(): void;
   stop(): Promise<void>;
 }
 
-/** What the notes need. */
 export interface DowntimeLogDeps {
   store: Store;
   clock: Clock;
@@ -24,19 +23,19 @@ export interface DowntimeLogDeps {
 }
 
 const POLL_INTERVAL_MS = 1_000;
-/** Shorter ones are not worth a note. own choice */
+/** Shorter gaps are not recorded. @source docs/decisions/0200-bell-engine-limits.md, Downtime */
 const MIN_GAP_MS = 5_000;
-/** Messages in whose diaries a gap is noted. own choice */
+/** Most notifications whose activity logs record a gap. @source docs/decisions/0200-bell-engine-limits.md, Downtime */
 const MAX_NOTIFICATIONS = 100;
 
-/** The most urgent first. */
+/** Highest priority first. */
 const SELECT_ACTIVE_NOTIFICATIONS = `SELECT id FROM ${tableName(notifications)} WHERE stage NOT IN ('settled', 'draft') AND created_at <= ?
   ORDER BY priority_level, pk LIMIT ${MAX_NOTIFICATIONS}`;
 
 /**
- * Looks each second whether the appliance stood still, was suspended or had its clock set. Each such gap is an activity of
- * the appliance, and stands in the diaries of the messages that were on air: an emergency that was slept through says so.
- * What rings became of it, their own records say. @source bells.md, Running: never silence without a record
+ * Checks each second for downtime: a stalled process, a suspended machine or a clock step. Each gap is an activity of the
+ * node and an entry in the activity logs of the notifications that were active at that time. Missed rings have their own
+ * records. @source docs/decisions/0015-bell-engine.md, Running
  */
 export function createDowntimeLog({ store, clock, log, by, endpointId }: DowntimeLogDeps): DowntimeLog {
   const checkClock = createClockMonitor(clock);
@@ -49,7 +48,7 @@ export function createDowntimeLog({ store, clock, log, by, endpointId }: Downtim
     tx.create(endpointActivities, { ...where, type: "log-message", severity: "warn", value }, by);
     const began = clock.now() - (gap.kind === "back" ? 0 : gap.ms);
     for (const { id } of tx.all<{ id: string }>(SELECT_ACTIVE_NOTIFICATIONS, began)) {
-      const details = { message: `While it was on air: ${value.reason}`, seconds: value.seconds };
+      const details = { message: `Downtime while the notification was active: ${value.reason}`, seconds: value.seconds };
       addActivity(tx, { notificationId: id, type: "info", endpointId: endpointId(), details }, by);
     }
   };
@@ -57,10 +56,10 @@ export function createDowntimeLog({ store, clock, log, by, endpointId }: Downtim
   const poll = (): void => {
     const { gap } = checkClock();
     if (gap && gap.ms >= MIN_GAP_MS) {
-      log.warn({ gap }, "time went on without the appliance");
+      log.warn({ event: "bell.downtime_detected", gap }, "downtime detected");
       writing = writing
         .then(() => store.write((tx) => write(tx, gap)))
-        .catch((error: unknown) => log.error({ err: error, gap }, "a gap in time was not written down"));
+        .catch((error: unknown) => log.error({ event: "bell.downtime_record_failed", err: error, gap }, "failed to record downtime"));
     }
     timer = clock.after(POLL_INTERVAL_MS, poll, { background: true });
   };
@@ -76,7 +75,7 @@ export function createDowntimeLog({ store, clock, log, by, endpointId }: Downtim
 
 function describeGap({ kind, ms }: ClockGap): string {
   const seconds = `${Math.round(ms / 1_000)} s`;
-  if (kind === "stalled") return `The appliance stood still for ${seconds}.`;
+  if (kind === "stalled") return `The appliance stalled for ${seconds}.`;
   if (kind === "back") return `The clock was set back by ${seconds}.`;
-  return `The clock went on by ${seconds} at once: it was set, or the machine was suspended.`;
+  return `The clock jumped forward by ${seconds}: it was set, or the machine was suspended.`;
 }

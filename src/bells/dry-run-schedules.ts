@@ -6,19 +6,19 @@ import type { StoreReader } from "../store/store.ts";
 import type { TimetableChange } from "./ring-diff.ts";
 import { type LocalTimeContext, loadTimetables, type Timetable } from "./timetables.ts";
 
-/** Schedules that a written row makes ring otherwise, as they stand at that moment within the rehearsal. */
+/** Timetables of the schedules that a write affects, as they are inside the dry run. */
 export interface AffectedTimetables {
   timetables: readonly Timetable[];
-  /** True where there are more. */
+  /** True if more schedules are affected than were read. */
   partial: boolean;
 }
 
-/** own choice: they are read within the write. */
+/** Read inside the write transaction. @source docs/decisions/0200-bell-engine-limits.md, Limits */
 const MAX_COMPARED = 100;
 
 /**
- * What a rehearsal notes of the rows that it writes: the schedules whose rings follow from each; none for any other
- * resource. Schedules beyond the first 100 are not read.
+ * Records, for each row that a dry run writes, the schedules whose rings depend on it; none for other resources. Schedules
+ * beyond the first 100 are not read.
  */
 export function createAffectedTimetableRecorder(times: LocalTimeContext) {
   const noted = new Set<number>();
@@ -42,7 +42,7 @@ function affectedScheduleKeys(
   return reader.all<{ pk: number }>(sql, row.pk as number).map(({ pk }) => pk);
 }
 
-/** The schedules that a rehearsal made ring otherwise, with how they stand in `reader`, where it left no trace. */
+/** Compares the schedules that a dry run affected with their state in `reader`, which the dry run did not change. */
 export function compareDryRun(
   written: readonly DryRunWrite<{ schedules: AffectedTimetables }>[],
   reader: StoreReader,

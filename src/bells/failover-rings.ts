@@ -4,46 +4,44 @@ import type { Log } from "../lib/log.ts";
 import { LATE_LIMIT_MS } from "./planner.ts";
 import type { RingRow } from "./ring-repository.ts";
 
-/** What standing in for other appliances needs. */
 export interface FailoverRingDeps {
   clock: Clock;
   log: Log;
-  /** Ids of the groups whose devices were left to other appliances when the ring was shared out. */
+  /** Ids of the groups whose devices were assigned to other nodes when the ring was prepared. */
   delegatedGroups(ring: RingRow): readonly string[];
-  /** Whose turn the ring is at a group; `wait` may become either of the others. */
+  /** Which node is on duty for a group; `wait` may still become either of the others. */
   duty(ring: RingRow, groupId: string): "go" | "wait" | "yield";
-  /** Has it ring at the devices of these groups, at its moment or at once when that is over; answers the message's id. */
+  /** Rings the devices of these groups, at the ring's instant or immediately if that has passed; returns the notification id. */
   send(ring: RingRow, groupIds: readonly string[]): Promise<string | null>;
-  /** Ends a message that was sent so. */
+  /** Aborts a notification that `send` started. */
   abort(notificationId: string): Promise<void>;
 }
 
-/** Rings that others sound for some groups, watched until it is known that they do: who dies after they were shared out is stood in for. */
+/** Watches rings that other nodes play for some groups until they confirm; takes a group over if its node fails. */
 export interface FailoverRings {
-  /** Watches a ring that is about to sound; may be called again. */
+  /** Watches a ring that is about to start; idempotent. */
   watch(ring: RingRow): void;
-  /** Watches a ring at some groups' devices as well. */
+  /** Watches additional groups of a ring. */
   add(ring: RingRow, groupIds: readonly string[]): void;
-  /** Something was sounded, or is about to be, in the place of others for this ring. */
+  /** True if this node took over at least one group of the ring. */
   hasTakenOver(ringId: string): boolean;
-  /** The ring does not ring after all: what was sent for it is ended. */
+  /** Stops watching a cancelled ring and aborts what was sent for it. */
   cancel(ringId: string): Promise<void>;
   stop(): void;
 }
 
 interface WatchedRing {
   ring: RingRow;
-  /** Groups of which nobody is known to sound it. */
+  /** Groups that no node has confirmed. */
   openGroups: Set<string>;
   sentNotifications: string[];
   hasTakenOver: boolean;
 }
 
-/** own choice: the ticker asks whose turn it is as often */
+/** As often as the ticker polls its own duty. */
 const POLL_INTERVAL_MS = 50;
 const RETRY_DELAY_MS = 1_000;
 
-/** Makes it, watching nothing. */
 export function createFailoverRings(needs: FailoverRingDeps): FailoverRings {
   const { clock, log } = needs;
   const watched = new Map<string, WatchedRing>();
@@ -59,12 +57,12 @@ export function createFailoverRings(needs: FailoverRingDeps): FailoverRings {
       const id = await needs.send(ring, groupIds);
       if (id === null) return;
       sentNotifications.push(id);
-      // It was taken away meanwhile.
+      // The ring was cancelled while it was being sent.
       if (watched.get(ring.id) !== each && !isExpired(each)) await needs.abort(id);
     } catch (error) {
-      log.error({ err: error, ringId: ring.id }, "a ring was not sounded in the place of another appliance");
+      log.error({ event: "bell.failover_ring_failed", err: error, ringId: ring.id }, "failover ring failed, retrying");
       if (error instanceof CallerError || error instanceof ConflictError) return;
-      // The same groups together: what was stored nevertheless is found again.
+      // The retry uses the same set of groups, so that a notification that was stored despite the error is found by its id.
       clock.after(RETRY_DELAY_MS, () => {
         if (watched.get(ring.id) === each && !isExpired(each)) void takeOver(each, groupIds);
       });

@@ -7,27 +7,27 @@ import { parseRecurrence } from "./recurrence.ts";
 import { sortByDate } from "./schedule-exceptions.ts";
 import { DAY_MS } from "./time-zones.ts";
 
-/** Days that a calendar names. */
+/** Consecutive days that a calendar names. */
 export interface Holiday extends DateSpan {
   /** At most 250 characters; null without a summary. */
   description: string | null;
 }
 
-/** own choice */
+/** @source docs/decisions/0200-bell-engine-limits.md, Calendars */
 const MAX_EVENTS = 5_000;
 const MAX_DESCRIPTION_LENGTH = 250;
-/** Rules that began earlier are followed from this year on. */
+/** Recurrences that began earlier are expanded from this year on. */
 const FIRST_YEAR = 2000;
 
 /**
- * Reads the days of an iCalendar text that lie within the span, in order of time; those that overlap are put together and
- * keep the words of the first. Events that come again do so but for their EXDATEs and changed occurrences; what is
- * cancelled is left out. An event with times of day counts for the days that it touches. Throws CallerError (`calendar`).
+ * Reads the days of an iCalendar text within the span, sorted by date. Overlapping events are merged and keep the summary
+ * of the first. Recurring events are expanded without their EXDATEs and changed occurrences; cancelled events are skipped.
+ * An event with times of day counts for every day that it touches. Throws CallerError (`calendar`).
  * @source RFC 5545 §3.8.5
  */
 export async function parseHolidays(text: string, span: DateSpan, clock: Clock): Promise<Holiday[]> {
   const events = eventsIn(text);
-  if (events.length > MAX_EVENTS) throw calendarError(`At most ${MAX_EVENTS} events.`);
+  if (events.length > MAX_EVENTS) throw calendarError(`Must have at most ${MAX_EVENTS} events.`);
   const changed = new Set(events.filter((event) => event.isRecurrenceException()).map(occurrenceKey));
   const found: Holiday[] = [];
   for (const event of events) {
@@ -40,31 +40,31 @@ export async function parseHolidays(text: string, span: DateSpan, clock: Clock):
 function eventsIn(text: string): ICAL.Event[] {
   try {
     const parsed = ICAL.parse(text) as unknown[];
-    // One calendar is one list that begins with its name; several are a list of them.
+    // ical.js returns a single calendar as an array that begins with its name, several as an array of such arrays.
     const calendars = (typeof parsed[0] === "string" ? [parsed] : parsed) as unknown[][];
-    if (calendars.length === 0) throw calendarError("It is empty.");
+    if (calendars.length === 0) throw calendarError("Must not be empty.");
     return calendars.flatMap((calendar) => {
       const component = new ICAL.Component(calendar as never);
-      if (component.name !== "vcalendar") throw calendarError("It holds no VCALENDAR.");
+      if (component.name !== "vcalendar") throw calendarError("Must contain a VCALENDAR component.");
       return component.getAllSubcomponents("vevent").map((each) => new ICAL.Event(each));
     });
   } catch (error) {
     if (error instanceof Error && "type" in error) throw error;
-    throw calendarError("It is no iCalendar text.");
+    throw calendarError("Must be an iCalendar text (RFC 5545).");
   }
 }
 
-function calendarError(words: string) {
-  return invalidValue("calendar", words);
+function calendarError(message: string) {
+  return invalidValue("calendar", message);
 }
 
 function occurrenceKey({ uid, recurrenceId }: ICAL.Event): string {
   return `${uid} ${formatDate(recurrenceId)}`;
 }
 
-/** Which days an event names; none when it is cancelled. */
+/** The days of an event; null if it is cancelled. */
 function toHoliday(event: ICAL.Event): Holiday | null {
-  if (!event.startDate) throw calendarError("An event has no DTSTART.");
+  if (!event.startDate) throw calendarError("Each event must have a DTSTART.");
   if (String(event.component.getFirstPropertyValue("status") ?? "").toUpperCase() === "CANCELLED") return null;
   const { startDate: start, endDate: end } = event;
   const startDate = formatDate(start);
@@ -73,7 +73,7 @@ function toHoliday(event: ICAL.Event): Holiday | null {
   return { startDate, endDate: last < startDate ? startDate : last, description };
 }
 
-/** The days on which an event comes again within the span, without those that another event of the calendar changes. */
+/** The days of a recurring event within the span, without the occurrences that another event of the calendar changes. */
 function expandRecurrence(event: ICAL.Event, span: DateSpan, changed: ReadonlySet<string>): Holiday[] {
   const first = toHoliday(event);
   if (!first) return [];
@@ -89,7 +89,7 @@ function expandRecurrence(event: ICAL.Event, span: DateSpan, changed: ReadonlySe
     .map((startDate) => ({ ...first, startDate, endDate: addDays(startDate, length) }));
 }
 
-/** The lines of an event that say when it comes again, with local times. */
+/** The recurrence properties of an event as RFC 5545 lines with local times. */
 function recurrenceText({ component, startDate }: ICAL.Event): string {
   const rules = component.getAllProperties("rrule").map((property) => String(property.getFirstValue()));
   const isPlain = rules.every((rule) => !/COUNT|INTERVAL/.test(rule));
@@ -122,7 +122,7 @@ function formatLocalDateTime({ year, month, day, hour, minute, second }: DateTim
   return `${year}${two(month)}${two(day)}T${two(hour)}${two(minute)}${two(second)}`;
 }
 
-/** Ends are not part of an event: what ends at midnight ends on the day before. */
+/** The end of an event is exclusive: an end at midnight means the day before. */
 function lastDayOf(end: ICAL.Time): string {
   const isMidnight = end.isDate || (end.hour === 0 && end.minute === 0 && end.second === 0);
   return isMidnight ? addDays(formatDate(end), -1) : formatDate(end);

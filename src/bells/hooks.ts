@@ -14,10 +14,10 @@ import { clearDevicesScheduleHooks, scheduledNotificationHooks } from "./recurri
 import { ringListHooks } from "./ring-list-hooks.ts";
 import type { LocalTimeContext } from "./timetables.ts";
 
-/** A behaviour and the resource it is bound to. */
+/** Hooks and the resource they are bound to. */
 type BoundHooks = readonly [resource: AnyResource, behaviour: ResourceHooks];
 
-/** What the resources of the bells do beyond being stored. */
+/** Hooks of the bell resources. */
 export function bellHooks(needs: { clock: Clock; times: LocalTimeContext }): readonly BoundHooks[] {
   return [
     bindHooks(ringLists, ringListHooks(needs.clock)),
@@ -29,7 +29,7 @@ export function bellHooks(needs: { clock: Clock; times: LocalTimeContext }): rea
   ];
 }
 
-/** Forgets the row type, which the table can't keep. */
+/** Erases the row type, which the table cannot express. */
 function bindHooks<R extends AnyResource>(resource: R, behaviour: ResourceHooks<R>): BoundHooks {
   return [resource, behaviour as unknown as ResourceHooks];
 }

@@ -2,26 +2,25 @@ import type { BellScheduleException } from "../resources/bells/bell-fields.ts";
 import { addDays } from "./date-span.ts";
 import type { RingDto } from "./ring-dto.ts";
 
-/** What a calendar of rings is made of. */
 export interface RingCalendar {
   name: string;
-  /** Epoch ms at which it is made. */
+  /** Epoch ms of creation. */
   now: number;
   rings: readonly RingDto[];
-  /** Names of messages and ring lists, by id. */
+  /** Names of templates and ring lists, by id. */
   names: ReadonlyMap<string, string>;
-  /** Days without bells. */
+  /** Exceptions without bells. */
   silentDays: readonly BellScheduleException[];
 }
 
-/** How often programs should ask again. own choice */
+/** Refresh interval that clients should use. @source docs/decisions/0200-bell-engine-limits.md, Calendars */
 const REFRESH = "PT1H";
-/** Octets of a line. @source RFC 5545 §3.1 */
+/** Maximum octets of a line. @source RFC 5545 §3.1 */
 const LINE_OCTETS = 75;
-/** Events between two turns of the event loop. */
+/** Events per chunk; the event loop runs between chunks. */
 const EVENTS_PER_CHUNK = 500;
 
-/** The text of an iCalendar object, in pieces. @source RFC 5545; RFC 7986 */
+/** iCalendar text in chunks. @source RFC 5545; RFC 7986 */
 export function* writeICalendar(calendar: RingCalendar): Generator<string> {
   yield formatLines([
     ["BEGIN", "VCALENDAR"],
@@ -86,7 +85,7 @@ function escapeICalText(text: string): string {
   return text.replaceAll(/[\\;,]/g, "\\$&").replaceAll(/\r?\n/g, "\\n");
 }
 
-/** Long lines go on in the next one after a blank; no character is cut. */
+/** Folds long lines: continuation lines begin with a space, and no UTF-8 character is split. */
 function foldLine(line: string): string {
   if (Buffer.byteLength(line) <= LINE_OCTETS) return line;
   const parts: string[] = [];

@@ -14,22 +14,21 @@ import type { Occurrence, OwnerKind } from "./ring-repository.ts";
 import { DAY_MS } from "./time-zones.ts";
 import type { LocalTimeContext } from "./timetables.ts";
 
-/** Rings to come as devices hear them, for those that can play them alone. */
+/** Plans of upcoming rings for devices that can ring offline. */
 export interface RingPlans {
-  /** Null for what is no device of the plugin. */
+  /** Null if the plugin has no such device. */
   planFor(provider: string, deviceIdentifier: string): Promise<RingPlan | null>;
-  /** At most 256 KiB of a sound of the plugin's plans, G.711 µ-law, from a byte on; null when none names it. */
+  /** At most 256 KiB of a sound of the plugin's plans (G.711 µ-law) from an offset; null if no plan uses it. */
   readSound(provider: string, sha256: string, from: number): Promise<Uint8Array | null>;
-  /** Enters what a device has played without the appliance, once however often it is told. Throws CallerError. */
+  /** Records rings that a device played offline. Idempotent. Throws CallerError. */
   recordOfflineRings(provider: string, deviceIdentifier: string, rings: readonly OfflineRing[]): Promise<void>;
-  /** Devices whose plans are not kept up; takes the place of what the plugin said before. */
+  /** Devices whose plans are outdated; replaces the plugin's previous list. */
   setOutdatedDevices(provider: string, deviceIdentifiers: readonly string[]): void;
-  /** Tells of them. */
+  /** Reports devices with outdated plans. */
   readonly healthSource: HealthSource;
   stop(): void;
 }
 
-/** What making plans needs. */
 export interface RingPlanDeps {
   store: Store;
   clock: Clock;
@@ -39,12 +38,12 @@ export interface RingPlanDeps {
   by: ActorContext;
 }
 
-/** Fourteen from any moment of the first one. */
+/** Covers at least fourteen full days from any moment of the first day. */
 const HORIZON_DAYS = 15;
-/** A plan serves for so long, and for so many times as long as its making took. own choice */
+/** A plan is cached for this long, and at least for this multiple of its build time. @source docs/decisions/0200-bell-engine-limits.md, Offline rings */
 const CACHE_TTL_MS = 60_000;
 const CACHE_TTL_FACTOR = 50;
-/** own choice: what a plan may hold; beyond, it covers fewer days. */
+/** Size limits of a plan; a plan that reaches them covers fewer days. @source docs/decisions/0200-bell-engine-limits.md, Offline rings */
 const MAX_RINGS = 200_000;
 const MAX_RINGS_PER_DEVICE = 5_000;
 const MAX_SOUND_BYTES = 64 * 1_048_576;
@@ -52,9 +51,9 @@ const TIME_SLICE_MS = 4;
 const SOUND_CHUNK_BYTES = 262_144;
 const MAX_NAMED = 10;
 
-/** What rings of one entry sound like, and where. */
+/** Sound, priority and devices of the rings of one entry. */
 interface PlannedContent extends Omit<PlannedRing, "ringId" | "at" | "notAfter"> {
-  /** Among those of one priority. */
+  /** Among contents of the same priority. */
   rank: number;
   usefulMs: number;
   deviceIds: ReadonlySet<string>;
@@ -67,7 +66,7 @@ interface BuiltPlan {
   sounds: ReadonlyMap<string, Uint8Array>;
 }
 
-/** Makes plans when they are asked for, by the very code that rings; they stay the same for a day unless something is written. */
+/** Builds plans on request with the code that rings; without writes a plan does not change for a day. */
 export function createRingPlans(needs: RingPlanDeps): RingPlans {
   const { store, clock } = needs;
   const offlineRings = createOfflineRings(needs);
@@ -111,7 +110,7 @@ export function createRingPlans(needs: RingPlanDeps): RingPlans {
       const names = [...outdatedDevices.values()].flat();
       if (names.length === 0) return [];
       const more = names.length > MAX_NAMED ? ` and ${names.length - MAX_NAMED} more` : "";
-      const reason = `Speakers could not ring for long without the appliance, since their plans are not kept up: ${names.slice(0, MAX_NAMED).join(", ")}${more}.`;
+      const reason = `Offline ring plans are outdated, so these speakers may miss rings if the appliance is unreachable: ${names.slice(0, MAX_NAMED).join(", ")}${more}.`;
       return [{ level: "yellow", code: "ring-plans", reason }];
     },
     stop: offlineRings.stop,
@@ -147,7 +146,7 @@ async function buildPlan(provider: string, needs: RingPlanDeps): Promise<BuiltPl
   return { until, sounds, contents: [...contents.values()].filter((each) => each !== null) };
 }
 
-/** Null for what would not be heard on any of the plugin's devices. */
+/** Null if no device of the plugin would play it. */
 async function buildContent(
   ring: Occurrence & { owner: string; kind: OwnerKind },
   provider: string,
@@ -157,7 +156,7 @@ async function buildContent(
   const { store, by, log } = needs;
   const sending = ringNotificationOf(ring, store, by);
   if (!sending) return null;
-  // Many schedules ring alike: what is equal is looked at once.
+  // Many schedules send the same content: preview it once.
   const { input, sender, options } = sending;
   const alike = JSON.stringify([input, sender.scope.domainId, options.source]);
   let foreseen = seen.get(alike);
@@ -171,7 +170,7 @@ async function buildContent(
   const sha256 = createHash("sha256").update(sound).digest("hex");
   const bytes = [...sounds.values()].reduce((sum, { length }) => sum + length, 0);
   if (!sounds.has(sha256) && bytes + sound.length > MAX_SOUND_BYTES) {
-    log.warn({ scheduleId: ring.owner }, "too much sound: this is not played by devices alone");
+    log.warn({ event: "bell.offline_plan_limit_exceeded", scheduleId: ring.owner }, "offline ring plan exceeds the sound limit; schedule left out");
     return null;
   }
   sounds.set(sha256, sound);
@@ -180,7 +179,7 @@ async function buildContent(
   return { ...content, deviceIds: new Set(deviceIds), rings: [] };
 }
 
-/** What is sent on the devices, `notAfter` counted from the ring's moment; null for what would be skipped. */
+/** What the devices would receive, with `notAfter` relative to the instant of the ring; null if the ring would be skipped. */
 async function previewDelivery(
   { input, sender, options }: NonNullable<ReturnType<typeof ringNotificationOf>>,
   at: number,
@@ -196,15 +195,14 @@ async function previewDelivery(
   }
 }
 
-/** One of the rings of a content. */
 interface AudibleRing {
   content: PlannedContent;
   ringId: string;
 }
 
 /**
- * What is heard first, in order of time, of two at one instant the one that would sound; `end` is the instant of what is
- * beyond that, null when nothing is. @source bells.md, Running
+ * Rings sorted by time; of several at one instant only the one that takes precedence. `end` is the instant of the first ring
+ * beyond the limit, null if there is none. @source docs/decisions/0015-bell-engine.md, Running
  */
 async function audibleRings(
   contents: readonly PlannedContent[],

@@ -10,17 +10,16 @@ import { ringNotificationOf } from "./ring-executor.ts";
 import { markRungOffline, missedRingsPlayedOffline, type RingRow } from "./ring-repository.ts";
 import { DAY_MS } from "./time-zones.ts";
 
-/** What devices have played without the appliance. */
+/** Records rings that devices played while the appliance was unreachable. */
 export interface OfflineRings {
   /**
-   * Enters rings that a device played by itself: with their message where there is one, else with the ring, which counts as
-   * rung once every device that it was for has played it. Telling it again changes nothing. Throws CallerError.
+   * Records rings that a device played offline: on the delivery if the notification exists, else on the ring, which counts
+   * as rung once all its devices have played it. Idempotent. Throws CallerError.
    */
   record(provider: string, deviceIdentifier: string, rings: readonly OfflineRing[]): Promise<void>;
   stop(): void;
 }
 
-/** What entering needs. */
 export interface OfflineRingDeps {
   store: Store;
   clock: Clock;
@@ -29,38 +28,37 @@ export interface OfflineRingDeps {
   by: ActorContext;
 }
 
-/** Those of the last days are taken. @source as long as what became of rings is kept */
+/** Older reports are ignored: ring records have the same retention. */
 const ACCEPTED_AGE_MS = 40 * DAY_MS;
-/** So far a device's clock may be ahead. own choice */
+/** How far a device's clock may be ahead. @source docs/decisions/0200-bell-engine-limits.md, Offline rings */
 const CLOCK_TOLERANCE_MS = 3_600_000;
 const MAX_RINGS_PER_REPORT = 500;
 const MAX_RINGS_PER_DEVICE = 5_000;
-/** Many devices tell of the same rings: these are looked at once they had time to. own choice */
+/** Many devices report the same rings: wait for the others before resolving. @source docs/decisions/0200-bell-engine-limits.md, Offline rings */
 const RESOLVE_DELAY_MS = 2_000;
 const TIME_SLICE_MS = 4;
-const PLAYED_OFFLINE_REASON = "The device played it by itself while the appliance could not be reached.";
+const PLAYED_OFFLINE_REASON = "Played offline by the device while the appliance was unreachable.";
 
-/** True when some device holds a plan that is not over. */
+/** True if at least one device holds a plan that has not expired. */
 export function canRingOffline(reader: StoreReader, now: number): boolean {
   const sql = "SELECT 1 FROM devices WHERE attributes ->> 'RingPlanUntil' > ? LIMIT 1";
   return reader.one(sql, new Date(now).toISOString()) !== null;
 }
 
-/** Makes the desk that takes them. */
 export function createOfflineRings(needs: OfflineRingDeps): OfflineRings {
   const { store, clock, log, notificationService } = needs;
   let timer: Timer | null = null;
-  /** Something was told since the last look. */
+  /** Set by reports that arrived since the last run. */
   let hasNewReports = false;
   let isStopped = false;
 
-  /** One look at a time: there may be many rings. */
+  /** Runs one at a time: there may be many rings. */
   const resolve = async (): Promise<void> => {
     hasNewReports = false;
     try {
       await resolveMissedRings(needs);
     } catch (error) {
-      log.error({ err: error }, "rings that were played alone are not settled");
+      log.error({ event: "bell.offline_ring_resolve_failed", err: error }, "failed to resolve missed rings that devices played offline");
     }
     timer = null;
     if (hasNewReports) scheduleResolve();
@@ -82,18 +80,18 @@ export function createOfflineRings(needs: OfflineRingDeps): OfflineRings {
           deviceIdentifier,
           provider,
         );
-        if (!found) throw new CallerError("invalid-value", `rings.playedAlone: ${deviceIdentifier} is no device of it`);
+        if (!found) throw new CallerError("invalid-value", `rings.playedAlone: the plugin has no device ${deviceIdentifier}`);
         tx.run("DELETE FROM bell_offline_rings WHERE at < ?", now - ACCEPTED_AGE_MS);
         for (const { ringId, at } of told)
           tx.run("INSERT OR IGNORE INTO bell_offline_rings (device, ring, at) VALUES (?, ?, ?)", found.pk, ringId, at);
         const sql = "SELECT count(*) AS n FROM bell_offline_rings WHERE device = ?";
         if ((tx.one<{ n: number }>(sql, found.pk)?.n ?? 0) > MAX_RINGS_PER_DEVICE)
-          throw new CallerError("limit-exceeded", `rings.playedAlone: at most ${MAX_RINGS_PER_DEVICE} of a device`);
+          throw new CallerError("limit-exceeded", `rings.playedAlone: at most ${MAX_RINGS_PER_DEVICE} rings per device`);
         return found.pk;
       });
       notificationService.handleOutcomes(told.flatMap((ring) => toOutcome(ring, device, provider, store) ?? []));
       if (told.length === 0) return;
-      log.warn({ deviceIdentifier, rings: told.length }, "rings were played without the appliance");
+      log.warn({ event: "bell.offline_rings_reported", deviceIdentifier, rings: reported.length }, "device rang offline while the appliance was unreachable");
       scheduleResolve();
     },
     stop() {
@@ -103,7 +101,7 @@ export function createOfflineRings(needs: OfflineRingDeps): OfflineRings {
   };
 }
 
-/** What the ledger is told of a ring whose message the appliance had sent; null where it has none for the device. */
+/** The delivery outcome of an offline ring; null if the notification has no delivery for the device. */
 function toOutcome(
   { ringId, at }: OfflineRing,
   device: number,
@@ -120,7 +118,7 @@ function toOutcome(
   return found && { provider, deliveryId: found.pk, level: "playing", details, at, isLast: true, isAutonomous: true };
 }
 
-/** What the appliance missed and every device has played is not missed any more. */
+/** Marks missed rings as rung if all their devices played them offline. */
 async function resolveMissedRings(needs: OfflineRingDeps): Promise<void> {
   const { store, clock, log } = needs;
   const meant = new Map<string, ExpectedRecipients>();
@@ -131,12 +129,12 @@ async function resolveMissedRings(needs: OfflineRingDeps): Promise<void> {
       began = clock.monotonicMs();
     }
     if (!(await isPlayedByAllDevices(ring, meant, needs))) continue;
-    await store.write((tx) => markRungOffline(tx, ring.pk, "Its devices played it by themselves."));
-    log.info({ ringId: ring.id }, "a ring that the appliance missed was played by its devices");
+    await store.write((tx) => markRungOffline(tx, ring.pk, "Played offline by all its devices."));
+    log.info({ event: "bell.missed_ring_played_offline", ringId: ring.id }, "missed ring was played offline by its devices");
   }
 }
 
-/** Who was to hear a ring; null where it would not be sent at all. */
+/** Expected recipients of a ring; null if it would not be sent. */
 type ExpectedRecipients = Pick<SimulatedDelivery, "deviceIds" | "reachesPeople"> | null;
 
 async function isPlayedByAllDevices(
@@ -148,7 +146,7 @@ async function isPlayedByAllDevices(
   const sending = ringNotificationOf(ring, store, by);
   if (!sending) return false;
   const { input, sender, options } = sending;
-  // Many rings are alike: who hears them is found once.
+  // Many rings have the same content: look up its recipients once.
   const alike = JSON.stringify([input, sender.scope.domainId, options.source]);
   let meant = known.get(alike);
   if (meant === undefined) {

@@ -11,14 +11,13 @@ import { expandCompiledSchedule, type Ring } from "./schedule-expansion.ts";
 import { DEFAULT_CLOCK_RULES } from "./time-zones.ts";
 import { compileTimetable, type LocalTimeContext, loadTimetables } from "./timetables.ts";
 
-/** The resource behind each kind of plan. */
 export const RESOURCE_BY_OWNER_KIND = {
   bell: bellSchedules,
   message: scheduledNotifications,
   clearing: clearDevicesSchedules,
 } as const;
 
-/** Plans are made from the stored schedules. */
+/** Plans occurrences from the stored schedules. */
 export function createPlanSource(times: LocalTimeContext): PlanSource {
   return {
     owners: (reader) =>
@@ -35,7 +34,6 @@ export function createPlanSource(times: LocalTimeContext): PlanSource {
   };
 }
 
-/** A bell as it is planned. */
 export function toOccurrence({ entry, id, at, localDate, localTime, ringListId }: Ring): Occurrence {
   return { id, at, localDate, localTime, ringListId, entryId: entry.id, messageTemplateId: entry.messageTemplateId };
 }

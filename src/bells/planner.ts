@@ -11,66 +11,63 @@ import {
   type RingRow,
 } from "./ring-repository.ts";
 
-/** Where the planner learns when something is due. */
+/** Computes the occurrences that the planner stores. */
 export interface PlanSource {
-  /** Everything that can be planned. */
+  /** All schedules that can be planned. */
   owners(reader: StoreReader): { id: string; kind: OwnerKind }[];
-  /** What is due from `fromMs` (included) to `toMs` (not included), in order of time; empty for what is not there. */
+  /** Occurrences from `fromMs` (included) to `toMs` (not included), sorted by time; empty for a schedule that does not exist. */
   occurrences(reader: StoreReader, kind: OwnerKind, owner: string, fromMs: number, toMs: number): Occurrence[];
 }
 
-/** Keeps the rings of the next days as rows, so that a restart rings what was planned. */
+/** Stores the rings of the next days as rows, so that a restart does not lose them. */
 export interface Planner {
   /**
-   * Plans anew what one schedule rings, in the transaction that writes it; `gone` takes its rings away. Where very many are
-   * written one after the other, most are marked stale instead.
+   * Replans one schedule in the transaction that writes it; `gone` deletes its rings. In a series of many writes most
+   * schedules are marked dirty instead and replanned later.
    */
   replan(tx: Transaction, kind: OwnerKind, owner: string, gone?: boolean): void;
-  /** What these are planned from has changed: they are planned anew in slices, and before they next ring. */
+  /** Marks plans as dirty because their inputs changed; they are replanned in chunks, and in any case before they next ring. */
   markDirty(tx: Transaction, owners: readonly string[]): void;
   /**
-   * To be called at start and when the clock was set back: finds what has no plan yet, plans that rest on what is no
-   * longer so, and those made while the clock was ahead.
+   * Call at start and after a clock step backward: marks missing plans, plans with outdated inputs, and plans that were
+   * made while the clock was ahead.
    */
   revalidate(tx: Transaction): void;
-  /** Plans those of `owners` anew that need it. */
+  /** Replans the dirty plans among `owners`. */
   replanDirty(tx: Transaction, owners: readonly RingRow[]): void;
-  /** True while something is to be planned anew. */
   hasDirty(): boolean;
-  /** Plans what is stale and what is planned for less than 48 h, nearest first, in slices of some ms; forgets what is long over. */
+  /** Replans dirty plans and extends plans to the 48 h horizon, nearest rings first, in time slices; deletes rings past their retention. */
   extendHorizon(signal: AbortSignal): Promise<void>;
 }
 
-/** What the planner needs. */
 export interface PlannerDeps {
   store: BellStore;
   clock: Clock;
   source: PlanSource;
-  /** How long what became of rings is kept; 40 days unless given. */
+  /** Retention of finished rings; 40 days by default. */
   keptMs?: number;
-  /** What all plans rest on beside the schedules (time zone data, clock rules, the appliance's zone), in one text. */
+  /** All inputs of plans besides the schedules (time zone data, clock rules, the zone of the appliance), as one string. */
   basis(): string;
 }
 
-/** What the bells need of the store. */
 export type BellStore = StoreReader & Pick<Store, "write">;
 
-/** Rings are always planned for at least this long. @source bells.md, Running */
+/** Rings are always planned at least this far ahead. @source docs/decisions/0015-bell-engine.md, Running */
 const MIN_HORIZON_MS = 48 * 3_600_000;
-/** own choice: planned a day further, so that this is done once a day. */
+/** One day more, so that plans are extended once a day. @source docs/decisions/0200-bell-engine-limits.md, Planner */
 const TARGET_HORIZON_MS = MIN_HORIZON_MS + 24 * 3_600_000;
-/** Of very many stale plans those go first that ring within so long. own choice */
+/** Of many dirty plans, those with rings within this time are replanned first. @source docs/decisions/0200-bell-engine-limits.md, Planner */
 const URGENT_MS = 3_600_000;
-/** own choice */
+/** Retention of finished rings. @source docs/decisions/0200-bell-engine-limits.md, Planner */
 const RETENTION_MS = 40 * 86_400_000;
-/** A ring may begin so long after its time. @source bells.md, Running */
+/** A ring may start this long after its time; later it is missed. @source docs/decisions/0015-bell-engine.md, Running */
 export const LATE_LIMIT_MS = 30_000;
 
-/** Others write in the same group. */
+/** Other writes share the group commit. */
 const TIME_SLICE_MS = 4;
 const MAX_PLANS_PER_CHUNK = 200;
 const MAX_RINGS_DELETED = 300;
-/** Plans made along with writes take at most so much of so much time. own choice */
+/** Replanning inside a write may use this much of each window; beyond it the plan is marked dirty. @source docs/decisions/0200-bell-engine-limits.md, Planner */
 const INLINE_BUDGET_MS = 4;
 const INLINE_WINDOW_MS = 20;
 
@@ -93,13 +90,12 @@ const UPSERT_DIRTY = `INSERT INTO bell_plans (owner, kind, until, stale, made) V
 const UPSERT_PLANNED = `INSERT INTO bell_plans (owner, kind, until, stale, made) VALUES (?, ?, ?, 0, ?)
   ON CONFLICT (owner) DO UPDATE SET until = excluded.until, stale = 0, made = excluded.made`;
 
-/** Makes a planner. */
 export function createPlanner(needs: PlannerDeps): Planner {
   const { store, clock, source, keptMs = RETENTION_MS } = needs;
-  /** What plans have taken of the writes since then, on the clock that is never set. */
+  /** Replanning time used inside writes since `since`, on the monotonic clock. */
   let inlineUsage = { since: Number.NEGATIVE_INFINITY, ms: 0 };
 
-  /** Rings on from where the plan ended. What is in the past by now was missed: it is for the ticker to say so. */
+  /** Appends rings after the end of the plan. The ticker records those that are already in the past as missed. */
   const extendPlan = (tx: Transaction, { owner, kind, until }: Plan, now: number): void => {
     const to = now + TARGET_HORIZON_MS;
     if (until < to) {
@@ -120,7 +116,7 @@ export function createPlanner(needs: PlannerDeps): Planner {
       else if (row.state === "planned") deleteRing(tx, row.pk);
       else cancelRing(tx, row.pk);
     }
-    // What a change puts into the past was never to be rung then.
+    // A ring that a change moves into the past must not ring.
     for (const ring of wanted.values()) if (ring.at > now || ring.at >= until) insertRing(tx, kind, owner, ring);
     tx.run(UPSERT_PLANNED, owner, kind, to, now);
     tx.emit("rings.planned", {});
@@ -200,7 +196,7 @@ function nextPlans(reader: Pick<StoreReader, "all">, now: number, most = MAX_PLA
   return nearest.length > 0 ? nearest : stale;
 }
 
-/** Plans for what came into being without them. */
+/** Adds plans for schedules that have none, such as replicated or restored ones. */
 function addMissingPlans(tx: Transaction, source: PlanSource, now: number): void {
   const known = new Set(tx.all<{ owner: string }>("SELECT owner FROM bell_plans").map(({ owner }) => owner));
   for (const { id, kind } of source.owners(tx)) if (!known.has(id)) tx.run(UPSERT_DIRTY, id, kind, now);

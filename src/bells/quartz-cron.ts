@@ -1,13 +1,13 @@
 import { Cron } from "croner";
 
-/** The fields of an expression in their order, with their least and greatest values. */
+/** Fields of a Quartz cron expression in order, with their ranges. */
 const FIELDS = [
   { name: "seconds", least: 0, most: 59 },
   { name: "minutes", least: 0, most: 59 },
   { name: "hours", least: 0, most: 23 },
   { name: "days of month", least: 1, most: 31 },
   { name: "months", least: 1, most: 12, names: "JAN FEB MAR APR MAY JUN JUL AUG SEP OCT NOV DEC" },
-  // Quartz counts from 1 for Sunday, croner from 0.
+  // Quartz: Sunday is 1; croner: Sunday is 0.
   { name: "days of week", least: 1, most: 7, names: "SUN MON TUE WED THU FRI SAT" },
   { name: "years", least: 1970, most: 2099 },
 ] as const;
@@ -18,33 +18,33 @@ const DAYS_OF_MONTH = 3;
 const DAYS_OF_WEEK = 5;
 
 /**
- * The local times of a Quartz cron expression, as a pattern over times in UTC; or in words what is wrong with it.
- * own choice: it names one second, so that it never fires more than once a minute; `L-n` is not taken.
- * @source Quartz CronExpression
+ * Compiles a Quartz cron expression to a croner pattern over local times (as UTC); returns an error message if it is
+ * invalid. The seconds field must be a single value, so that the schedule fires at most once a minute; `L-n` is not
+ * supported. @source Quartz CronExpression
  */
 export function parseQuartzCron(expression: string): Cron | string {
   const fields = expression.trim().toUpperCase().split(/\s+/);
-  if (fields.length < 6 || fields.length > 7) return "A cron expression has six fields, or seven with a year.";
-  if (!/^\d{1,2}$/.test(fields[0] ?? "")) return "The first field names one second, 0 to 59.";
+  if (fields.length < 6 || fields.length > 7) return "A cron expression must have six fields, or seven with a year.";
+  if (!/^\d{1,2}$/.test(fields[0] ?? "")) return "The seconds field must be a single value from 0 to 59.";
   const isOpen = (at: number): boolean => fields[at] === "?" || fields[at] === "*";
   if (!isOpen(DAYS_OF_MONTH) && !isOpen(DAYS_OF_WEEK)) {
-    return "Days are named by month or by week: the other field is a question mark.";
+    return "One of day-of-month and day-of-week must be a question mark.";
   }
   const translated: string[] = [];
   for (const [at, field] of fields.entries()) {
     const spec = FIELDS[at] as FieldSpec;
-    const words = field.split(",").map((part) => translateField(part, spec, at));
-    if (words.some((word) => word === null)) return `The ${spec.name} are not valid: ${field}.`;
-    translated.push(words.join(","));
+    const parts = field.split(",").map((part) => translateField(part, spec, at));
+    if (parts.some((word) => word === null)) return `The ${spec.name} are not valid: ${field}.`;
+    translated.push(parts.join(","));
   }
   try {
     return new Cron(translated.join(" "), { timezone: "UTC", paused: true, mode: "6-or-7-parts" });
   } catch {
-    return "It is not a cron expression.";
+    return "Invalid cron expression.";
   }
 }
 
-/** One part of a field in croner's words; null for what is none. */
+/** Translates one part of a field to croner syntax; null if it is invalid. */
 function translateField(part: string, spec: FieldSpec, at: number): string | null {
   if (part === "?") return at === DAYS_OF_MONTH || at === DAYS_OF_WEEK ? "*" : null;
   if (at === DAYS_OF_MONTH && /^(L|LW|([1-9]|[12]\d|3[01])W)$/.test(part)) return part;
@@ -66,7 +66,7 @@ function translateField(part: string, spec: FieldSpec, at: number): string | nul
     .join(",");
 }
 
-/** From one value to another in steps, round the end where they stand the wrong way round. */
+/** Values of a range with a step; a range whose end precedes its start wraps around. */
 function expandRange(from: number, to: number, step: number, { least, most }: FieldSpec): number[] {
   const end = to >= from ? to : to + most - least + 1;
   const values: number[] = [];

@@ -1,7 +1,7 @@
 import type { Options } from "rrule";
 import { DAY_MS } from "./time-zones.ts";
 
-/** A rule of repetition as it was understood, with what it takes over from its first day. */
+/** A parsed rule with the defaults it takes from its DTSTART. */
 export type ParsedRule = Pick<
   Options,
   | "freq"
@@ -17,16 +17,16 @@ export type ParsedRule = Pick<
   | "byeaster"
 > & { dtstart: Date | null };
 
-/** How rules count: years, months, weeks, days. @source rrule, Frequency */
+/** Frequencies of rrule. @source rrule, Frequency */
 const YEARLY = 0;
 const MONTHLY = 1;
 const WEEKLY = 2;
-/** In so many years every date has been every day of the week, also in the years that an interval leaves. own choice */
+/** Within this many years every date falls on every day of the week, also with an interval. @source docs/decisions/0200-bell-engine-limits.md, Recurrence rules */
 const YEARS_CHECKED = 120;
 
 /**
- * True when a rule names days that come. What names none, such as the 30th of February, would be looked for up to the year
- * 9999. own choice: BYSETPOS goes with months and years, BYWEEKNO with days of the week alone.
+ * True if a rule matches at least one day. rrule would search up to the year 9999 for a rule that never matches, such as
+ * 30 February. BYSETPOS requires monthly or yearly frequency, BYWEEKNO allows days of the week only.
  */
 export function hasMatchingDay(rule: ParsedRule): boolean {
   if (rule.byeaster !== null && rule.byeaster !== undefined) return false;
@@ -59,7 +59,7 @@ function isValidNth(nth: number, { freq, bymonth }: ParsedRule): boolean {
   return nth !== 0 && Math.abs(nth) <= (freq === YEARLY && !isSet(bymonth) ? 53 : 5);
 }
 
-/** Which days lie in a year, month, week or day that the interval does not leave out. */
+/** Tests whether a day is in a period that the interval includes. */
 function createPeriodTest({ freq, interval }: ParsedRule, first: number): (day: number) => boolean {
   const every = interval || 1;
   const start = new Date(first * DAY_MS);

@@ -3,24 +3,24 @@ import { parseQuartzCron } from "./quartz-cron.ts";
 import { hasMatchingDay } from "./recurrence-validation.ts";
 import { type ClockRules, DAY_MS, type TimeZone } from "./time-zones.ts";
 
-/** Local times that come again and again; a local time is the epoch ms at which a clock in UTC shows it. */
+/** Recurring local times; a local time is the epoch ms at which a UTC clock shows it. */
 export interface Recurrence {
-  /** Local times from `from` (included) to `to` (not included), in order. */
+  /** Local times from `from` (included) to `to` (not included), sorted. */
   between(from: number, to: number): number[];
 }
 
-/** How often a rule may come again at most, and how far it may reach back. own choice: what is counted in some ms */
+/** Frequencies and reach that expand within a few ms. @source docs/decisions/0200-bell-engine-limits.md, Recurrence rules */
 const FREQUENCIES = /FREQ=(DAILY|WEEKLY|MONTHLY|YEARLY)(;|$)/i;
 const EARLIEST_START = Date.UTC(2000, 0, 1);
 const HOUR_MS = 3_600_000;
 const LOOKAHEAD_STEPS_MS = [2 * HOUR_MS, 8 * DAY_MS, 64 * DAY_MS, 400 * DAY_MS, 1_500 * DAY_MS, 3_000 * DAY_MS];
-/** Within so few days the clocks change at most once. */
+/** At most one DST change occurs within this span. */
 const SHORT_SPAN_MS = 10 * DAY_MS;
 
 /**
- * Reads a Quartz cron expression with seconds, or RFC 5545 lines (DTSTART, RRULE, EXDATE, RDATE); a text says what is
- * wrong. own choice: times of rules are local to the schedule's zone, whatever zone they name; a rule begins in 2000 or
- * later and comes again daily at the most often, at the hours and minutes that it names (BYHOUR, BYMINUTE).
+ * Parses a Quartz cron expression or RFC 5545 lines (DTSTART, RRULE, EXDATE, RDATE); returns an error message if the text
+ * is invalid. Times are local to the zone of the schedule; a zone in the rule is ignored. A rule starts in 2000 or later and
+ * recurs at most daily, at the hours and minutes it names (BYHOUR, BYMINUTE).
  */
 export function parseRecurrence(text: string): Recurrence | string {
   if (/^\s*(DTSTART|RRULE)/i.test(text)) return parseRfc5545Rule(text);
@@ -41,22 +41,22 @@ export function parseRecurrence(text: string): Recurrence | string {
 
 function parseRfc5545Rule(text: string): Recurrence | string {
   const lines = text.trim().split(/\r?\n/).map(toFloatingTime);
-  if (!lines.some((line) => line.startsWith("DTSTART:"))) return "A rule needs a line DTSTART:YYYYMMDDTHHMMSS.";
+  if (!lines.some((line) => line.startsWith("DTSTART:"))) return "A rule must have a line DTSTART:YYYYMMDDTHHMMSS.";
   const rules = lines.filter((line) => line.startsWith("RRULE:"));
-  if (rules.some((line) => !FREQUENCIES.test(line))) return "FREQ is DAILY, WEEKLY, MONTHLY or YEARLY.";
-  if (rules.some((line) => /BYSECOND=\d+,/i.test(line))) return "BYSECOND names one second.";
+  if (rules.some((line) => !FREQUENCIES.test(line))) return "FREQ must be DAILY, WEEKLY, MONTHLY or YEARLY.";
+  if (rules.some((line) => /BYSECOND=\d+,/i.test(line))) return "BYSECOND must be a single value.";
   try {
     const set = rrule.rrulestr(lines.join("\n"), { forceset: true }) as InstanceType<typeof rrule.RRuleSet>;
     const start = set.dtstart()?.getTime();
-    if (start === undefined || Number.isNaN(start) || start < EARLIEST_START) return "DTSTART lies in 2000 or later.";
-    if (!set.rrules().every(({ options }) => hasMatchingDay(options))) return "The rule names no day that ever comes.";
+    if (start === undefined || Number.isNaN(start) || start < EARLIEST_START) return "DTSTART must be in 2000 or later.";
+    if (!set.rrules().every(({ options }) => hasMatchingDay(options))) return "The rule matches no day.";
     return { between: (from, to) => expandRuleSet(set, from, to) };
   } catch {
-    return "It is not a rule of RFC 5545.";
+    return "Invalid recurrence rule; must follow RFC 5545.";
   }
 }
 
-/** Rules that end nowhere would be followed for ever where none of their days exists. */
+/** Expands in bounded steps: rrule does not stop on a rule without an end that matches no day. */
 function expandRuleSet(set: InstanceType<typeof rrule.RRuleSet>, from: number, to: number): number[] {
   const bounded = new rrule.RRuleSet();
   for (const rule of set.rrules()) {
@@ -72,7 +72,7 @@ function expandRuleSet(set: InstanceType<typeof rrule.RRuleSet>, from: number, t
     .filter((at) => at < to);
 }
 
-/** A line with its times as the wall shows them: `DTSTART;TZID=Europe/Berlin:20260105T073000` names no other zone. */
+/** Removes the time zone of a line: `DTSTART;TZID=Europe/Berlin:20260105T073000` becomes a floating time. */
 function toFloatingTime(line: string): string {
   return line
     .replace(/^(DTSTART|EXDATE|RDATE)(;[^:]*)?:/i, (_, name: string) => `${name.toUpperCase()}:`)
@@ -80,7 +80,7 @@ function toFloatingTime(line: string): string {
     .replace(/(\d{8}T\d{6})Z/g, "$1");
 }
 
-/** The first instant after `after` (epoch ms) at which it comes again; null when it does not within eight years. */
+/** The first instant after `after` (epoch ms); null if there is none within eight years. */
 export function nextRecurrence(
   repetition: Recurrence,
   zone: TimeZone,
@@ -94,7 +94,7 @@ export function nextRecurrence(
   return null;
 }
 
-/** Instants from `fromMs` (included) to `toMs` (not included) in order, each with its local time. */
+/** Instants from `fromMs` (included) to `toMs` (not included), sorted, each with its local time. */
 export function recurrencesBetween(
   repetition: Recurrence,
   zone: TimeZone,
@@ -109,7 +109,7 @@ export function recurrencesBetween(
   });
 }
 
-/** Local times among which all those of the instants are: what comes every minute is costly to count far and wide. */
+/** The smallest range of local times that contains all instants: frequent rules are costly to expand over long ranges. */
 function localWindow(zone: TimeZone, fromMs: number, toMs: number): { from: number; to: number } {
   if (toMs - fromMs > SHORT_SPAN_MS) return { from: fromMs - 2 * DAY_MS, to: toMs + 2 * DAY_MS };
   const offsets = [zone.offsetAt(fromMs - DAY_MS), zone.offsetAt(toMs + DAY_MS)];

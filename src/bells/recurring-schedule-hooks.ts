@@ -8,16 +8,15 @@ import { nextRecurrence, parseRecurrence } from "./recurrence.ts";
 import { DEFAULT_CLOCK_RULES } from "./time-zones.ts";
 import type { LocalTimeContext } from "./timetables.ts";
 
-/** What telling the next time needs. */
 export interface NextFireTimeDeps {
   clock: Clock;
   times: LocalTimeContext;
 }
 
-/** @source digest `/v1/scheduled-notifications` */
+/** @source docs/decisions/0042-api-contract.md */
 const MAX_CRON_LENGTH = 256;
 
-/** A scheduled message has a rule that can be read, and tells when it comes next. @source decisions.md 10 */
+/** Validates the recurrence rule of a scheduled notification and computes its next times. @source docs/decisions/0010-scheduled-notifications.md */
 export function scheduledNotificationHooks(needs: NextFireTimeDeps): ResourceHooks<typeof scheduledNotifications> {
   return {
     beforeWrite({ after }) {
@@ -26,7 +25,7 @@ export function scheduledNotificationHooks(needs: NextFireTimeDeps): ResourceHoo
       const rule = parseRecurrence(after.schedule);
       if (typeof rule === "string") throw invalidValue("schedule", rule);
       if (!/^(DTSTART|RRULE)/i.test(after.schedule) && after.schedule.length > MAX_CRON_LENGTH)
-        throw invalidValue("schedule", `A cron expression has at most ${MAX_CRON_LENGTH} characters.`);
+        throw invalidValue("schedule", `A cron expression must have at most ${MAX_CRON_LENGTH} characters.`);
     },
     present: (rows, { query }) =>
       rows.map(({ schedule, timeZone, disabled }) => ({
@@ -35,7 +34,7 @@ export function scheduledNotificationHooks(needs: NextFireTimeDeps): ResourceHoo
   };
 }
 
-/** Devices are cleared by a cron expression in the appliance's zone. @source decisions.md 10 */
+/** Display-clear schedules use a cron expression in the zone of the appliance. @source docs/decisions/0010-scheduled-notifications.md */
 export function clearDevicesScheduleHooks(needs: NextFireTimeDeps): ResourceHooks<typeof clearDevicesSchedules> {
   return {
     beforeWrite({ after }) {
@@ -53,10 +52,10 @@ export function clearDevicesScheduleHooks(needs: NextFireTimeDeps): ResourceHook
   };
 }
 
-/** own choice */
+/** @source docs/decisions/0200-bell-engine-limits.md, Limits */
 const MAX_FIRE_TIMES = 5;
 
-/** When a rule (null: none) comes next, and with `several` the times after that. */
+/** The next time of a rule (null: no rule), and with `several` the times after it. */
 function computeNextFireTimes(
   rule: string | null,
   timeZone: string,

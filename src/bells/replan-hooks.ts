@@ -6,12 +6,12 @@ import { RESOURCE_BY_OWNER_KIND } from "./plan-source.ts";
 import type { Planner } from "./planner.ts";
 import type { OwnerKind } from "./ring-repository.ts";
 
-/** A behaviour and the resource it is bound to. */
+/** Hooks and the resource they are bound to. */
 type BoundHooks = readonly [resource: AnyResource, behaviour: ResourceHooks];
 
 /**
- * The same behaviours, with the plan following what is written: that of a schedule in the transaction of its write, those
- * of a ring list's schedules, or of all with the appliance's own zone, soon after and before they next ring.
+ * Adds replanning to the hooks: a write to a schedule replans it in the same transaction; a write to a ring list, or to the
+ * zone of the appliance, marks the schedules that depend on it as dirty.
  */
 export function withReplanning(bound: readonly BoundHooks[], planner: Planner): readonly BoundHooks[] {
   return bound.map(([resource, behaviour]) => {
@@ -34,7 +34,7 @@ function replanHookFor(resource: AnyResource, planner: Planner): ReplanHook | nu
     return ({ op, before, after, given }, tx) => {
       const id = (after ?? before)?.id;
       if (!id) return;
-      // Nobody gave it anything: a change of several schedules at once reached it, too many to be planned there and then.
+      // No field was given: a bulk change updated the schedule, too many to replan within the write.
       if (op === "update" && given.size === 0) planner.markDirty(tx, [id]);
       else planner.replan(tx, kind, id, op === "delete");
     };

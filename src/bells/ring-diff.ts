@@ -4,10 +4,9 @@ import { eachRing } from "./schedule-expansion.ts";
 import { DAY_MS } from "./time-zones.ts";
 import { compileTimetable, type LocalTimeContext, type Timetable } from "./timetables.ts";
 
-/** A ring as a difference tells it. */
 export interface RingDiffEntry {
   bellScheduleId: string;
-  /** Null for a ring whose list is gone. */
+  /** Null if the ring list no longer exists. */
   ringListId: string | null;
   entryId: string;
   messageTemplateId: string;
@@ -17,39 +16,39 @@ export interface RingDiffEntry {
   localTime: string;
 }
 
-/** A ring of the same entry on the same day that comes at another time. */
+/** A ring of the same entry on the same day at another time. */
 export interface MovedRingDiffEntry extends RingDiffEntry {
   movedTo: { at: number; localTime: string };
 }
 
-/** How many, and the first 100 of them. */
+/** Total count and the first 100 items. */
 export interface RingDiffList<T> {
   count: number;
   first: T[];
 }
 
-/** What a write does to the rings to come. */
+/** The effect of a write on upcoming rings. */
 export interface RingDiff {
-  /** Schedules that were compared. */
+  /** Number of schedules compared. */
   schedules: number;
-  /** True where more schedules ring otherwise than were compared. */
+  /** True if more schedules are affected than were compared. */
   partial: boolean;
   added: RingDiffList<RingDiffEntry>;
   removed: RingDiffList<RingDiffEntry>;
   moved: RingDiffList<MovedRingDiffEntry>;
 }
 
-/** A schedule before and after a write; null where there is none. */
+/** A schedule before and after a write; null if it does not exist then. */
 export interface TimetableChange {
   before: Timetable | null;
   after: Timetable | null;
 }
 
 const MAX_LISTED = 100;
-/** own choice: about a school year, and what is left of this one. */
+/** About a school year. @source docs/decisions/0200-bell-engine-limits.md, Limits */
 const LOOKAHEAD_MS = 400 * DAY_MS;
 
-/** Compares the rings of schedules to come, from now or their first day on for 400 days, in turns of the event loop. own choice: how far */
+/** Compares the upcoming rings of schedules for 400 days from now, or from their first day; yields to the event loop. */
 export async function diffRings(
   compared: readonly TimetableChange[],
   { clock, times, partial }: { clock: Clock; times: LocalTimeContext; partial: boolean },
@@ -77,7 +76,7 @@ export async function diffRings(
   return difference;
 }
 
-/** Now, or a day before the schedule begins, wherever its zone lies. */
+/** Now, or a day before the schedule begins, so that every time zone is covered. */
 export function comparisonStart(timetables: readonly (Timetable | null)[], now: number): number {
   const starts = timetables.flatMap((each) =>
     each ? [parseDayNumber(each.schedule.startDate) * DAY_MS - DAY_MS] : [],
@@ -96,7 +95,7 @@ function newTimeOf({ at, localTime }: RingDiffEntry): MovedRingDiffEntry["movedT
   return { at, localTime };
 }
 
-/** The rings to come of a timetable, by entry and day. */
+/** Upcoming rings of a timetable, by entry and day. */
 function ringsByEntry(timetable: Timetable | null, fromMs: number, times: LocalTimeContext): RingsByEntry {
   const rings: RingsByEntry = new Map();
   if (!timetable) return rings;

@@ -6,27 +6,26 @@ import { type CompiledSchedule, expandCompiledSchedule } from "./schedule-expans
 import { DAY_MS } from "./time-zones.ts";
 import { compileTimetable, type LocalTimeContext, loadTimetables } from "./timetables.ts";
 
-/** A ring as it is told, with how far it has come. */
+/** A ring as the API returns it. */
 export interface RingDto extends Occurrence {
-  /** `planned` for what lies further ahead than the planner looks. */
+  /** `planned` also for rings beyond the planning horizon. */
   state: Exclude<RingState, "withdrawn">;
-  /** Devices that played it by themselves while the appliance was gone. */
+  /** Number of devices that played it offline. */
   playedAlone: number;
 }
 
-/** What telling rings needs. */
 export interface ListRingsDeps {
   reader: StoreReader;
   clock: Clock;
   times: LocalTimeContext;
 }
 
-/** Days that are worked out between two turns of the event loop. */
+/** Days expanded per chunk; the event loop runs between chunks. */
 const CHUNK_SPAN_MS = 28 * DAY_MS;
 
 /**
- * The rings of a schedule from `fromMs` (included) to `toMs` (not included), in order of time, then id: what became of those that
- * are over, as far back as that is kept, and what the schedule says of those to come.
+ * The rings of a schedule from `fromMs` (included) to `toMs` (not included), sorted by time, then id: stored outcomes of past
+ * rings within their retention, and computed upcoming rings.
  */
 export async function listRings(
   row: BellScheduleRow,
@@ -48,7 +47,7 @@ function compileScheduleRow(row: BellScheduleRow, { reader, times }: ListRingsDe
   return compileTimetable(timetable as NonNullable<typeof timetable>, times);
 }
 
-/** The rings that a schedule makes in the time given, worked out in slices. */
+/** Expands a schedule in chunks. */
 async function expandInChunks(
   compiled: CompiledSchedule,
   fromMs: number,

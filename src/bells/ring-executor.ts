@@ -19,7 +19,6 @@ import { LATE_LIMIT_MS } from "./planner.ts";
 import type { MissCause, RingRow } from "./ring-repository.ts";
 import type { RingExecutor } from "./ticker.ts";
 
-/** What ringing needs. */
 export interface RingExecutorDeps {
   store: Store;
   clock: Clock;
@@ -30,17 +29,16 @@ export interface RingExecutorDeps {
   >;
   by: ActorContext;
   endpointId(): string;
-  /** Whose turn a message is that other appliances may have as well, at `at` (epoch ms); this one's unless given. */
+  /** Which node is on duty for a notification at `at` (epoch ms); this node by default. */
   duty?(notificationId: string, at: number): "go" | "wait" | "yield";
-  /** True when a message would be shared out among appliances otherwise now than it was; never unless given. */
+  /** True if the devices of a notification would now be assigned to other nodes than when it was prepared; false by default. */
   isAssignmentOutdated?(notificationId: string): boolean;
-  /** As `turn` for a group whose devices another appliance was to ring. */
+  /** As `duty`, for a group whose devices are assigned to another node. */
   failoverDuty?(ringId: string, at: number, groupId: string): "go" | "wait" | "yield";
-  /** Ends with the appliance. */
+  /** Aborts when the node stops. */
   signal: AbortSignal;
 }
 
-/** What a ring sends. */
 interface RingContent {
   input: Record<string, unknown>;
   source: "bell-schedule" | "scheduled-notification";
@@ -48,26 +46,26 @@ interface RingContent {
   domainId: string | null;
 }
 
-/** Then it rings as it is shared out: twice rather than never. own choice */
+/** After this many reassignments the ring starts as assigned: ringing twice is better than not at all. @source docs/decisions/0200-bell-engine-limits.md, Failover */
 const MAX_REASSIGNMENTS = 3;
 
-/** Records of single rings up to this many at once, else one record of all. own choice */
+/** Up to this many missed rings are recorded one by one, more as one summary. @source docs/decisions/0200-bell-engine-limits.md, Downtime */
 const MAX_SINGLE_RECORDS = 20;
 
-/** Stages of a message whose devices were all asked: what has no sound was shown by then. */
+/** Stages after all devices received the notification; text without audio is on display by then. */
 const DELIVERED_STAGES: ReadonlySet<string> = new Set(["collect", "settle", "settled"]);
 
-/** Rings go out as messages that are held back until their moment. */
+/** Sends rings as notifications that the engine holds until the instant of the ring. */
 export function createRingExecutor(needs: RingExecutorDeps): RingExecutor {
   const { store, notificationService, log, by } = needs;
   const notificationOf = (ring: RingRow) => store.get(notifications, ring.id);
   const failoverRings = failoverRingsFor(needs);
-  /** What nobody else sounds is sounded by a message of its own when others sounded the rest. */
+  /** Devices that no other node is assigned to need a failover ring if other nodes ring the rest. */
   const unsharedGroupOf = (id: string): string[] =>
     store.one(SELECT_HAS_UNSHARED, id, UNSHARED_GROUP_ID) ? [UNSHARED_GROUP_ID] : [];
-  /** Rings that others sound: what was left to them is watched on. */
+  /** Rings that another node plays; their delegated groups stay watched. */
   const ringsOfOtherNodes = new Set<string>();
-  /** How often rings were shared out anew. */
+  /** Number of reassignments per ring. */
   const reassignments = new Map<string, number>();
   const mayReassign = ({ id, asked }: RingRow): boolean => {
     const times = reassignments.get(id) ?? 0;
@@ -78,16 +76,16 @@ export function createRingExecutor(needs: RingExecutorDeps): RingExecutor {
   return {
     async prepare(ring) {
       const known = notificationOf(ring);
-      if (known?.abortedAt) return "It was called off before.";
+      if (known?.abortedAt) return "The ring was cancelled earlier.";
       if (ring.kind === "clearing" || known) return null;
       const sending = ringNotificationOf(ring, store, by);
-      if (!sending) return "What it was to ring is no longer there.";
+      if (!sending) return "The schedule or ring list entry no longer exists.";
       try {
         await notificationService.send(sending.input, sending.sender, sending.options);
         return null;
       } catch (error) {
         if (!(error instanceof CallerError || error instanceof ConflictError)) throw error;
-        log.warn({ ringId: ring.id, reason: error.message }, "a ring has nothing to send");
+        log.warn({ event: "bell.ring_skipped", ringId: ring.id, reason: error.message }, "ring skipped: notification refused");
         return error.message;
       }
     },
@@ -95,7 +93,7 @@ export function createRingExecutor(needs: RingExecutorDeps): RingExecutor {
       const { id, kind, at } = ring;
       if (kind === "clearing") return "go";
       if (needs.isAssignmentOutdated?.(id) && mayReassign(ring)) {
-        // Until it is shared out anew nobody may be stood in for: that would be called off with it, and not be watched any more.
+        // Stop failover rings until the ring is reassigned; the cancellation would abort them and they would not be watched again.
         void failoverRings?.cancel(id);
         return "replan";
       }
@@ -104,7 +102,7 @@ export function createRingExecutor(needs: RingExecutorDeps): RingExecutor {
       if (turn !== "yield") return turn;
       ringsOfOtherNodes.add(id);
       failoverRings?.add(ring, unsharedGroupOf(id));
-      return { standDown: "Another appliance rang it." };
+      return { standDown: "Rung by another appliance." };
     },
     arm(rings) {
       const ranked = rings.map((ring) => ({ ring, rank: urgencyOf(ring, store) }));
@@ -136,11 +134,11 @@ export function createRingExecutor(needs: RingExecutorDeps): RingExecutor {
 
 const SELECT_HAS_UNSHARED = "SELECT 1 FROM notification_failover_groups WHERE notification = ? AND cover = ?";
 
-/** Without those that an earlier run stood in for, which is taken up by itself. */
+/** Without the groups that an earlier run took over; `resumeFailoverRings` handles those. */
 const SELECT_DELEGATED_GROUPS = `SELECT cover FROM notification_standby_groups WHERE notification = ?
   AND cover NOT IN (SELECT cover FROM notification_failover_rings WHERE ring = ?)`;
 
-/** Null where nobody else rings. */
+/** Null without failover. */
 function failoverRingsFor(needs: RingExecutorDeps): FailoverRings | null {
   const { store, clock, log, notificationService, by, signal, failoverDuty } = needs;
   if (!failoverDuty) return null;
@@ -168,7 +166,7 @@ function failoverRingsFor(needs: RingExecutorDeps): FailoverRings | null {
   return standIns;
 }
 
-/** What an ended run was standing in for goes on where it is of use, and ends where it is not. */
+/** Resumes failover rings of an earlier run that are still in time and aborts the others. */
 export async function resumeFailoverRings({ store, clock, notificationService, by }: RingExecutorDeps): Promise<void> {
   const left = store.all<{ id: string; at: number }>(
     `SELECT DISTINCT n.id, n.held_until AS at FROM notification_failover_rings s JOIN notifications n ON n.id = s.notification
@@ -183,14 +181,14 @@ export async function resumeFailoverRings({ store, clock, notificationService, b
   }
 }
 
-/** The same message for devices alone: people were told by the ring itself. */
+/** The same notification for devices only: the ring itself already reached people. */
 function devicesOnly(input: Record<string, unknown>, store: StoreReader): Record<string, unknown> {
   const { messageTemplateId, deviceGroupIds } = input;
   const named = deviceGroupIds ?? store.get(messageTemplates, messageTemplateId as string)?.deviceGroupIds ?? [];
   return { messageTemplateId, ...overrideRecipients({ deviceGroupIds: named as string[], distributionListIds: [] }) };
 }
 
-/** What a ring is sent by: its message, in whose name, and how; null when there is nothing to ring. */
+/** The notification of a ring with its sender and options; null if there is nothing to send. */
 export function ringNotificationOf(
   ring: Pick<RingRow, "id" | "at" | "kind" | "owner" | "ringListId" | "entryId">,
   store: StoreReader,
@@ -203,7 +201,7 @@ export function ringNotificationOf(
   return { input: content.input, sender, options: { source: content.source, overrules: true, held } };
 }
 
-/** The most urgent first: what comes second to a device that both want does not sound there. @source bells.md, Running */
+/** Sort key, most urgent first: a device that two rings need at once plays only the first. @source docs/decisions/0015-bell-engine.md, Running */
 function urgencyOf({ id }: RingRow, store: Store): number {
   const message = store.get(notifications, id);
   return message ? (message.priorityLevel ?? 5) * 1_000 + (parseSendingProfile(message).priority ?? 5) : 0;
@@ -233,7 +231,7 @@ function scheduledMessageContent(ring: Pick<RingRow, "owner">, store: StoreReade
   };
 }
 
-/** The groups and lists that are given replace all recipients of the template. @source decisions.md 9 */
+/** Device groups and distribution lists of the ring replace all recipients of the template. @source docs/decisions/0009-ring-lists-and-bell-schedules.md, Ring list */
 function notificationInput(
   messageTemplateId: string,
   { deviceGroupIds, distributionListIds }: RecipientOverrides,
@@ -258,7 +256,7 @@ function scopeInDomain({ scope }: ActorContext, domainId: string | null): ActorC
   return domainId === null ? scope : { ...scope, domainId };
 }
 
-/** A ring that was missed is never silent: its row, an activity and an event say so. @source reliability.md 2.7 */
+/** A missed ring always leaves a row, an activity and an event. @source docs/decisions/0038-reliability.md */
 function recordMissed(tx: Transaction, rings: readonly RingRow[], cause: MissCause, needs: RingExecutorDeps): void {
   const reason = CAUSE_MESSAGES[cause];
   const told = rings.map(({ id, owner, kind, at, localDate, localTime }) => {
@@ -283,8 +281,8 @@ function recordMissed(tx: Transaction, rings: readonly RingRow[], cause: MissCau
 
 const CAUSE_MESSAGES: Readonly<Record<MissCause, string>> = {
   down: "The appliance was not running.",
-  stalled: "The appliance stood still.",
-  clock: "The clock went on past it at once: it was set forward, or the machine was suspended.",
-  "cut-off": "The appliance ended at the very moment.",
-  overload: "The appliance was too busy.",
+  stalled: "The appliance stalled.",
+  clock: "The clock jumped past it: it was set forward, or the machine was suspended.",
+  "cut-off": "The appliance stopped while the ring was starting.",
+  overload: "The appliance was overloaded.",
 };

@@ -2,7 +2,7 @@ import { isUuid } from "../lib/ids.ts";
 import type { RingListEntry } from "../resources/bells/bell-fields.ts";
 import { formatSecondOfDay, parseSecondOfDay, secondOfDay } from "./local-time.ts";
 
-/** What is changed in a ring list on some days: rings move, all or one, or some do not ring. Times are seconds of the day. */
+/** A change of a ring list on some days: moves all rings or one, or mutes some. Times are seconds of the day. */
 export type RingListChange =
   | { kind: "delay" | "earlier"; minutes: number }
   | { kind: "end"; second: number }
@@ -11,7 +11,7 @@ export type RingListChange =
 
 const DAY_S = 86_400;
 
-/** Reads `delay 60`, `earlier 30`, `end 12:30:00`, `mute 08:00:00 11:00:00` or `move <entry id> 08:05:00`; null for anything else. */
+/** Parses `delay 60`, `earlier 30`, `end 12:30:00`, `mute 08:00:00 11:00:00` or `move <entry id> 08:05:00`; null if invalid. */
 export function parseRingListChange(text: string): RingListChange | null {
   const [kind, first = "", second, ...rest] = text.trim().split(/\s+/);
   if (rest.length > 0) return null;
@@ -29,7 +29,7 @@ export function parseRingListChange(text: string): RingListChange | null {
   return kind === "mute" && from !== null && to !== null && from < to ? { kind, from, to } : null;
 }
 
-/** The one spelling of a change. */
+/** The canonical text of a change. */
 export function formatRingListChange(change: RingListChange): string {
   if (change.kind === "mute")
     return `mute ${formatSecondOfDay(change.from)} ${change.to === DAY_S ? "24:00:00" : formatSecondOfDay(change.to)}`;
@@ -38,9 +38,9 @@ export function formatRingListChange(change: RingListChange): string {
 }
 
 /**
- * The rings of a day on which a ring list is changed, each change working on what the one before left; they keep their
- * ids. `end`: the day's last ring comes then, others after it do not; `mute`: those from the first time on (included) to
- * the second (not included) don't. own choice: what would ring on another date does not ring.
+ * Applies changes to the rings of a day, each to the result of the one before; entries keep their ids. `end`: moves the last
+ * ring of the day to that time and drops rings after it; `mute`: drops rings from the first time (included) to the second (not
+ * included). A ring that would move to another date is dropped.
  */
 export function applyRingListChanges(entries: readonly RingListEntry[], changes: readonly string[]): RingListEntry[] {
   let rings = entries.map((entry) => ({ entry, second: secondOfDay(entry.time) }));
@@ -55,7 +55,7 @@ export function applyRingListChanges(entries: readonly RingListEntry[], changes:
   return rings.map(({ entry, second }) => ({ ...entry, time: formatSecondOfDay(second) }));
 }
 
-/** The second of the day at which a ring comes then, `last` being the day's last one; null when it does not ring. */
+/** The new second of the day of a ring, `last` being the last ring of the day; null if the ring is dropped. */
 function changedSecond(
   { id, second }: { id: string; second: number },
   change: RingListChange,

@@ -27,7 +27,7 @@ import { DAY_MS } from "./time-zones.ts";
 type RingList = RowOf<typeof ringLists>;
 
 const FIELD = "entries";
-/** own choice */
+/** @source docs/decisions/0200-bell-engine-limits.md, Limits */
 const MAX_ENTRIES = 500;
 const REFERENCES = {
   messageTemplateId: { resource: messageTemplates, kept: "messageTemplateIds" },
@@ -36,7 +36,7 @@ const REFERENCES = {
 } as const;
 const checker = compileValidator(RING_LIST_ENTRY_FIELDS);
 
-/** A ring list's rings have times and refer to what is there; days that are over keep no ring list from going. @source decisions.md 9 */
+/** Validates the entries of a ring list; past exceptions do not block its deletion. @source docs/decisions/0009-ring-lists-and-bell-schedules.md, Ring list */
 export function ringListHooks(clock: Clock): ResourceHooks<typeof ringLists> {
   return {
     beforeWrite({ op, before, after, given }, tx, by) {
@@ -50,7 +50,7 @@ export function ringListHooks(clock: Clock): ResourceHooks<typeof ringLists> {
   };
 }
 
-/** own choice: exceptions whose days are over everywhere go with the last ring list that they used. */
+/** Exceptions that are over in every time zone are deleted with the last ring list that they use. */
 function dropPastExceptions({ id, pk }: RingList, tx: Transaction, by: ActorContext, now: number): void {
   const over = new Date(now - 2 * DAY_MS).toISOString().slice(0, 10);
   const keys = tx.all<{ pk: number }>("SELECT owner AS pk FROM bell_schedules__ring_list_ids WHERE target = ?", pk);
@@ -67,7 +67,7 @@ function dropPastExceptions({ id, pk }: RingList, tx: Transaction, by: ActorCont
   }
 }
 
-/** Reads the rings of a ring list, in order of time. Throws CallerError. */
+/** Parses the entries, sorted by time. Throws CallerError. */
 function parseEntries(input: unknown, before: readonly RingListEntry[]): RingListEntry[] {
   const parts = parseNestedItems<RingListEntry>(preserveEntryIds(input, before), {
     field: FIELD,
@@ -76,13 +76,13 @@ function parseEntries(input: unknown, before: readonly RingListEntry[]): RingLis
   });
   const entries = parts.map((part, at) => {
     const seconds = parseSecondOfDay(part.time);
-    if (seconds === null) throw invalidValue(`${FIELD}[${at}].time`, "It is a time of day such as 07:45:00.");
+    if (seconds === null) throw invalidValue(`${FIELD}[${at}].time`, "Must be a time of day such as 07:45:00.");
     return { ...part, time: formatSecondOfDay(seconds) };
   });
   return entries.sort((one, other) => (one.time < other.time ? -1 : one.time > other.time ? 1 : 0));
 }
 
-/** A ring that comes without an id stays the ring that it was: at the same time with the same message, else at the same time. */
+/** An entry without an id keeps the id of the stored entry with the same time and template, else with the same time. */
 function preserveEntryIds(input: unknown, before: readonly RingListEntry[]): unknown {
   if (!Array.isArray(input) || before.length === 0) return input;
   const given = input.map((each: unknown) => (isObject(each) ? each : {}));
@@ -112,7 +112,7 @@ function isObject(value: unknown): value is Element {
   return typeof value === "object" && value !== null && !Array.isArray(value);
 }
 
-/** The rings of a page's lists with the names of what they refer to; three queries. What the asker may not see is left out. */
+/** The entries of a page of lists with the names of their references, in three queries. References that the caller may not read are omitted. */
 function serializeEntries(rows: readonly RingList[], reader: StoreReader): { entries: object[] }[] {
   const names = (resource: Parameters<typeof readNamedRows>[1], field: keyof RingList) =>
     readNamedRows(

@@ -12,7 +12,7 @@ import { eachRing } from "./schedule-expansion.ts";
 import { DAY_MS } from "./time-zones.ts";
 import { compileTimetable, type LocalTimeContext, loadTimetables, type Timetable } from "./timetables.ts";
 
-/** Two rings that come at one instant and share devices. */
+/** Two rings at the same instant that share devices. */
 export interface RingOverlap {
   /** Epoch ms. */
   at: number;
@@ -21,13 +21,12 @@ export interface RingOverlap {
   bellScheduleId: string;
   entryId: string;
   messageTemplateId: string;
-  /** The other one. */
   other: { bellScheduleId: string; entryId: string; messageTemplateId: string };
-  /** How many devices are to ring twice. */
+  /** Number of devices that both rings address. */
   devices: number;
 }
 
-/** What finding overlaps needs; `sight` says whose schedules are looked at. */
+/** `sight` limits which schedules are searched. */
 export interface RingOverlapDeps {
   reader: StoreReader;
   clock: Clock;
@@ -42,21 +41,21 @@ interface PlacedRing {
   day: number;
 }
 
-/** Schedules read between two turns of the event loop. */
+/** Schedules read per chunk; the event loop runs between chunks. */
 const CHUNK_SIZE = 20;
-/** Longest work between two turns of the event loop. */
+/** Longest run before yielding to the event loop. */
 const TIME_SLICE_MS = 4;
 const MAX_SCHEDULES_CHECKED = 5;
 const LOOKAHEAD_MS = 7 * DAY_MS;
-/** Overlaps that were there before are known up to so many. own choice */
+/** Existing overlaps remembered for comparison. @source docs/decisions/0200-bell-engine-limits.md, Overlaps */
 const MAX_KNOWN_OVERLAPS = 10_000;
-/** own choice */
+/** @source docs/decisions/0200-bell-engine-limits.md, Overlaps */
 const MAX_OVERLAPS = 100;
 
 /**
- * Rings of a timetable, from `fromMs` (included) to `toMs` (not included), that come at the instant of another ring, its own
- * or of another schedule, on a device of both; in order of time, the first 100. Devices are those of groups.
- * @source bells.md, Running: the editor warns of overlaps
+ * Rings of a timetable from `fromMs` (included) to `toMs` (not included) that coincide with another ring, of the same or
+ * another schedule, on a shared device; sorted by time, the first 100. Only devices of device groups count.
+ * @source docs/decisions/0015-bell-engine.md, Running
  */
 export async function findRingOverlaps(
   timetable: Timetable,
@@ -69,8 +68,8 @@ export async function findRingOverlaps(
 }
 
 /**
- * Rings that meet once schedules are changed and did not before, of the first 5 of them, in their next 7 days; all that are
- * given are looked at as they are to become. own choice: how many, and how far
+ * Overlaps that a change of schedules adds: checks the first 5 schedules for their next 7 days, against the new state of all
+ * given schedules. @source docs/decisions/0200-bell-engine-limits.md, Overlaps
  */
 export async function findNewRingOverlaps(
   compared: readonly TimetableChange[],
@@ -106,7 +105,7 @@ export async function findNewRingOverlaps(
   return found;
 }
 
-/** The overlaps of a schedule's rings with each other and with those `beside` them, but for those named in `except`. */
+/** The overlaps of a schedule's rings with each other and with those `beside` them, without those in `except`. */
 async function collectOverlaps(
   own: ReadonlyMap<number, PlacedRing[]>,
   beside: (at: number) => readonly PlacedRing[],
@@ -133,7 +132,7 @@ async function collectOverlaps(
   return found;
 }
 
-/** Tells overlaps apart: two rings that meet on a day are the same overlap when both come at another time of that day. */
+/** Identity of an overlap: it stays the same if both rings move to another time on the same day. */
 function overlapKey({ localDate, bellScheduleId, entryId, other }: RingOverlap): string {
   return [localDate, bellScheduleId, entryId, other.bellScheduleId, other.entryId].join(" ");
 }
@@ -171,7 +170,7 @@ function ringsByInstant(
   return rings;
 }
 
-/** The least span that holds all instants. */
+/** The smallest span that contains all instants. */
 function spanOf(instants: readonly number[]): { fromMs: number; toMs: number } {
   return {
     fromMs: instants.reduce((least, at) => Math.min(least, at), Number.POSITIVE_INFINITY),
@@ -179,7 +178,7 @@ function spanOf(instants: readonly number[]): { fromMs: number; toMs: number } {
   };
 }
 
-/** The rings of all schedules in sight at these instants, as they are stored. */
+/** The stored rings of all visible schedules at these instants. */
 async function loadRingsAt(
   instants: readonly number[],
   { reader, clock, times, sight }: RingOverlapDeps,
@@ -199,7 +198,7 @@ async function loadRingsAt(
   return found;
 }
 
-/** Schedules that ring at some time within the span, with a day to spare for their zones. */
+/** Schedules that are active within the span, plus two days on each side for time zones. */
 function visibleScheduleKeys(
   reader: StoreReader,
   sight: RowVisibility,
@@ -218,9 +217,9 @@ function visibleScheduleKeys(
 }
 
 interface SharedDeviceLookup {
-  /** Devices of a ring; members of groups are found once. */
+  /** Devices of a ring; the members of a group are looked up once. */
   membersOf(entry: RingListEntry): Promise<ReadonlySet<number>>;
-  /** Gives way to others now and then. */
+  /** Yields to the event loop if the time slice is used up. */
   yieldIfDue(): Promise<void>;
 }
 
@@ -248,7 +247,7 @@ function countIntersection(one: ReadonlySet<number>, other: ReadonlySet<number>)
   return [...one].filter((pk) => other.has(pk)).length;
 }
 
-/** The groups of a ring replace those of its message. */
+/** The device groups of a ring replace those of its template. */
 function recipientGroupsOf(
   reader: StoreReader,
   { messageTemplateId, deviceGroupIds, distributionListIds }: RingListEntry,

@@ -1,13 +1,13 @@
 import type { RingDto } from "./ring-dto.ts";
 
-/** A page of rings, and the tokens of the pages beside it; null where there is none. */
+/** A page of rings and the tokens of the neighbouring pages; null if there is none. */
 export interface RingPage {
   rings: readonly RingDto[];
   previous: string | null;
   next: string | null;
 }
 
-/** Where a page begins: just after a ring, or, going backwards, just before it. */
+/** Start of a page: after a ring, or before it when paging backward. */
 interface PageCursor {
   way: "after" | "before";
   at: number;
@@ -15,8 +15,8 @@ interface PageCursor {
 }
 
 /**
- * The page of at most `limit` rings that `start` asks for: null for the first one, `end` for the last one, or a token of
- * another page of the same `list`. Null for a token that it did not issue. `rings` stand in order of time, then id.
+ * The page of at most `limit` rings at `start`: null for the first page, `end` for the last page, or a page token of the same
+ * `list`. Null for an invalid page token. `rings` must be sorted by time, then id.
  */
 export function paginateRings(
   rings: readonly RingDto[],
@@ -38,7 +38,7 @@ export function paginateRings(
   };
 }
 
-/** How many rings lie before a place. */
+/** Number of rings before a cursor. */
 function countBeforeCursor(rings: readonly RingDto[], { way, at, id }: PageCursor): number {
   const isBeyond = (ring: RingDto): boolean =>
     ring.at > at || (ring.at === at && (way === "after" ? ring.id > id : ring.id >= id));

@@ -1,53 +1,51 @@
 import type { StoreReader, Transaction } from "../store/store.ts";
 
-/** What is planned: bells of a schedule, a message of a rule, the clearing of devices. */
+/** Type of schedule: bell schedule, scheduled notification, display-clear schedule. */
 export type OwnerKind = "bell" | "message" | "clearing";
 
-/** Something that is due at an instant. `id` is its name on every appliance and that of the message it sends. */
+/** A scheduled instant. `id` is the same on every node and is the id of the notification that is sent. */
 export interface Occurrence {
   id: string;
   /** Epoch ms. */
   at: number;
   localDate: string;
   localTime: string;
-  /** Null for what is no bell; so is `entryId`. */
+  /** Null unless `kind` is `bell`; so is `entryId`. */
   ringListId: string | null;
   entryId: string | null;
-  /** Null where nothing is sent. */
+  /** Null if nothing is sent. */
   messageTemplateId: string | null;
 }
 
 /**
- * How far a ring has come. On the way: `planned`, `prepared` (its message is stored), `armed` (devices are asked),
- * `started` (it sounds, or is about to), `withdrawn` (it is not to ring after all). At the end: `rung`, `late` (by up to
- * the limit), `missed`, `skipped` (there was nothing to send).
+ * Open states: `planned`, `prepared` (notification stored), `armed` (devices are contacted), `started` (audio starts or is
+ * about to), `withdrawn` (cancelled). Final states: `rung`, `late` (within the limit), `missed`, `skipped` (nothing to
+ * send).
  */
 export type RingState = OpenState | "rung" | "late" | "missed" | "skipped";
 
-/** States that are not the last one. */
 export type OpenState = "planned" | "prepared" | "armed" | "started" | "withdrawn";
 
-/** Why a ring was missed: the appliance was off, stood still, had its clock set forward, was cut off, or was too slow. */
+/** Why a ring was missed: process down, process stalled, clock set forward, process killed during the start, or overload. */
 export type MissCause = "down" | "stalled" | "clock" | "cut-off" | "overload";
 
-/** A planned ring as it is stored. */
 export interface RingRow extends Occurrence {
   pk: number;
   kind: OwnerKind;
   /** Id of the schedule. */
   owner: string;
   state: RingState;
-  /** 1 once devices were told of it, else 0. */
+  /** 1 once devices were contacted, else 0. */
   asked: number;
 }
 
-/** A ring with what became of it. */
+/** A ring with its outcome. */
 export interface RingRecord extends RingRow {
-  /** How late it began; null while it has not. */
+  /** Delay of the start in ms; null until started. */
   lateMs: number | null;
   cause: MissCause | null;
   note: string | null;
-  /** Devices that played it by themselves while the appliance was gone. */
+  /** Number of devices that played it offline. */
   playedAlone: number;
 }
 
@@ -69,34 +67,34 @@ const SELECT_RECORDS = `SELECT ${RING_COLUMNS}, late_ms AS lateMs, cause, note,
 
 const SELECT_STARTED = `SELECT ${RING_COLUMNS} FROM bell_rings WHERE state = 'started' ORDER BY at, id`;
 
-/** All rings that were started and are not known to have sounded. */
+/** Rings that were started and are not confirmed yet. */
 export function startedRings(reader: StoreReader): RingRow[] {
   return reader.all<RingRow>(SELECT_STARTED);
 }
 
-/** Keys of the open rings of one state that are due by an instant, the earliest first. */
+/** Keys of the open rings of a state that are due by an instant, earliest first. */
 export function dueRingKeys(reader: StoreReader, state: OpenState, by: number, most: number): number[] {
   return JSON.parse(reader.one<{ keys: string }>(SELECT_DUE_KEYS, state, by, most)?.keys ?? "[]") as number[];
 }
 
-/** Open rings of one state that are due by an instant, the earliest first. */
+/** Open rings of a state that are due by an instant, earliest first. */
 export function dueRings(reader: StoreReader, state: OpenState, by: number, most: number): RingRow[] {
   return reader.all<RingRow>(SELECT_DUE, state, by, most);
 }
 
-/** Rings by their keys, without order. */
+/** Unsorted. */
 export function ringsByKey(reader: StoreReader, keys: readonly number[]): RingRow[] {
   return keys.length === 0 ? [] : reader.all<RingRow>(SELECT_BY_KEYS, JSON.stringify(keys));
 }
 
-/** The earliest instants of the open rings of each state up to `by`, and that of the first one after it. */
+/** The earliest open ring of each state up to `by`, and the first ring after it. */
 export function nextRingInstants(reader: StoreReader, by: number): { state: OpenState | null; at: number }[] {
   const near = reader.all<{ state: OpenState | null; at: number }>(SELECT_NEXT_PER_STATE, by);
   const next = reader.one<{ at: number | null }>(SELECT_NEXT, by);
   return next?.at ? [...near, { state: null, at: next.at }] : near;
 }
 
-/** Rings of one owner with what became of them, from `fromMs` (included) to `toMs` (not included), in order of time. */
+/** Rings of a schedule with their outcomes, from `fromMs` (included) to `toMs` (not included), sorted by time. */
 export function ringRecords(
   reader: StoreReader,
   owner: string,
@@ -110,7 +108,7 @@ export function ringRecords(
 const SELECT_PLANNED = `SELECT id, local_date AS localDate, local_time AS localTime FROM bell_rings
   WHERE owner = ? AND at >= ? AND at < ? AND state = 'planned' ORDER BY at, id`;
 
-/** Rings of one owner that are planned and not begun with, from `fromMs` (included) to `toMs` (not included). */
+/** Planned rings of a schedule that are not prepared yet, from `fromMs` (included) to `toMs` (not included). */
 export function plannedRingsBetween(
   reader: StoreReader,
   owner: string,
@@ -120,12 +118,12 @@ export function plannedRingsBetween(
   return reader.all(SELECT_PLANNED, owner, fromMs, toMs);
 }
 
-/** True while an owner has no plan, or one that is to be made anew. */
+/** True if a schedule has no plan or must be replanned. */
 export function isPlanDirty(reader: StoreReader, owner: string): boolean {
   return reader.one<{ stale: number }>("SELECT stale FROM bell_plans WHERE owner = ?", owner)?.stale !== 0;
 }
 
-/** Plans a ring; one that is or was there stays as it is. */
+/** Inserts a planned ring; an existing row with the same key is not changed, so no ring is ever doubled. */
 export function insertRing(tx: Transaction, kind: OwnerKind, owner: string, ring: Occurrence): void {
   const { id, ringListId, entryId, messageTemplateId, localDate, localTime, at } = ring;
   const from = firstKeyAt(at);
@@ -133,24 +131,24 @@ export function insertRing(tx: Transaction, kind: OwnerKind, owner: string, ring
   tx.run(INSERT_RING, ...key, id, kind, owner, ringListId, entryId ?? "", messageTemplateId, localDate, localTime, at);
 }
 
-/** Room for the keys of a million rings in each second. */
+/** Primary keys follow time, with a million keys per second. */
 function firstKeyAt(at: number): number {
   return Math.floor(at / 1_000) * 1_000_000;
 }
 
 const SELECT_EXPIRED = "SELECT pk FROM bell_rings WHERE pk < ? AND open = 0 AND at < ? LIMIT ?";
 
-/** True when something is left of rings that were due before an instant and are over. */
+/** True if finished rings from before an instant are left. */
 export function hasExpiredRings(reader: StoreReader, before: number): boolean {
   return reader.one(SELECT_EXPIRED, firstKeyAt(before), before, 1) !== null;
 }
 
-/** Forgets at most so many of them; answers how many. */
+/** Deletes at most `most` of them; returns the number deleted. */
 export function deleteExpiredRings(tx: Transaction, before: number, most: number): number {
   return tx.run(`DELETE FROM bell_rings WHERE pk IN (${SELECT_EXPIRED})`, firstKeyAt(before), before, most).changes;
 }
 
-/** Moves rings on that are still in the state they were read in; answers those. */
+/** Advances rings that are still in the state they were read in; returns those. */
 export function advanceRings(tx: Transaction, rings: readonly RingRow[], state: OpenState): readonly RingRow[] {
   const asked = state === "armed" ? ", asked = 1" : "";
   return transitionRings(
@@ -162,13 +160,13 @@ export function advanceRings(tx: Transaction, rings: readonly RingRow[], state: 
   );
 }
 
-/** As `advanceRings`, to `started`: writes by how much they begin too late. */
+/** As `advanceRings`, to `started`; also stores the delay of the start. */
 export function startRings(tx: Transaction, rings: readonly RingRow[], now: number): readonly RingRow[] {
   const sql = `UPDATE bell_rings SET state = 'started', asked = 1, late_ms = max(0, ? - at) ${WHERE_STATE_AND_KEYS}`;
   return transitionRings(tx, rings, "started", sql, [now]);
 }
 
-/** A ring that waits for its moment is to be made ready anew. */
+/** Returns a prepared ring to `planned`, so that it is prepared again. */
 export function resetRingToPlanned(tx: Transaction, pk: number): void {
   tx.run("UPDATE bell_rings SET state = 'planned' WHERE pk = ? AND state = 'prepared'", pk);
 }
@@ -190,14 +188,14 @@ function transitionRings(
   return rings.filter(({ pk }) => tx.one(isThere, pk, state) !== null);
 }
 
-/** Ends all rings that were started by an instant; those that began more than `lateMs` after their time were late. */
+/** Finishes rings that started by an instant; those with a delay of more than `lateMs` are late. */
 export function finishStartedRings(tx: Transaction, by: number, lateMs: number): void {
   const sql = `UPDATE bell_rings SET state = CASE WHEN late_ms > ? THEN 'late' ELSE 'rung' END, open = 0
     WHERE state = 'started' AND at <= ?`;
   tx.run(sql, lateMs, by);
 }
 
-/** Ends rings that do not begin. */
+/** Finishes rings that do not start. */
 export function finishUnrungRings(
   tx: Transaction,
   pks: readonly number[],
@@ -210,15 +208,14 @@ export function finishUnrungRings(
   }
 }
 
-/** Rings that are to be withdrawn come before all others. */
+/** Cancelled rings sort before all others. */
 export const CANCELLED_RING_AT = 0;
 
-/** A ring whose message is made ready is not to be. */
+/** Marks a prepared ring as cancelled; the ticker then discards its notification. */
 export function cancelRing(tx: Transaction, pk: number): void {
   tx.run("UPDATE bell_rings SET state = 'withdrawn', at = ? WHERE pk = ?", CANCELLED_RING_AT, pk);
 }
 
-/** Forgets a ring that is not to be. */
 export function deleteRing(tx: Transaction, pk: number): void {
   tx.run("DELETE FROM bell_rings WHERE pk = ?", pk);
 }
@@ -226,24 +223,24 @@ export function deleteRing(tx: Transaction, pk: number): void {
 const SELECT_PLAYED_OFFLINE = `SELECT ${RING_COLUMNS} FROM bell_rings r WHERE state = 'missed'
   AND EXISTS (SELECT 1 FROM bell_offline_rings l WHERE l.ring = r.id) ORDER BY at`;
 
-/** Rings that the appliance missed and at least one device has played by itself. */
+/** Missed rings that at least one device played offline. */
 export function missedRingsPlayedOffline(reader: StoreReader): RingRow[] {
   return reader.all<RingRow>(SELECT_PLAYED_OFFLINE);
 }
 
-/** A ring that was missed was played by its devices. */
+/** Marks a missed ring as rung: all its devices played it offline. */
 export function markRungOffline(tx: Transaction, pk: number, note: string): void {
   tx.run("UPDATE bell_rings SET state = 'rung', note = ? WHERE pk = ? AND state = 'missed'", note, pk);
 }
 
-/** Rings between two instants (epoch ms), or the one of them with this id. */
+/** Rings between two instants (epoch ms), or only the one with this id. */
 export interface RingRange {
   fromMs: number;
   toMs: number;
   ringId: string | null;
 }
 
-/** For each: true when such rings are known and none of them is missed any more. */
+/** For each range: true if it contains rings and none of them is still missed. */
 export function areMissedRingsResolved(reader: StoreReader, asked: readonly RingRange[]): boolean[] {
   const ranges = asked.map(({ fromMs, toMs, ringId }) => [firstKeyAt(fromMs), firstKeyAt(toMs + 1_000), ringId]);
   const rings = `FROM bell_rings WHERE pk >= x.value ->> 0 AND pk < x.value ->> 1
@@ -253,7 +250,7 @@ export function areMissedRingsResolved(reader: StoreReader, asked: readonly Ring
   return reader.all<{ isMadeUpFor: number }>(sql, JSON.stringify(ranges)).map((each) => each.isMadeUpFor === 1);
 }
 
-/** The clock went back: what was missed and not begun is due again; answers how many. */
+/** After a clock step backward: reopens missed rings that had not been started; returns the number. */
 export function reopenMissedRings(tx: Transaction, now: number): number {
   const sql = `UPDATE bell_rings SET state = 'planned', open = 1, cause = NULL, note = NULL
     WHERE state = 'missed' AND asked = 0 AND at > ?`;

@@ -2,19 +2,18 @@ import { newId } from "../lib/ids.ts";
 import type { BellScheduleException } from "../resources/bells/bell-fields.ts";
 import { addDays, type DateSpan, dateSpansOverlap } from "./date-span.ts";
 
-/** Exceptions in order of time. */
 export function sortByDate<E extends DateSpan>(exceptions: readonly E[]): E[] {
   return [...exceptions].sort((one, other) => (one.startDate < other.startDate ? -1 : 1));
 }
 
-/** The exception of a day, null where the cycle decides. */
+/** The exception of a day; null if the cycle applies. */
 export function exceptionOnDay<E extends DateSpan>(exceptions: readonly E[], day: string): E | null {
   return exceptions.find(({ startDate, endDate }) => startDate <= day && day <= endDate) ?? null;
 }
 
 /**
- * Puts an exception among others: those in its way are shortened, split in two or removed, so that none overlap.
- * The earlier part of a split one keeps its id. @source decisions.md 9, Bulk exceptions
+ * Inserts an exception: conflicting ones are shortened, split in two or removed, so that none overlap. The earlier part of a
+ * split exception keeps its id. @source docs/decisions/0009-ring-lists-and-bell-schedules.md, Bulk exceptions
  */
 export function insertException(
   exceptions: readonly BellScheduleException[],
@@ -23,7 +22,7 @@ export function insertException(
   return sortByDate([...exceptions.flatMap((each) => cutOutSpan(each, added)), added]);
 }
 
-/** What is left of an exception outside of a span: none, one or two parts. */
+/** The parts of an exception outside a span: none, one or two. */
 function cutOutSpan(exception: BellScheduleException, span: DateSpan): BellScheduleException[] {
   if (!dateSpansOverlap(exception, span)) return [exception];
   const parts: BellScheduleException[] = [];

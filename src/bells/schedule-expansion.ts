@@ -4,40 +4,37 @@ import { formatDayNumber, mondayOf, parseDayNumber, secondOfDay } from "./local-
 import { applyRingListChanges } from "./ring-list-changes.ts";
 import { type ClockRules, DAY_MS, DEFAULT_CLOCK_RULES, type TimeZone, type TimeZones } from "./time-zones.ts";
 
-/** The rings of a day. */
 export interface RingListTimes {
   id: string;
   entries: readonly RingListEntry[];
 }
 
-/** A ring list instead of the pattern's, from the first to the last date, both included; the last one given counts. */
+/** Replaces the ring list of the cycle from the first to the last date, both included; the last exception wins. */
 export type ScheduleException = Pick<BellScheduleException, "startDate" | "endDate" | "ringListId" | "ringListChanges">;
 
-/** When which ring list is rung. */
 export interface RingSchedule {
   id: string;
-  /** A name that `isZone` takes. */
+  /** A name that `isTimeZone` accepts. */
   timeZone: string;
   /** `YYYY-MM-DD`, both included. */
   startDate: string;
   endDate: string;
   numWeeks: number;
-  /** Day of the pattern (0 = Monday of week 1, which holds `startDate`) and what is rung on it. */
+  /** Day of the cycle (0 = Monday of the week that contains `startDate`) and its ring list. */
   entries: readonly BellScheduleEntry[];
   /**
-   * `calendar` unless given: the pattern follows the weeks. `school-day`: after days on which an exception silences the
-   * bells, it goes on with the day that was left out.
+   * Default `calendar`: the cycle follows the weeks. `school-day`: after days that an exception silences, the cycle continues
+   * with the day that was left out.
    */
   rotation?: "calendar" | "school-day";
 }
 
-/** One bell, at one instant. */
 export interface Ring {
-  /** The same on every appliance, and that of the notification: UUID v5 of schedule, entry, local date and time. */
+  /** The same on every node and the id of the notification: UUID v5 of schedule, entry, local date and time. */
   id: string;
   /** Epoch ms. */
   at: number;
-  /** `YYYY-MM-DD` and `HH:mm:ss` as the schedule has them, also where the clocks leave that time out. */
+  /** `YYYY-MM-DD` and `HH:mm:ss` of the schedule, also for a time inside a DST gap. */
   localDate: string;
   localTime: string;
   scheduleId: string;
@@ -45,31 +42,30 @@ export interface Ring {
   entry: RingListEntry;
 }
 
-/** What the instants of rings depend on beside the schedule. */
 export interface TimeZoneContext {
   zones: TimeZones;
   rules?: ClockRules;
 }
 
-/** A schedule made ready for counting: ring lists as seconds of the day, dates as days since 1970. */
+/** A schedule with ring lists as seconds of the day and dates as days since 1970. */
 export interface CompiledSchedule {
   schedule: RingSchedule;
   zone: TimeZone;
   rules: ClockRules;
   firstDay: number;
   lastDay: number;
-  /** What is rung on a day since 1970; null when nothing is. */
+  /** The ring list of a day since 1970; null if nothing rings. */
   listOn(day: number): CompiledList | null;
 }
 
-/** Entries in order of their time. */
+/** Entries sorted by time. */
 interface CompiledList {
   ringListId: string;
   seconds: readonly number[];
   entries: readonly RingListEntry[];
 }
 
-/** Prepares a schedule for `eachRing`. Ring lists that there are not count as silent. */
+/** Compiles a schedule for `eachRing`. A ring list that does not exist counts as silent. */
 export function compileSchedule(
   schedule: RingSchedule,
   ringLists: readonly RingListTimes[],
@@ -105,8 +101,8 @@ export function compileSchedule(
 }
 
 /**
- * Calls `visit` for each ring from `fromMs` (included) to `toMs` (not included) in order of time: its instant, its day
- * since 1970, its list and its place in it. The fast way through a whole year.
+ * Calls `visit` for each ring from `fromMs` (included) to `toMs` (not included), sorted by time, with its instant, day since
+ * 1970, list and index in the list. Allocates nothing per ring, so a whole year expands fast.
  */
 export function eachRing(
   compiled: CompiledSchedule,
@@ -115,7 +111,7 @@ export function eachRing(
   visit: (at: number, day: number, list: CompiledList, index: number) => void,
 ): void {
   const { zone, rules } = compiled;
-  // A ring is at most a day and a half from its date in UTC: 14 h of offset, and a gap of up to a day.
+  // A ring is at most a day and a half from its UTC date: 14 h of offset, and a DST gap of up to a day.
   const first = Math.max(compiled.firstDay, Math.floor(fromMs / DAY_MS) - 2);
   const last = Math.min(compiled.lastDay, Math.floor(toMs / DAY_MS) + 2);
   for (let day = first; day <= last; day++) {
@@ -133,7 +129,7 @@ export function eachRing(
   }
 }
 
-/** The rings of a schedule from `fromMs` (included) to `toMs` (not included), in order of time. Pure. */
+/** Rings from `fromMs` (included) to `toMs` (not included), sorted by time. Pure. */
 export function expandSchedule(
   schedule: RingSchedule,
   ringLists: readonly RingListTimes[],
@@ -145,7 +141,7 @@ export function expandSchedule(
   return expandCompiledSchedule(compileSchedule(schedule, ringLists, exceptions, context), fromMs, toMs);
 }
 
-/** As `ringsBetween`, of a schedule that was compiled before. */
+/** As `expandSchedule`, for a compiled schedule. */
 export function expandCompiledSchedule(compiled: CompiledSchedule, fromMs: number, toMs: number): Ring[] {
   const rings: Ring[] = [];
   const scheduleId = compiled.schedule.id;
@@ -160,7 +156,7 @@ export function expandCompiledSchedule(compiled: CompiledSchedule, fromMs: numbe
   return rings;
 }
 
-/** The id that a ring has on every appliance. @source bells.md, Model */
+/** The same ring has the same id on every node. @source docs/decisions/0015-bell-engine.md, Model */
 function ringId(scheduleId: string, entryId: string, localDate: string, localTime: string): string {
   return derivedId(scheduleId, entryId, localDate, localTime);
 }
@@ -196,7 +192,7 @@ function calendarRotation(pattern: readonly (CompiledList | null)[], firstDay: n
   return (day) => pattern[(day - monday) % pattern.length] ?? null;
 }
 
-/** The days of the pattern that ring, in order; which of them a day rings depends on how many were silenced before it. */
+/** Days of the cycle that have a ring list, in order; which of them applies depends on the number of silenced days before. */
 function schoolDayRotation(
   pattern: readonly (CompiledList | null)[],
   firstDay: number,

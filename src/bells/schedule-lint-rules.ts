@@ -7,7 +7,7 @@ import { eachRing, expandCompiledSchedule } from "./schedule-expansion.ts";
 import { DAY_MS } from "./time-zones.ts";
 import { compileTimetable, type LocalTimeContext, type Timetable } from "./timetables.ts";
 
-/** What is wrong with the rings of a schedule: how often, and the first one in words. */
+/** One type of error in the rings of a schedule: how often, and where first. */
 export interface ScheduleFinding {
   kind: "twice" | "out of order" | "wrong time" | "reaches nobody" | "not planned" | "planned wrongly";
   count: number;
@@ -15,28 +15,27 @@ export interface ScheduleFinding {
   first: string;
 }
 
-/** Offsets of zones from UTC, in ms, as somebody else than the core knows them. */
+/** Offset from UTC in ms, from an independent implementation of time zones. */
 export type ZoneOffsetLookup = (zone: string, at: number) => number;
 
-/** What is looked at of one schedule. */
 export interface TimetableLintContext {
   reader: StoreReader;
   times: LocalTimeContext;
   offsets: ZoneOffsetLookup;
   now: number;
-  /** True while the schedule's plan waits to be made anew. */
+  /** True if the plan of the schedule is dirty. */
   isStale: boolean;
 }
 
-/** @source bells.md, Proof: the next 365 days */
+/** @source docs/decisions/0015-bell-engine.md, Proof */
 const LINT_SPAN_MS = 365 * DAY_MS;
-/** Rings nearer than this are on their way, and those further than it need not be planned. */
+/** Nearer rings are already being prepared; rings beyond the horizon need not be planned. */
 const PLANNED_FROM_MS = 120_000;
 const PLANNED_TO_MS = 48 * 3_600_000;
 
 /**
- * Holds the rings of the next 365 days against what they must be: each once, in order, at its local time as other tables of
- * zones have it (or where a gap ends), with somebody to reach, and the next two days of them planned. None: all is well.
+ * Checks the rings of the next 365 days: each once, sorted, at its local time by independent time zone data (or at the end of
+ * a DST gap), with recipients, and planned for the next two days. Returns an empty list if all is well.
  */
 export function lintTimetable(timetable: Timetable, needs: TimetableLintContext): ScheduleFinding[] {
   const { times, offsets, now, reader } = needs;
@@ -75,14 +74,14 @@ export function lintTimetable(timetable: Timetable, needs: TimetableLintContext)
   return [...faults.values()];
 }
 
-/** True when a clock on the wall shows the local time at this instant, or jumps over it there. */
+/** True if the instant shows the local time, or is the end of the DST gap that contains it. */
 function showsLocalTime(at: number, localMs: number, offset: (ms: number) => number): boolean {
   const shown = at + offset(at);
   if (shown === localMs) return true;
   return shown > localMs && at - 1_000 + offset(at - 1_000) < localMs;
 }
 
-/** Rings of lists that have no groups or lists of their own, and whose message names nobody. */
+/** Entries without recipients of their own whose template has none either. */
 function entriesWithoutRecipients({ ringLists }: Timetable, reader: StoreReader): Set<string> {
   const named = new Map<string, boolean>();
   const namesSomebody = (id: string): boolean => {
@@ -108,7 +107,7 @@ function hasRecipients(reader: StoreReader, id: string): boolean {
   );
 }
 
-/** Offsets by the formatter of the runtime; two looks a day where the clocks do not change. */
+/** Offsets from the Intl formatter of the runtime; two lookups a day unless the clocks change. */
 export function createIntlOffsetLookup(meaningOf: (zone: string) => string): ZoneOffsetLookup {
   const zones = new Map<string, { format: Intl.DateTimeFormat; days: Map<number, number> }>();
   const looked = (format: Intl.DateTimeFormat, at: number): number => {

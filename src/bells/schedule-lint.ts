@@ -11,24 +11,23 @@ import { createIntlOffsetLookup, lintTimetable, type ScheduleFinding } from "./s
 import { DAY_MS, DEFAULT_CLOCK_RULES } from "./time-zones.ts";
 import { type LocalTimeContext, loadTimetables } from "./timetables.ts";
 
-/** Something wrong with the rings to come, for the health of the appliance. */
+/** A schedule error as a health reason. */
 export interface ScheduleLintReason {
   level: "yellow";
   code: string;
   reason: string;
 }
 
-/** Looks through the rings of the next year, all schedules by night and those that are written soon afterwards. */
+/** Validates the rings of the next 365 days: all schedules every night, changed schedules soon after the write. */
 export interface ScheduleLint {
   start(): void;
-  /** Looks through all schedules, a little at a time. */
+  /** Checks all schedules in time slices. */
   lintAll(): Promise<void>;
-  /** What the last looks found. */
+  /** Findings of the last run. */
   healthReasons(): readonly ScheduleLintReason[];
   stop(): Promise<void>;
 }
 
-/** What the check needs. */
 export interface ScheduleLintDeps {
   reader: StoreReader;
   clock: Clock;
@@ -37,28 +36,28 @@ export interface ScheduleLintDeps {
   times: LocalTimeContext;
 }
 
-/** Local time of the nightly look. own choice */
+/** Local time of the nightly run. @source docs/decisions/0200-bell-engine-limits.md, Schedule lint */
 const NIGHTLY_RUN_LOCAL_MS = 3.25 * 3_600_000;
-/** After a start, when all else is ready. own choice */
+/** After a start, once the rest of the system is ready. @source docs/decisions/0200-bell-engine-limits.md, Schedule lint */
 const FIRST_RUN_DELAY_MS = 60_000;
-/** After a write, when its plan is made. own choice */
+/** After a write, once its plan exists. @source docs/decisions/0200-bell-engine-limits.md, Schedule lint */
 const CHANGE_DELAY_MS = 5_000;
-/** Longest work in one turn. @source bells.md, Proof: in slices */
+/** Longest run before yielding. @source docs/decisions/0015-bell-engine.md, Proof */
 const TIME_SLICE_MS = 5;
-/** Nobody waits for it: all others have most of the time. own choice */
+/** Pause between slices: the check has low priority. @source docs/decisions/0200-bell-engine-limits.md, Schedule lint */
 const PAUSE_MS = 20;
 const MAX_REASONS = 20;
 
 const FINDING_TEXTS: Readonly<Record<ScheduleFinding["kind"], string>> = {
-  twice: "come twice",
-  "out of order": "come out of order",
-  "wrong time": "come at another time than the clock on the wall shows",
-  "reaches nobody": "reach nobody",
+  twice: "ring twice",
+  "out of order": "are out of order",
+  "wrong time": "ring at a wrong local time",
+  "reaches nobody": "have no recipients",
   "not planned": "of the next two days are not planned",
-  "planned wrongly": "of the next two days are planned and are not in the schedule",
+  "planned wrongly": "of the next two days are planned but not in the schedule",
 };
 
-/** Makes the check; nothing is looked at before `start` or `run`. */
+/** Creates the check; nothing is checked before `start` or `lintAll`. */
 export function createScheduleLint({ reader, clock, events, log, times }: ScheduleLintDeps): ScheduleLint {
   const found = new Map<string, ScheduleLintReason[]>();
   const changed = new Set<string>();
@@ -67,7 +66,7 @@ export function createScheduleLint({ reader, clock, events, log, times }: Schedu
   let stopped = false;
 
   const lintSchedules = async (ids: readonly string[]): Promise<void> => {
-    // Made anew each time: time zone data of a year ago are of no use.
+    // Created for each run, so that the caches do not keep data of past years.
     const offsets = createIntlOffsetLookup((zone) => TIME_ZONE_ALIASES[zone] ?? zone);
     let began = clock.monotonicMs();
     for (const id of ids) {
@@ -88,7 +87,7 @@ export function createScheduleLint({ reader, clock, events, log, times }: Schedu
     const before = working ?? Promise.resolve();
     const mine = before
       .then(() => lintSchedules(ids()))
-      .catch((error: unknown) => log.error({ err: error }, "the rings of the next year could not be looked through"))
+      .catch((error: unknown) => log.error({ event: "bell.schedule_lint_failed", err: error }, "bell schedule lint failed"))
       .finally(() => {
         if (working === mine) working = null;
       });
@@ -148,7 +147,7 @@ export function createScheduleLint({ reader, clock, events, log, times }: Schedu
   };
 }
 
-/** The next time that the local clock shows the hour of the nightly look, epoch ms. */
+/** Epoch ms of the next nightly run. */
 function nextNightlyRun({ zones, rules = DEFAULT_CLOCK_RULES, ownZone }: LocalTimeContext, now: number): number {
   const zone = zones.of(ownZone());
   const today = Math.floor((now + zone.offsetAt(now)) / DAY_MS);
@@ -159,8 +158,8 @@ function nextNightlyRun({ zones, rules = DEFAULT_CLOCK_RULES, ownZone }: LocalTi
 }
 
 function toReason({ id, name }: { id: string; name: string }, faults: readonly ScheduleFinding[]) {
-  const words = faults.map(({ kind, count, first }) => `${count} rings ${FINDING_TEXTS[kind]} (the first at ${first})`);
-  return { code: `bells-year:${id}`, reason: `Bell schedule ${name}: ${words.join("; ")}.` };
+  const texts =faults.map(({ kind, count, first }) => `${count} rings ${FINDING_TEXTS[kind]} (the first at ${first})`);
+  return { code: `bells-year:${id}`, reason: `Bell schedule ${name}: ${texts.join("; ")}.` };
 }
 
 function scheduleIdsOf(reader: StoreReader, ringListId: string): string[] {

@@ -7,30 +7,28 @@ import { buildVisibilitySql } from "../store/visibility-sql.ts";
 import type { BellScheduleRow } from "./bell-schedule-hooks.ts";
 import { type DateSpan, dateSpansOverlap } from "./date-span.ts";
 
-/** Which schedules a request changes. */
+/** Schedules that a request changes. */
 export interface ScheduleSelection {
   bellScheduleIds: readonly string[];
   allBellSchedules: boolean;
 }
 
-/** A schedule as answers tell it. */
 export interface AffectedSchedule {
   id: string;
   name: string;
 }
 
-/** What looking through schedules needs. */
 export interface ScheduleScanDeps {
   reader: StoreReader;
   clock: Clock;
 }
 
-/** Schedules read between two turns of the event loop. */
+/** Schedules read per chunk; the event loop runs between chunks. */
 const CHUNK_SIZE = 20;
 
 /**
- * The chosen schedules that ring at some time within the span, read in turns of the event loop. Throws CallerError:
- * required without a choice, invalid-value for a schedule that `by` does not see, forbidden for one that it may not change.
+ * Selected schedules that are active within the span; yields to the event loop. Throws CallerError: required if nothing is
+ * selected, invalid-value for a schedule that `by` may not read, forbidden for one that it may not change.
  */
 export async function* selectSchedules(
   choice: ScheduleSelection,
@@ -44,7 +42,7 @@ export async function* selectSchedules(
   for await (const row of rows) if (dateSpansOverlap(row, span)) yield row;
 }
 
-/** The schedules in whose exceptions a text stands, such as the id of what made them. */
+/** Schedules whose exceptions contain a text, such as the id of the change that created them. */
 export async function* schedulesMentioning(
   text: string,
   { reader, clock }: ScheduleScanDeps,
@@ -66,7 +64,7 @@ async function* namedSchedules(ids: readonly string[], by: ActorContext, { reade
   if (ids.length === 0) throw requiredValue("bellScheduleIds");
   for (const [at, id] of ids.entries()) {
     const row = reader.get(bellSchedules, id, by.scope);
-    if (!row) throw invalidValue("bellScheduleIds", `There is none with the id ${id}.`);
+    if (!row) throw invalidValue("bellScheduleIds", `No bell schedule with the id ${id} was found.`);
     if (!mayEdit(id, by)) throw forbidden();
     yield row;
     if (at % CHUNK_SIZE === CHUNK_SIZE - 1) await yieldToEventLoop(clock);

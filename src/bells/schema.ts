@@ -2,10 +2,10 @@ import type { InternalTable } from "../store/store.ts";
 import { BULK_CHANGE_STEPS } from "./bulk-change-job.ts";
 
 /**
- * Rings that are planned, and those that were due lately. Schedule, entry, local date and time make a ring, so that none
- * can be there twice (`entry` is '' for what is no bell); `id` is derived from them; `at` is epoch ms; `open` is 1 until
- * nothing more is to become of it; `asked` once devices were told of it. `pk` follows from the instant at which a ring was
- * planned: those of one instant lie together, and a commit writes few pages.
+ * Planned and recent rings. Schedule, entry, local date and local time identify a ring, so no ring is stored twice (`entry`
+ * is '' unless it is a bell); `id` is derived from them; `at` is epoch ms; `open` is 1 until the ring is finished; `asked` is 1
+ * once devices were contacted. `pk` follows the planned instant: rings of one instant are adjacent, so a commit writes few
+ * pages.
  */
 const RINGS: InternalTable = {
   name: "bell_rings",
@@ -20,8 +20,8 @@ const RINGS: InternalTable = {
 };
 
 /**
- * What is planned, up to which instant (epoch ms); `stale` is 1 while what it was planned from has changed since; `made`
- * is the wall time at which it was planned from the beginning.
+ * Plan of each schedule up to `until` (epoch ms); `stale` is 1 if its inputs have changed; `made` is the wall time at which it
+ * was planned from scratch.
  */
 const PLANS: InternalTable = {
   name: "bell_plans",
@@ -32,13 +32,13 @@ const PLANS: InternalTable = {
   CREATE INDEX IF NOT EXISTS bell_plans__stale ON bell_plans(owner) WHERE stale = 1`,
 };
 
-/** What all plans rest on beside the schedules. */
+/** Inputs of all plans besides the schedules. */
 const BASIS: InternalTable = {
   name: "bell_plan_inputs",
   sql: "CREATE TABLE IF NOT EXISTS bell_plan_inputs (only_one INTEGER PRIMARY KEY, basis TEXT NOT NULL) STRICT",
 };
 
-/** Devices that played a ring by themselves, without the appliance; `at` is epoch ms of the ring. */
+/** Rings that devices played offline; `at` is epoch ms of the ring. */
 const LONE: InternalTable = {
   name: "bell_offline_rings",
   sql: `CREATE TABLE IF NOT EXISTS bell_offline_rings (
@@ -47,5 +47,5 @@ const LONE: InternalTable = {
   CREATE INDEX IF NOT EXISTS bell_offline_rings__at ON bell_offline_rings(at)`,
 };
 
-/** The room's own tables, to be handed to the store. */
+/** Internal tables of this module, registered with the store. */
 export const BELL_TABLES: readonly InternalTable[] = [RINGS, PLANS, BASIS, LONE, BULK_CHANGE_STEPS];

@@ -22,29 +22,28 @@ import {
   startRings,
 } from "./ring-repository.ts";
 
-/** How rings are made to sound; every call may be repeated after a crash. */
+/** Rings the bells; every call may be repeated after a crash. */
 export interface RingExecutor {
-  /** Reads what is to be rung and stores its message, which waits. Answers null, or in words why there is nothing to ring. */
+  /** Stores the notification of the ring, held until its instant. Returns null, or the reason why there is nothing to ring. */
   prepare(ring: RingRow): Promise<string | null>;
   /**
-   * Whether it is this appliance's turn to ring, asked before devices are asked and before it sounds: `wait` may become any of
-   * the others, `replan` means that other devices fall to it than when it was made ready (said of rings alone for which no device
-   * was asked), `stand-down` says in words who rings instead. Always this appliance's unless given.
+   * Failover duty, checked before devices are contacted and before the ring starts: `wait` may still become any of the others,
+   * `replan` means that this node is now responsible for other devices than when the ring was prepared (only for rings for
+   * which no device was contacted), `standDown` says which node rings instead. Always `go` by default.
    */
   duty?(ring: RingRow): "go" | "wait" | "replan" | { standDown: string };
-  /** Devices are asked now. */
+  /** Contacts the devices. */
   arm(rings: readonly RingRow[]): void;
-  /** The first packet leaves at the ring's instant, or at once when that is over. */
+  /** Starts the audio at the instant of the ring, or immediately if that has passed. */
   start(rings: readonly RingRow[]): void;
-  /** It does not ring: what waits is taken away, devices that were asked are told so. */
+  /** Cancels the ring: discards the held notification, or aborts it if devices were contacted. */
   cancel(ring: RingRow): Promise<void>;
-  /** True when the ring, which an earlier run started, is known to have sounded. */
+  /** True if a ring that an earlier run started is known to have played. */
   hasStarted(ring: RingRow): boolean;
-  /** Records rings that were missed, in the transaction that ends them. */
+  /** Records missed rings, in the transaction that finishes them. */
   recordMissed(tx: Transaction, rings: readonly RingRow[], cause: MissCause): void;
 }
 
-/** What the ticker needs. */
 export interface TickerDeps {
   store: BellStore;
   clock: Clock;
@@ -53,36 +52,36 @@ export interface TickerDeps {
   ringExecutor: RingExecutor;
 }
 
-/** Finds out what is due by the wall clock, woken by the one that is never set. */
+/** The bell scheduler: finds due rings by the wall clock, driven by the monotonic clock. */
 export interface Ticker {
   start(): void;
   stop(): Promise<void>;
-  /** One look, until nothing more is due now. */
+  /** Runs until no ring is due. */
   poll(): Promise<void>;
-  /** Plans ahead where it is time to. */
+  /** Extends the plans if that is due. */
   plan(): Promise<void>;
-  /** The wall time of the next look that can find something to do; null when nothing is planned. */
+  /** The wall time of the next poll that can find work; null if nothing is planned. */
   nextPollAt(): number | null;
 }
 
-/** @source bells.md, Running */
+/** @source docs/decisions/0015-bell-engine.md, Running */
 const POLL_INTERVAL_MS = 250;
 const PREPARE_AHEAD_MS = 30_000;
 const ARM_AHEAD_MS = 2_000;
 const START_AHEAD_MS = 50;
-/** A ring that begins later than this is written down as late. own choice: what people notice */
+/** A ring that starts later than this is recorded as late. @source docs/decisions/0200-bell-engine-limits.md, Ticker */
 const LATE_THRESHOLD_MS = 1_000;
-/** What waits for another appliance is looked at again so soon. */
+/** Retry interval while another node has the duty. */
 const DUTY_RETRY_MS = 50;
-/** How long after its start a ring is known to have sounded. */
+/** A ring counts as played this long after its start. */
 const START_CONFIRMED_AFTER_MS = 1_000;
 const PLAN_INTERVAL_MS = 60_000;
-/** Rings are prepared for so long between two looks at what is due. */
+/** Longest run of preparing before due rings are checked again. */
 const PREPARE_BUDGET_MS = 20;
 const MAX_PER_STEP = 1_000;
 const RETRY_DELAY_MS = 1_000;
 
-/** Makes the ticker; nothing happens before `start`. */
+/** Creates the ticker; nothing happens before `start`. */
 export function createTicker(needs: TickerDeps): Ticker {
   const { store, clock, log, planner, ringExecutor } = needs;
   const abortController = new AbortController();
@@ -93,48 +92,48 @@ export function createTicker(needs: TickerDeps): Ticker {
   let plannedAt = Number.NEGATIVE_INFINITY;
   let first = true;
   let hasFailed = false;
-  /** Rings that are on their way, by key. */
+  /** Open rings, by key. */
   const ringCache = new Map<number, RingRow>();
-  /** Rings that could not be made ready, by key, and when that is tried again. */
+  /** Rings whose preparation failed, by key, with the time of the next retry. */
   const retryAtByKey = new Map<number, number>();
 
   const isTooLate = ({ at }: RingRow, now: number): boolean => now - at > LATE_LIMIT_MS;
 
-  /** What an ended run and the clock left behind. */
+  /** Recovers from a restart or a clock step. */
   const handleClockStep = async ({ stepMs }: ClockCheck): Promise<void> => {
-    if (stepMs !== 0) log.warn({ stepMs }, "the clock was set");
+    if (stepMs !== 0) log.warn({ event: "bell.clock_step_detected", stepMs }, "clock step detected");
     if (!first && stepMs >= 0) return;
     const wasFirst = first;
     await store.write((tx) => {
       planner.revalidate(tx);
-      const revived = reopenMissedRings(tx, clock.now());
-      if (revived > 0) log.info({ revived }, "rings are due again: the clock was set back");
+      const reopened = reopenMissedRings(tx, clock.now());
+      if (reopened > 0) log.info({ event: "bell.missed_rings_reopened", rings: reopened }, "missed rings reopened after a clock step backward");
     });
     if (wasFirst) await missInterruptedRings();
     first = false;
   };
 
-  /** What an ended run had started: it sounded, or the end came first. */
+  /** Rings that an earlier run had started: they played, or the process ended first. */
   const missInterruptedRings = async (): Promise<void> => {
     const cut = startedRings(store).filter((ring) => !ringExecutor.hasStarted(ring));
     for (const ring of cut) await cancelQuietly(ring);
     if (cut.length > 0) await store.write((tx) => markMissed(tx, cut, "cut-off"));
   };
 
-  /** What can't be taken away must not keep others from ringing: nobody lets it sound. */
+  /** A failed cancellation must not block other rings; the held notification never starts by itself. */
   const cancelQuietly = (ring: RingRow): Promise<void> =>
     ringExecutor
       .cancel(ring)
-      .catch((error: unknown) => log.error({ err: error, ringId: ring.id }, "a ring was not taken back"));
+      .catch((error: unknown) => log.error({ event: "bell.ring_cancel_failed", err: error, ringId: ring.id }, "failed to cancel a ring"));
 
-  /** As `port.prepare`; undefined when it failed and is to be tried again. */
+  /** As `RingExecutor.prepare`; undefined if it failed and will be retried. */
   const tryToPrepare = async (ring: RingRow): Promise<string | null | undefined> => {
     try {
       const note = await ringExecutor.prepare(ring);
       retryAtByKey.delete(ring.pk);
       return note;
     } catch (error) {
-      log.error({ err: error, ringId: ring.id }, "a ring could not be made ready");
+      log.error({ event: "bell.ring_prepare_failed", err: error, ringId: ring.id }, "failed to prepare a ring, retrying");
       retryAtByKey.set(ring.pk, clock.monotonicMs() + RETRY_DELAY_MS);
       return undefined;
     }
@@ -151,7 +150,7 @@ export function createTicker(needs: TickerDeps): Ticker {
     ringExecutor.recordMissed(tx, rings, cause);
   };
 
-  /** Rings that were read before are only moved on: nothing else of them changes. */
+  /** Uses the cache: apart from its state an open ring does not change. */
   const readRings = (keys: readonly number[], state: OpenState): RingRow[] => {
     const unknown = keys.filter((pk) => !ringCache.has(pk));
     for (const ring of ringsByKey(store, unknown)) ringCache.set(ring.pk, ring);
@@ -168,7 +167,7 @@ export function createTicker(needs: TickerDeps): Ticker {
     }
   };
 
-  /** Rings of a state whose time has come, and how many were ended because they are too late. */
+  /** Due rings of a state, and the number of rings that were too late and are now missed. */
   const dueRingsOf = async (state: OpenState, cause: MissCause): Promise<{ rings: RingRow[]; missed: number }> => {
     const now = clock.now();
     const rings = readRings(dueRingKeys(store, state, now + LEAD_MS[state], MAX_PER_STEP), state);
@@ -177,7 +176,7 @@ export function createTicker(needs: TickerDeps): Ticker {
     if (state !== "planned") for (const ring of late) await cancelQuietly(ring);
     await store.write((tx) => markMissed(tx, late, cause));
     evict(late);
-    log.error({ rings: late.length, cause }, "rings were missed");
+    log.error({ event: "bell.rings_missed", rings: late.length, cause }, "rings missed");
     return { rings: readyForRetry(rings.filter((ring) => !late.includes(ring))), missed: late.length };
   };
 
@@ -197,7 +196,7 @@ export function createTicker(needs: TickerDeps): Ticker {
     if (rings.length > 0) ringExecutor.arm(await store.write((tx) => advanceRings(tx, rings, "armed")));
   };
 
-  /** Those that are to ring here now; what another appliance rings is ended. */
+  /** Rings that this node plays; rings that another node plays are finished as skipped. */
   const onDuty = async (rings: readonly RingRow[]): Promise<readonly RingRow[]> => {
     if (!ringExecutor.duty) return rings;
     const ready: RingRow[] = [];
@@ -215,7 +214,7 @@ export function createTicker(needs: TickerDeps): Ticker {
     return ready;
   };
 
-  /** What an end in between leaves is found as it was made ready before. */
+  /** Cancels and replans a ring. After a crash in between, the next run finds it prepared as before. */
   const resetRing = async (ring: RingRow): Promise<void> => {
     await store.write((tx) => resetRingToPlanned(tx, ring.pk));
     await cancelQuietly(ring);
@@ -236,7 +235,7 @@ export function createTicker(needs: TickerDeps): Ticker {
       const note = await tryToPrepare(ring);
       if (note === null) ready.push(ring);
       else if (note !== undefined) silent.push({ ring, note });
-      // Others are due meanwhile.
+      // Other rings may be due.
       if (clock.monotonicMs() - began > PREPARE_BUDGET_MS) break;
     }
     const prepared = await store.write((tx) => {
@@ -244,9 +243,9 @@ export function createTicker(needs: TickerDeps): Ticker {
       evict(silent.map(({ ring }) => ring));
       return advanceRings(tx, ready, "prepared");
     });
-    // Those that wait can still be taken away, and their keys given to others.
+    // Planned rings may still be deleted and their keys reused, so they must not stay cached.
     evict(rings.slice(looked));
-    // Somebody wrote the schedule meanwhile.
+    // The schedule was written during the preparation.
     const gone = prepared.length === ready.length ? [] : ready.filter((ring) => !prepared.includes(ring));
     evict(gone);
     for (const ring of gone) await cancelQuietly({ ...ring, state: "prepared" });
@@ -267,13 +266,13 @@ export function createTicker(needs: TickerDeps): Ticker {
   const finishStarted = (): Promise<void> =>
     store.write((tx) => finishStartedRings(tx, clock.now() - START_CONFIRMED_AFTER_MS, LATE_THRESHOLD_MS));
 
-  /** The most urgent thing that is due; false when nothing is, or nothing that can be done now. */
+  /** Handles the most urgent due rings; false if nothing is due, or nothing can be done now. */
   const step = async (cause: MissCause): Promise<boolean> => {
     const now = clock.now();
     const near = nextRingInstants(store, now + PREPARE_AHEAD_MS);
     const isDue = (state: OpenState): boolean =>
       near.some((ring) => ring.state === state && ring.at <= now + LEAD_MS[state]);
-    // What waits for its turn keeps nothing else from being done.
+    // A ring that waits for its duty must not block other rings.
     if (isDue("armed") && (await withDueRings(start, "armed", cause))) return true;
     if (isDue("prepared") && (await withDueRings(arm, "prepared", cause))) return true;
     if (isDue("withdrawn")) await cancelRings(dueRings(store, "withdrawn", CANCELLED_RING_AT, MAX_PER_STEP));
@@ -315,9 +314,9 @@ export function createTicker(needs: TickerDeps): Ticker {
     return moments.length > 0 ? Math.min(...moments) : null;
   };
 
-  const logFailure = (error: unknown): void => log.error({ err: error }, "bells: a look failed");
+  const logFailure = (error: unknown): void => log.error({ event: "bell.ticker_failed", err: error }, "bell ticker failed");
 
-  /** Until the next look; what failed is tried again soon, not at once. */
+  /** Delay until the next poll; after a failure it is retried soon, not immediately. */
   const pollDelayMs = (): number => {
     const next = nextPollAt();
     if (next === null) return POLL_INTERVAL_MS;
@@ -327,7 +326,7 @@ export function createTicker(needs: TickerDeps): Ticker {
 
   const wake = (): void => {
     timer?.cancel();
-    // What is due does not wait for it.
+    // Due rings do not wait for planning.
     planning ??= plan()
       .catch(logFailure)
       .finally(() => {

@@ -3,47 +3,45 @@ import { BugError } from "../lib/errors.ts";
 import { isTimeZone, TIME_ZONE_ALIASES } from "../resources/bells/time-zones.ts";
 
 /**
- * What becomes of local times that a change of the clocks leaves out (`gap`) or brings twice (`fold`).
- * @source decisions.md 9, the clock rules
+ * DST handling: what happens to a local time that a change of the clocks skips (`gap`) or repeats (`fold`).
+ * @source docs/decisions/0009-ring-lists-and-bell-schedules.md, The clock rules
  */
 export interface ClockRules {
-  /** `ring-at-end`: at the instant at which the gap ends. */
+  /** `ring-at-end`: at the instant at which the DST gap ends. */
   gap: "ring-at-end" | "skip";
   fold: "first" | "second";
 }
 
-/** What an appliance does unless its settings say otherwise. */
+/** Defaults of the settings `bells.gap` and `bells.fold`. */
 export const DEFAULT_CLOCK_RULES: ClockRules = { gap: "ring-at-end", fold: "first" };
 
-/** The offsets of one zone. A local time is written as the epoch ms at which a clock in UTC shows it. */
+/** UTC offsets of one time zone. A local time is the epoch ms at which a UTC clock shows it. */
 export interface TimeZone {
-  /** Milliseconds that local time is ahead of UTC at an instant. */
+  /** Milliseconds that local time is ahead of UTC. */
   offsetAt(ms: number): number;
   /**
-   * The instant of a local time in epoch ms; null where the rules leave it out.
-   * own choice: on a date that there is not at all (Apia, 2011-12-30) nothing rings.
+   * The instant of a local time in epoch ms; null if the rules skip it. Nothing rings on a date that does not exist (Apia,
+   * 2011-12-30).
    */
   instantOf(localMs: number, rules: ClockRules): number | null;
-  /** The offset in ms that holds for all local times from `localMs` on for one day, NaN where the clocks change. */
+  /** The offset in ms for all local times of the day that begins at `localMs`; NaN if a DST change falls on it. */
   offsetOfDay(localMs: number): number;
 }
 
-/** Finds zones by the names that schedules use; each is compiled once, year by year as it is needed. */
+/** Time zones by name; each is compiled once, in whole years on demand. */
 export interface TimeZones {
-  /** Throws BugError for a name that `isZone` refuses. */
+  /** Throws BugError for a name that `isTimeZone` rejects. */
   of(name: string): TimeZone;
 }
 
-/** One day in ms. */
 export const DAY_MS = 86_400_000;
 
-/** No zone has gone there and back within a week since 1970; the test against another implementation would tell. */
+/** No zone has changed twice within a week since 1970; the test against another implementation verifies this. */
 const SAMPLE_INTERVAL_MS = 7 * DAY_MS;
 
-/** Local time is at most this far from UTC, with room for a day that was left out. */
+/** Upper bound of an offset, including a skipped day. */
 const MAX_OFFSET_MS = 2 * DAY_MS;
 
-/** Makes the place where compiled zones are kept. */
 export function createTimeZones(): TimeZones {
   const compiled = new Map<string, TimeZone>();
   return {
@@ -51,7 +49,7 @@ export function createTimeZones(): TimeZones {
       const meaning = TIME_ZONE_ALIASES[name] ?? name;
       const known = compiled.get(meaning);
       if (known) return known;
-      if (!isTimeZone(name)) throw new BugError("No such time zone.", { name });
+      if (!isTimeZone(name)) throw new BugError("Unknown time zone.", { name });
       const zone = createTimeZone(meaning);
       compiled.set(meaning, zone);
       return zone;
@@ -62,7 +60,7 @@ export function createTimeZones(): TimeZones {
 function createTimeZone(name: string): TimeZone {
   const source = IANAZone.create(name);
   const offsetMs = (ms: number): number => source.offset(ms) * 60_000;
-  // Offset `offsets[i]` holds from instant `starts[i]` on; the first one holds before it, too.
+  // `offsets[i]` applies from the instant `starts[i]`; the first one applies before it, too.
   let starts: number[] = [];
   let offsets: number[] = [];
   let from = Number.POSITIVE_INFINITY;
@@ -75,7 +73,7 @@ function createTimeZone(name: string): TimeZone {
     ({ starts, offsets } = compileTransitions(offsetMs, from, to));
   };
 
-  /** The last change that local time `localMs` comes after, or is touched by. */
+  /** The last transition at or before a local time, including one whose gap or fold contains it. */
   const lastTransitionBefore = (localMs: number): number => {
     let low = 0;
     let high = starts.length - 1;
@@ -142,7 +140,7 @@ function compileTransitions(
   return { starts, offsets };
 }
 
-/** The first instant, to the second, with another offset than that of `before`. */
+/** The first instant, to the second, whose offset differs from that of `before`. */
 function findTransition(offsetMs: (ms: number) => number, before: number, after: number): number {
   const old = offsetMs(before);
   let low = before / 1_000;

@@ -14,20 +14,19 @@ import {
 } from "./schedule-expansion.ts";
 import { type ClockRules, createTimeZones } from "./time-zones.ts";
 
-/** All that the rings of a schedule follow from, as it is stored. */
+/** A stored schedule with everything that its rings depend on. */
 export interface Timetable {
   schedule: RingSchedule;
   ringLists: readonly RingListTimes[];
   exceptions: readonly ScheduleException[];
 }
 
-/** What local times mean on this appliance. */
 export interface LocalTimeContext extends TimeZoneContext {
-  /** The appliance's own zone, of schedules without one; a name that `isZone` takes. */
+  /** Time zone of the appliance, for schedules without one; a name that `isTimeZone` accepts. */
   ownZone(): string;
 }
 
-/** Times by which bells ring here; a zone that bells can't name gives way to UTC. */
+/** Falls back to UTC if the time zone of the appliance is not one that bells support. */
 export function createLocalTimeContext({
   ownZone,
   rules,
@@ -39,7 +38,7 @@ export function createLocalTimeContext({
   return { zones: createTimeZones(), ...(rules ? { rules } : {}), ownZone: () => named(ownZone()) };
 }
 
-/** The timetables of stored schedules, in their order; one query. */
+/** The timetables of stored schedules, in the same order; one query. */
 export function loadTimetables(
   reader: StoreReader,
   rows: readonly BellScheduleRow[],
@@ -61,7 +60,6 @@ export function loadTimetables(
   }));
 }
 
-/** A timetable made ready for counting. */
 export function compileTimetable(
   { schedule, ringLists: lists, exceptions }: Timetable,
   times: LocalTimeContext,

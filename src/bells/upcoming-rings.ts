@@ -5,7 +5,7 @@ import type { RowVisibility, StoreReader } from "../store/store.ts";
 import { buildVisibilitySql } from "../store/visibility-sql.ts";
 import type { OpenState } from "./ring-repository.ts";
 
-/** A bell that is about to ring, with the names of its schedule and its message. */
+/** A bell that rings soon, with the names of its schedule and template. */
 export interface UpcomingRing {
   id: string;
   /** Epoch ms. */
@@ -16,7 +16,7 @@ export interface UpcomingRing {
   ringListId: string | null;
   entryId: string;
   messageTemplateId: string;
-  /** Null where the one who asks may not see it. */
+  /** Null if the caller may not read it. */
   messageTemplate: { id: string; name: string } | null;
   state: Exclude<OpenState, "withdrawn">;
 }
@@ -27,8 +27,7 @@ type UpcomingRingRow = Omit<UpcomingRing, "bellSchedule" | "messageTemplate"> & 
 };
 
 /**
- * The bells of the schedules in sight that come after an instant, the earliest first, as far ahead as the planner has
- * planned, which is two days at least.
+ * Upcoming bells of the visible schedules after an instant, earliest first, up to the planning horizon (at least two days).
  */
 export function listUpcomingRings(
   reader: StoreReader,

@@ -4,32 +4,33 @@ import { createConformanceTarget } from "../tools/conformance/target.ts";
 import { EXIT } from "./exit-codes.ts";
 import type { Terminal } from "./terminal.ts";
 
-interface ConformOptions {
+interface ConformanceOptions {
   url: string;
   token?: string;
   limits?: true;
   json?: true;
 }
 
-/** `carillon conform`: holds any server against the documented interface. */
+/** `carillon conformance`, alias `conform`: checks any server for conformance with the documented API. */
 export function addConformance(program: Command, terminal: Terminal, finish: (exitCode: number) => void): void {
   program
-    .command("conform")
-    .description("Hold a server against the documented interface: every path, operation and field of it.")
-    .requiredOption("--url <url>", "the server's address, with or without /api")
-    .option("--token <token>", "an administrator's token; taken from CARILLON_TOKEN unless given")
+    .command("conformance")
+    .alias("conform")
+    .description("Check a server for API conformance: every documented path, operation and field.")
+    .requiredOption("--url <url>", "base URL of the server, with or without /api")
+    .option("--token <token>", "token of an administrator; or set CARILLON_TOKEN")
     .option(
       "--limits",
-      "also fill families up to their limits of at most 200 rows, which leaves others no room meanwhile",
+      "also fill resources up to their limits of at most 200 rows; others can't create rows during the run",
     )
     .option("--json", "print one line of JSON")
     .addHelpText(
       "after",
-      "\nExample:\n  carillon conform --url http://127.0.0.1:8080 --token …\n\n" +
-        "Rows are made on the server, among them a message to a user without devices, and deleted at the end.\n" +
-        "Exit code 1 when something is missing.",
+      "\nExample:\n  carillon conformance --url http://127.0.0.1:8080 --token …\n\n" +
+        "The run creates rows on the server, among them a message to a user without devices, and deletes them at the end.\n" +
+        "Exit code 1 when something is missing or rows are left. `carillon conform` is an alias.",
     )
-    .action(async ({ url, token = terminal.env.CARILLON_TOKEN ?? "", limits, json }: ConformOptions) => {
+    .action(async ({ url, token = terminal.env.CARILLON_TOKEN ?? "", limits, json }: ConformanceOptions) => {
       const result = await runConformance(createConformanceTarget(url, token), {
         limits: limits === true,
         onPath: (at) => terminal.errIsTerminal && terminal.err(at),
@@ -39,14 +40,14 @@ export function addConformance(program: Command, terminal: Terminal, finish: (ex
     });
 }
 
-/** The report for people: what is wrong, path by path, and the sum in the last line. */
+/** The report for people: the findings path by path, and the totals in the last line. */
 function describeConformance(result: ConformanceResult): string {
   const { findings, unserved, unservedOnPremises, left, paths, operations, fields, missing } = result;
   return [
     ...unserved.map((at) => `${at}: not served`),
     ...unservedOnPremises.map((family) => `onprem/v1/${family}: not served`),
     ...findings.map(({ at, message }) => `${at}: ${message}`),
-    ...left.map((path) => `${path}: made by this run and still there`),
+    ...left.map((path) => `${path}: created by this run and not deleted`),
     `paths ${paths}, operations ${operations}, fields ${fields}, missing ${missing}`,
   ].join("\n");
 }

@@ -30,13 +30,13 @@ import { addUpgrade } from "./upgrade.ts";
 import { addUpgradePack } from "./upgrade-pack.ts";
 import { addUser } from "./user.ts";
 
-/** Adds one command to the program; `finish` takes the exit code it ended with. */
+/** Adds one command to the program; the command reports its exit code by `finish`. */
 export type AddCommand = (program: Command, terminal: Terminal, finish: (exitCode: number) => void) => void;
 
 /** Every command, in the order of `--help`. */
 const COMMANDS: Readonly<Record<string, readonly AddCommand[]>> = {
-  "To begin:": [addDemo, addInit, addServe, addSettings, addDoctor],
-  "Day by day:": [
+  "Getting started:": [addDemo, addInit, addServe, addSettings, addDoctor],
+  "Daily use:": [
     addDevice,
     addSend,
     addAlarms,
@@ -50,12 +50,12 @@ const COMMANDS: Readonly<Record<string, readonly AddCommand[]>> = {
     addLogs,
     addAudit,
   ],
-  "To keep it safe:": [addBackup, addTls, addLicence, addUpgrade],
+  "Maintenance:": [addBackup, addTls, addLicence, addUpgrade],
   "Several appliances:": [addHub, addLink, addTenants],
   "For developers:": [addOpenapi, addConformance, addSimulator, addUpgradePack],
 };
 
-/** Runs one command line (without node and script) and gives the exit code; never throws. */
+/** Runs one command line (without node and script) and returns the exit code; never throws. */
 export async function runCommandLine(argv: readonly string[], terminal: Terminal): Promise<number> {
   let exitCode: number = EXIT.ok;
   const program = createProgram(terminal, (code) => {
@@ -65,7 +65,7 @@ export async function runCommandLine(argv: readonly string[], terminal: Terminal
     await program.parseAsync(argv, { from: "user" });
     return exitCode;
   } catch (error) {
-    // Commander has written help, version or its complaint already; code 0 means that nothing is wrong.
+    // Commander has already printed help, version or its error; code 0 means success.
     if (error instanceof CommanderError) return error.exitCode === 0 ? EXIT.ok : EXIT.usage;
     return printCommandError(terminal, toCommandError(error));
   }
@@ -74,7 +74,7 @@ export async function runCommandLine(argv: readonly string[], terminal: Terminal
 function createProgram(terminal: Terminal, finish: (exitCode: number) => void): Command {
   const program = new Command("carillon")
     .description(
-      "Open mass-notification appliance: sends a message to phones, speakers and people, with proof per device.",
+      "Open mass-notification appliance: sends messages to phones, speakers and people and reports the result per device.",
     )
     .version(productVersion())
     .exitOverride()
@@ -83,7 +83,7 @@ function createProgram(terminal: Terminal, finish: (exitCode: number) => void): 
       writeErr: (text) => terminal.err(text.trimEnd()),
       outputError: (text, write) => write(text.replace(/^error: /, "carillon: ")),
     })
-    .showHelpAfterError("Add --help to see how it is used.")
+    .showHelpAfterError("Add --help to see the usage.")
     .addHelpText(
       "after",
       `\nExample:\n  carillon init --data data --admin-email admin@example.org\n  carillon serve --data data --listen 127.0.0.1:8080\n\n${EXIT_HELP}`,

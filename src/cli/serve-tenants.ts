@@ -7,7 +7,7 @@ import type { Settings } from "../settings/schema.ts";
 import { EXIT } from "./exit-codes.ts";
 import type { Terminal } from "./terminal.ts";
 
-/** What `carillon hub --all-organisations` is told. */
+/** Options of `carillon hub --all-organisations`. */
 export interface ServeTenantsOptions {
   dataDir: string;
   url: string;
@@ -15,7 +15,7 @@ export interface ServeTenantsOptions {
   config: string | undefined;
 }
 
-/** Serves all organisations of a database until a signal ends it; gives the exit code. */
+/** Serves all tenants of a database until a signal ends it; returns the exit code. */
 export async function serveAllTenants(given: ServeTenantsOptions, terminal: Terminal): Promise<number> {
   const { url, settings, config } = given;
   const stderr = stderrStream();
@@ -24,23 +24,23 @@ export async function serveAllTenants(given: ServeTenantsOptions, terminal: Term
   const log = createLog({ level: settings.log.level, stream: { write } });
   const stopped = new Promise<void>((done) => void terminal.onStop(() => done()));
   const { startGateway } = await import("../gateway/gateway.ts");
-  const front = await startGateway({
+  const gateway = await startGateway({
     ...{ dataDir: resolve(given.dataDir), url, listen: settings.listen, settings, clock: systemClock, log },
     config: config === undefined ? undefined : resolve(config),
     env: terminal.env,
     onLogLine: (line) => write(`${line}\n`),
   });
-  terminal.out(JSON.stringify({ event: "ready", url: front.url, pid: process.pid, urls: {} }));
+  terminal.out(JSON.stringify({ event: "ready", url: gateway.url, pid: process.pid, urls: {} }));
   await stopped;
-  await front.stop();
+  await gateway.stop();
   return EXIT.ok;
 }
 
-/** Throws CallerError for what is about one organisation. */
+/** Throws CallerError for options that apply to a single tenant. */
 export function rejectSingleTenantOptions(options: { organisation?: string; restored?: true }): void {
   if (options.organisation === undefined && !options.restored) return;
   throw new CallerError(
     "invalid-value",
-    "--organisation and --restored are about one organisation; --all-organisations serves all that have a host name.",
+    "--organisation and --restored conflict with --all-organisations, which serves every organisation that has a host name.",
   );
 }

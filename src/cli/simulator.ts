@@ -5,17 +5,17 @@ import { type SimulatorProcess, startSimulatorProcess } from "../tools/simulator
 import { EXIT } from "./exit-codes.ts";
 import { printCommandError, type Terminal } from "./terminal.ts";
 
-/** Options that the campus itself understands and checks. */
-const FORWARDED_OPTIONS: readonly (readonly [flag: string, value: string, words: string])[] = [
+/** Options that are passed on to the simulator, which checks them. */
+const FORWARDED_OPTIONS: readonly (readonly [flag: string, value: string, description: string])[] = [
   ["--phones", "<n>", "phones"],
-  ["--zones", "<n>", "multicast zones, each with one loudspeaker that listens"],
+  ["--zones", "<n>", "multicast zones, each with one listening speaker"],
   ["--offline", "<k>", "phones that refuse every connection"],
-  ["--mute", "<k>", "phones that accept everything and hear nothing"],
+  ["--mute", "<k>", "phones that accept everything but play nothing"],
   ["--no-rtp", "<k>", "phones of a model that can't play streams"],
-  ["--latency", "<spec>", "how fast phones answer: fixed:MS, uniform:A:B or lognormal:MEDIAN:MIN:MAX"],
-  ["--seed", "<s>", "number that everything random follows from"],
-  ["--auth-url", "<url>", "where phones ask whether a push is genuine; `serve` prints it"],
-  ["--loss", "<p>", "share of packets that each listener loses, 0 to 1"],
+  ["--latency", "<spec>", "response time of the phones: fixed:MS, uniform:A:B or lognormal:MEDIAN:MIN:MAX"],
+  ["--seed", "<s>", "seed of the random numbers"],
+  ["--auth-url", "<url>", "authentication URL that phones check pushes at; printed by `serve`"],
+  ["--loss", "<p>", "packet loss of each listener, 0 to 1"],
 ];
 
 interface RegisterOptions {
@@ -23,46 +23,47 @@ interface RegisterOptions {
   token?: string;
 }
 
-/** `carillon campus`: simulated phones and zones in a process of their own, until a signal ends it. */
+/** `carillon simulator`, alias `campus`: simulated phones and zones in a child process, until a signal ends it. */
 export function addSimulator(program: Command, terminal: Terminal, finish: (exitCode: number) => void): void {
-  const campus = program
-    .command("campus")
+  const simulator = program
+    .command("simulator")
+    .alias("campus")
     .description("Run simulated phones and multicast zones on the loopback interface.");
-  const passed: string[] = [];
-  for (const [flag, value, words] of FORWARDED_OPTIONS) {
-    // Commander reads `--no-…` as a negation with no value, which the campus's own option is not.
-    const option = new Option(`${flag} ${value}`, words).argParser((text: string) => void passed.push(flag, text));
+  const args: string[] = [];
+  for (const [flag, value, description] of FORWARDED_OPTIONS) {
+    // Commander reads `--no-…` as a negation without value; the simulator's --no-rtp takes one.
+    const option = new Option(`${flag} ${value}`, description).argParser((text: string) => void args.push(flag, text));
     option.negate = false;
-    campus.addOption(option);
+    simulator.addOption(option);
   }
-  campus
-    .option("--services", "every other channel's far end, too: mail, texts, telephones, pushes, desktops and the like")
-    .on("option:services", () => void passed.push("--services"))
-    .option("--register <url>", "make the devices known to the appliance at this URL")
-    .option("--token <token>", "token to register with; or give CARILLON_TOKEN in the environment")
+  simulator
+    .option("--services", "also simulate the other channels: email, text messages, telephones, push, desktops and more")
+    .on("option:services", () => void args.push("--services"))
+    .option("--register <url>", "register the devices with the appliance at this URL")
+    .option("--token <token>", "token for --register; or set CARILLON_TOKEN")
     .addHelpText(
       "after",
-      "\nExample:\n  carillon campus --phones 50 --zones 10 --offline 3 --latency uniform:20:200 \\\n" +
+      "\nExample:\n  carillon simulator --phones 50 --zones 10 --offline 3 --latency uniform:20:200 \\\n" +
         "    --auth-url http://127.0.0.1:8081/auth --register http://127.0.0.1:8080 --token …\n\n" +
-        "The first line of stdout says where the remote control is and what devices there are; the last one, after\n" +
-        "SIGTERM or Ctrl-C, is the report of what the devices heard.",
+        "The first line of stdout names the control URL and the devices; the last one, after SIGTERM or Ctrl-C, is the report\n" +
+        "of what the devices received. `carillon campus` is an alias.",
     )
     .action(async ({ register, token = terminal.env.CARILLON_TOKEN }: RegisterOptions) => {
       if (register !== undefined && !token) {
-        const message = "--register needs a token";
+        const message = "--register requires a token";
         return finish(
-          printCommandError(terminal, { exitCode: EXIT.usage, message, next: "Add --token or CARILLON_TOKEN." }),
+          printCommandError(terminal, { exitCode: EXIT.usage, message, next: "Add --token or set CARILLON_TOKEN." }),
         );
       }
-      let told = register === undefined;
-      // Without the ready line before it, nobody would know what the last line is about.
-      const running = await startSimulatorProcess(passed, (line) => told && terminal.out(line));
+      let isReadyPrinted = register === undefined;
+      // The ready line must come first; without it nobody can interpret the report.
+      const running = await startSimulatorProcess(args, (line) => isReadyPrinted && terminal.out(line));
       if (typeof running === "number") return finish(running);
       const endListening = terminal.onStop(running.stop);
       try {
         if (register !== undefined) await registerSimulatedDevices(running, register, token as string, terminal);
         terminal.out(JSON.stringify(running.ready));
-        told = true;
+        isReadyPrinted = true;
         finish(await running.ended);
       } finally {
         running.stop();

@@ -4,65 +4,64 @@ import { createSystemdNotifier, type NotifySystemd, notifyReadyAndWatchdog } fro
 import { describeProgress, type NodeStatus, progressLine } from "../wiring/cloud-node/node-status.ts";
 import type { Terminal } from "./terminal.ts";
 
-/** What it tells, and how. */
 export interface StartupStatusReporterDeps {
   terminal: Pick<Terminal, "out" | "env">;
   clock: Clock;
   log: Log;
-  /** By `systemdTell` unless given. */
+  /** Default: `createSystemdNotifier`. */
   notify?: NotifySystemd | null;
 }
 
-/** Tells whoever started a node of a cloud, and whoever reads its log, what it does before it acts. */
+/** Reports what a cloud node does before it becomes active: on stdout, in the log and to systemd. */
 export interface StartupStatusReporter {
   report(doing: NodeStatus): void;
-  /** The daemon speaks for itself, or nothing runs any more. */
+  /** The daemon reports for itself from now on, or the node has stopped. */
   stop(): void;
 }
 
-/** What is done sooner is not told, and what takes longer so often. own choice */
+/** Work that ends sooner is not reported; longer work is reported at this interval. */
 const FIRST_REPORT_MS = 500;
 const REPORT_INTERVAL_MS = 5_000;
-/** How long the service manager leaves a start that gets on: whoever brings rows is heard between two pages. own choice */
+/** Start timeout after each sign of progress; initial replication reports between two pages. */
 const START_EXTENSION_USEC = 120_000_000;
 
 /**
- * Makes it. Ready is told once the node stands by, or by the daemon; a longer start asks for more time as long as it gets on,
- * so that one that hangs is still ended. @source sd_notify(3): EXTEND_TIMEOUT_USEC
+ * Sends READY once the node is a standby, or leaves that to the daemon. A long start extends its timeout as long as it makes
+ * progress, so that a hanging one is still ended. @source sd_notify(3): EXTEND_TIMEOUT_USEC
  */
-export function createStartupStatusReporter(needs: StartupStatusReporterDeps): StartupStatusReporter {
-  const { terminal, clock, log } = needs;
+export function createStartupStatusReporter(deps: StartupStatusReporterDeps): StartupStatusReporter {
+  const { terminal, clock, log } = deps;
   const { env } = terminal;
-  const notify = needs.notify === undefined ? createSystemdNotifier(env, log) : needs.notify;
-  let standing: Timer | null = null;
+  const notify = deps.notify === undefined ? createSystemdNotifier(env, log) : deps.notify;
+  let watchdog: Timer | null = null;
   let dueAt: number | null = null;
 
-  function status(words: string): void {
-    // Of one that has been ready there is no start to be patient with.
-    notify?.(...(standing ? [] : [`EXTEND_TIMEOUT_USEC=${START_EXTENSION_USEC}`]), `STATUS=${words}`);
+  function status(text: string): void {
+    // After READY the start timeout no longer applies.
+    notify?.(...(watchdog ? [] : [`EXTEND_TIMEOUT_USEC=${START_EXTENSION_USEC}`]), `STATUS=${text}`);
   }
 
   return {
-    report(doing) {
-      if (doing.doing === "stands-by") {
+    report(progress) {
+      if (progress.doing === "stands-by") {
         terminal.out(JSON.stringify({ event: "standby", pid: process.pid }));
-        // Its turn may come in months.
-        standing?.cancel();
-        standing = notifyReadyAndWatchdog({ env, clock, log, notify }, "Stands by.");
+        // The node may stay standby for months.
+        watchdog?.cancel();
+        watchdog = notifyReadyAndWatchdog({ env, clock, log, notify }, "Standby.");
         dueAt = null;
         return;
       }
-      if (!("done" in doing)) return status("Begins to act.");
+      if (!("done" in progress)) return status("Becoming active.");
       const now = clock.monotonicMs();
       dueAt ??= now + FIRST_REPORT_MS;
       if (now < dueAt) return;
       dueAt = now + REPORT_INTERVAL_MS;
-      terminal.out(progressLine(doing, process.pid));
-      log.info({ done: doing.done, of: doing.of }, describeProgress(doing));
-      status(describeProgress(doing));
+      terminal.out(progressLine(progress, process.pid));
+      log.info({ event: "node.starting", done: progress.done, of: progress.of }, describeProgress(progress));
+      status(describeProgress(progress));
     },
     stop() {
-      standing?.cancel();
+      watchdog?.cancel();
     },
   };
 }

@@ -1,6 +1,6 @@
 import { processUserName } from "../store/data-directory.ts";
 
-/** What Node says of a system call that failed. */
+/** Properties of a failed system call in Node's errors. */
 interface SystemError {
   code?: string;
   syscall?: string;
@@ -14,41 +14,41 @@ interface ErrorText {
   next: string | null;
 }
 
-/** What the system refused, and what to do next; null for a fault of another kind. */
+/** Message and next step for a failed system call; null for any other error. */
 export function describeSystemError(error: unknown): ErrorText | null {
-  const fault = (error ?? {}) as SystemError;
-  return describeAddressError(fault) ?? describeFileError(fault);
+  const systemError = (error ?? {}) as SystemError;
+  return describeAddressError(systemError) ?? describeFileError(systemError);
 }
 
-/** An address that can't be listened at; null for any other fault. */
+/** Errors of listen and bind; null for any other error. */
 function describeAddressError({ code, syscall, address, port }: SystemError): ErrorText | null {
   if (syscall !== "listen" && syscall !== "bind") return null;
   const at = `${address?.includes(":") ? `[${address}]` : address}:${port}`;
   const other =
-    "choose another address: --listen HOST:PORT (port 0 takes a free one), for TLS tls.listen in the settings.";
+    "choose another address: --listen HOST:PORT (port 0 takes a free port), for TLS tls.listen in the settings.";
   if (code === "EADDRINUSE")
-    return { message: `another program listens at ${at} already.`, next: `End it, or ${other}` };
+    return { message: `another program already listens at ${at}.`, next: `Stop it, or ${other}` };
   if (code === "EADDRNOTAVAIL") {
-    const next = "0.0.0.0 listens at all addresses of this machine, 127.0.0.1 for this machine alone.";
-    return { message: `${address} is no address of this machine.`, next };
+    const next = "0.0.0.0 listens at all addresses of this machine, 127.0.0.1 accepts local connections only.";
+    return { message: `${address} is not an address of this machine.`, next };
   }
   if (code === "EACCES")
     return {
-      message: `the user ${processUserName()} may not listen at ${at}.`,
-      next: `Above port 1023 everybody may: ${other}`,
+      message: `the user ${processUserName()} is not allowed to listen at ${at}.`,
+      next: `Ports above 1023 need no privileges: ${other}`,
     };
   return null;
 }
 
-/** A file or folder that can't be used; null for any other fault. */
+/** Errors of files and folders; null for any other error. */
 function describeFileError({ code, path }: SystemError): ErrorText | null {
-  if (code === "ENOSPC") return { message: "the disk is full.", next: "Make room, then try again." };
+  if (code === "ENOSPC") return { message: "the disk is full.", next: "Free some space, then try again." };
   if (path === undefined) return null;
-  if (code === "ENOENT") return { message: `there is no ${path}.`, next: null };
+  if (code === "ENOENT") return { message: `${path} not found.`, next: null };
   if (code === "EISDIR") return { message: `${path} is a folder; name a file.`, next: null };
-  if (code === "ENOTDIR") return { message: `${path} lies below a file; name a folder.`, next: null };
-  if (code === "EROFS") return { message: `${path} lies on a disk that is mounted read-only.`, next: null };
+  if (code === "ENOTDIR") return { message: `${path} is below a file; name a folder.`, next: null };
+  if (code === "EROFS") return { message: `${path} is on a read-only file system.`, next: null };
   if (code !== "EACCES" && code !== "EPERM") return null;
-  const next = "Give it to that user (chown), or run this as its owner.";
-  return { message: `the user ${processUserName()} may not use ${path}.`, next };
+  const next = "Change the owner (chown), or run the command as its owner.";
+  return { message: `the user ${processUserName()} has no permission for ${path}.`, next };
 }

@@ -9,7 +9,7 @@ import { sendControlCommand } from "../wiring/control-socket.ts";
 import { requireDatabaseUrl } from "./database-url.ts";
 import type { Terminal } from "./terminal.ts";
 
-/** Their cloud notes each minute that appliances are there. */
+/** Clouds record every minute which appliances are connected. */
 const ONLINE_WITHIN_MS = 150_000;
 
 interface ListOptions {
@@ -21,48 +21,53 @@ interface ListOptions {
 
 const DATABASE = ["--database <url>", "postgres://USER@HOST:PORT/DATABASE; no password in it"] as const;
 
-/** `carillon hub-organisations`: whose clouds share a database, with their hosts, nodes and appliances. */
+/** `carillon tenants`, alias `hub-organisations`: the organisations that share a database, with hosts, nodes and appliances. */
 export function addTenants(program: Command, terminal: Terminal): void {
-  const organisations = program
-    .command("hub-organisations")
-    .description("Say which organisations share a database, which nodes they have, and how their appliances are.")
+  const tenants = program
+    .command("tenants")
+    .alias("hub-organisations")
+    .description("List the organisations (tenants) that share a database, with their nodes and appliances.")
     .enablePositionalOptions()
     .option(...DATABASE)
-    .option("--data <dir>", "that of `hub --all-organisations` on this machine: how each one's process is")
-    .option("--appliances", "each appliance on a line of its own")
+    .option(
+      "--data <dir>",
+      "data directory of `hub --all-organisations` on this machine: also show the state of each process",
+    )
+    .option("--appliances", "list every appliance")
     .option("--json", "print one line of JSON")
     .addHelpText(
       "after",
-      "\nExample:\n  carillon hub-organisations --database postgres://carillon@db.example.org/carillon --appliances\n\n" +
-        "Nothing is written. The password comes by PGPASSWORD or PGPASSFILE, or the whole URL by CARILLON_DATABASE.",
+      "\nExample:\n  carillon tenants --database postgres://carillon@db.example.org/carillon --appliances\n\n" +
+        "Read-only. Set the password in PGPASSWORD or PGPASSFILE, or the whole URL in CARILLON_DATABASE.\n" +
+        "`carillon hub-organisations` is an alias.",
     )
     .action((options: ListOptions) => list(options, terminal));
-  organisations
+  tenants
     .command("add <name>")
     .description(
-      "Give an organisation a host name, by which `hub --all-organisations` serves it; make it if it is new.",
+      "Assign a host name to an organisation, so that `hub --all-organisations` serves it; creates the organisation if new.",
     )
-    .requiredOption("--host <name>", "such as district-a.example.org; takes the place of an earlier one")
+    .requiredOption("--host <name>", "host name such as district-a.example.org; replaces the previous one")
     .option(...DATABASE)
-    .addHelpText("after", "\nExample:\n  carillon hub-organisations add district-a --host district-a.example.org")
+    .addHelpText("after", "\nExample:\n  carillon tenants add district-a --host district-a.example.org")
     .action(async (name: string, { host, database }: { host: string; database?: string }) => {
       await withHosts(urlOf(database, terminal), (hosts) => hosts.assign(name, host));
-      terminal.out(`${host} leads to ${name}.`);
+      terminal.out(`${host} now serves ${name}.`);
     });
-  organisations
+  tenants
     .command("release <name>")
-    .description("Take an organisation's host name away: it is not served any more, and all its rows stay.")
+    .description("Remove the host name of an organisation: it is no longer served; its data are kept.")
     .option(...DATABASE)
-    .addHelpText("after", "\nExample:\n  carillon hub-organisations release district-a")
+    .addHelpText("after", "\nExample:\n  carillon tenants release district-a")
     .action(async (name: string, { database }: { database?: string }) => {
       await withHosts(urlOf(database, terminal), (hosts) => hosts.release(name));
-      terminal.out(`No host name leads to ${name}.`);
+      terminal.out(`${name} has no host name and is no longer served.`);
     });
 }
 
 function urlOf(database: string | undefined, terminal: Terminal): string {
   const url = database ?? terminal.env.CARILLON_DATABASE ?? "";
-  if (url === "") throw new CallerError("required", "Name the database by --database or CARILLON_DATABASE.");
+  if (url === "") throw new CallerError("required", "Database missing: add --database or set CARILLON_DATABASE.");
   requireDatabaseUrl(url, database);
   return url;
 }
@@ -79,7 +84,7 @@ async function withHosts(url: string, use: (hosts: TenantHosts) => Promise<void>
 
 async function list({ database, data, appliances, json }: ListOptions, terminal: Terminal): Promise<void> {
   const url = urlOf(database, terminal);
-  // Its driver is loaded where it is used alone.
+  // Loads the PostgreSQL driver only if it is needed.
   const { readTenantOverviews } = await import("../ha/tenant-overview.ts");
   const processes = data === undefined ? null : await tenantStatuses(data);
   const all = (await readTenantOverviews(url, systemClock)).map((one) => ({
@@ -91,48 +96,58 @@ async function list({ database, data, appliances, json }: ListOptions, terminal:
   for (const line of all.flatMap((one) => tenantLines(one, appliances === true, now))) terminal.out(line);
 }
 
-/** Throws UpstreamError where nobody serves them. */
+/** Throws UpstreamError if no gateway runs on this data directory. */
 async function tenantStatuses(dataDir: string): Promise<TenantStatus[]> {
-  const answered = await sendControlCommand(dataDir, { order: "organisations", args: {} });
-  if (answered) return answered.result as TenantStatus[];
-  const message = `Nobody serves the organisations in ${dataDir}. Start it: carillon hub --all-organisations --data ${dataDir} …`;
+  const response = await sendControlCommand(dataDir, { order: "organisations", args: {} });
+  if (response) return response.result as TenantStatus[];
+  const message = `No gateway runs on ${dataDir}. Start it: carillon hub --all-organisations --data ${dataDir} …`;
   throw new UpstreamError("starting", message, { dataDir });
 }
 
 type ListedTenant = TenantOverview & { process?: TenantStatus | null };
 
 function tenantLines(one: ListedTenant, withAppliances: boolean, now: number): string[] {
-  const there = one.appliances.filter(({ heardAt }) => now - heardAt <= ONLINE_WITHIN_MS);
+  const online = one.appliances.filter(({ heardAt }) => now - heardAt <= ONLINE_WITHIN_MS);
   const behind = Math.max(0, ...one.appliances.map((each) => each.behind ?? 0));
   const versions = [...new Set(one.appliances.map(({ version }) => version ?? "?"))].sort();
-  const nodes = one.nodes.length === 0 ? "no node runs" : one.nodes.map((node) => describeNode(node, one)).join(", ");
+  const nodes =
+    one.nodes.length === 0 ? "no running node" : one.nodes.map((node) => describeNode(node, one)).join(", ");
   return [
     `${one.name}  ${one.host ?? "no host name"}  ${nodes}`,
     ...(one.process === undefined ? [] : [`  process     ${describeProcess(one.process)}`]),
-    `  appliances  ${one.appliances.length}, ${there.length} there; behind by ${behind} at most; ${versions.join(" ") || "-"}`,
+    `  appliances  ${one.appliances.length}, ${online.length} online; at most ${behind} changes behind; ${versions.join(" ") || "-"}`,
     ...(withAppliances ? one.appliances.map((each) => `  ${describeAppliance(each, now)}`) : []),
   ];
 }
 
 function describeProcess(report: TenantStatus | null): string {
-  if (!report) return "none here";
+  if (!report) return "no process here";
   const { state, since, work, pid, restarts, reason, connections, links } = report;
-  const ended = reason === null ? "" : `; started again ${restarts} times, last ${reason}`;
-  const at = `${state} since ${new Date(since).toISOString()}${pid === null ? "" : ` (${pid})`}`;
+  const ended = reason === null ? "" : `; restarted ${restarts} times, last reason: ${reason}`;
+  const at = `${STATE_LABELS[state]} since ${new Date(since).toISOString()}${pid === null ? "" : ` (${pid})`}`;
   const doing = work === null ? "" : `; ${describeProgress(work)}`;
-  return `${at}, ${links ?? "?"} links up, ${connections} connections${ended}${doing}`;
+  return `${at}, ${links ?? "?"} links, ${connections} connections${ended}${doing}`;
 }
 
-/** Before anything is written there is nobody to stand by for. */
+/** State names in the JSON output, and the text for people. */
+const STATE_LABELS: Readonly<Record<TenantStatus["state"], string>> = {
+  queued: "queued",
+  starting: "starting",
+  acts: "active",
+  "stands-by": "standby",
+  ended: "stopped",
+};
+
+/** A leader that has no version yet is still copying its rows to the database. */
 function describeNode({ name, acts }: TenantNode, { version }: TenantOverview): string {
-  if (acts && version === null) return `${name} brings the first rows`;
-  return `${name} ${acts ? "acts" : "stands by"}`;
+  if (acts && version === null) return `${name} uploads its data`;
+  return `${name} ${acts ? "active" : "standby"}`;
 }
 
 function describeAppliance(
   { endpointId, name, version, heardAt, health, behind }: TenantAppliance,
   now: number,
 ): string {
-  const heard = now - heardAt <= ONLINE_WITHIN_MS ? "there" : `away since ${new Date(heardAt).toISOString()}`;
-  return `${name ?? endpointId}  ${heard}  ${version ?? "?"}  ${health ?? "?"}  behind by ${behind ?? "all"}`;
+  const heard = now - heardAt <= ONLINE_WITHIN_MS ? "online" : `offline since ${new Date(heardAt).toISOString()}`;
+  return `${name ?? endpointId}  ${heard}  ${version ?? "?"}  ${health ?? "?"}  ${behind ?? "all"} changes behind`;
 }

@@ -111,7 +111,7 @@ export function createHubLink(needs: HubLinkDeps): HubLink {
     onProtocolViolation: (endpoint, reason) => log.warn({ endpoint, reason }, "an appliance sent what it should not"),
   });
   const remoteChannel = createRemoteChannel({
-    ...{ store, work, clock, types, hub, onFault, candidates: needs.candidates },
+    ...{ store, runner: work, clock, types, hub, onFault, candidates: needs.candidates },
     isLinked: (endpoint) => acceptor?.connected().includes(endpoint) === true,
     record,
     handleOutcomes: (outcomes) => needs.notificationService().handleOutcomes(outcomes),
@@ -119,7 +119,7 @@ export function createHubLink(needs: HubLinkDeps): HubLink {
   const offered = () => offeredUpgrade(store);
   const connected = (): string[] => acceptor?.connected() ?? [];
   const common = { store, clock, events, by, endpointId: needs.endpointId, offered, onFault };
-  const remoteCommands = createRemoteCommandSender({ ...common, work, hub });
+  const remoteCommands = createRemoteCommandSender({ ...common, runner: work, hub });
   const upgrades = createStagedRollouts({ ...common, connected });
   let enrolment: EnrolmentService | null = null;
   let acceptor: Acceptor | null = null;
@@ -207,7 +207,7 @@ export function createHubLink(needs: HubLinkDeps): HubLink {
     conflicts: () => work.readSync(() => scanRecords(EDIT_CONFLICTS, { limit: MAX_CONFLICTS })),
     async start() {
       await hub.start();
-      recording.recorder = createHubChangeRecorder({ work, clock, types });
+      recording.recorder = createHubChangeRecorder({ runner: work, clock, types });
       // Where an appliance was linked before, the feed was whole then: what it lacks now comes like any other change.
       const wasWhole = (await work.read(() => scanRecords(LINK_RECORDS, { limit: 1 }))).length > 0;
       if (!wasWhole) await publishUnrecordedRows();

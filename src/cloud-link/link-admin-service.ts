@@ -58,7 +58,7 @@ export interface LinkAdminServiceDeps {
   store: Store;
   catalogue: Catalogue;
   clock: Clock;
-  work: SqliteProgramRunner;
+  runner: SqliteProgramRunner;
   endpointId(): string;
   /** One of them, or none: then the daemon was never linked, and can't be. */
   site: SiteLink | null;
@@ -73,7 +73,7 @@ const LOST_STATES = ["conflict", "gone", "refused"] as const;
 
 /** Makes it. */
 export function createLinkAdminService(needs: LinkAdminServiceDeps): LinkAdminService {
-  const { store, catalogue, clock, work, site, hub, endpointId } = needs;
+  const { store, catalogue, clock, runner: work, site, hub, endpointId } = needs;
   const seen = { reader: store, catalogue, store };
 
   const requireHub = (): HubLink => {

@@ -16,7 +16,7 @@ import { createDeferredLedgerSync, PENDING_LEDGER_TABLE } from "../sync/capture/
 import { createFileBlobStore } from "../sync/files/blob-store.ts";
 import { type EnrolmentResponse, requestEnrolment } from "../sync/identity/enrolment-exchange.ts";
 import {
-  certificateHealthReasons,
+  linkCertificateHealthReasons,
   deleteLocalIdentity,
   enrolAppliance,
   type LocalIdentity,
@@ -62,9 +62,9 @@ export interface SiteLinkDeps {
   notificationService(): Pick<NotificationService, "abort" | "resume">;
   recording: { recorder: ChangeCapture | null };
   /** What the machine's owner says of the way to the cloud. */
-  way: HubRoute;
+  route: HubRoute;
   /** Who covers for this appliance, and for whom it does. */
-  circle(): LinkFailover;
+  failover(): LinkFailover;
 }
 
 /** A request of the API that the cloud is to carry out. */
@@ -122,7 +122,7 @@ export interface EnrolmentOptions {
   mode: EnrolMode;
   /** Authority that signed the cloud's certificate, PEM. */
   authority: string | null;
-  found?: ResolvedAddress;
+  resolved?: ResolvedAddress;
 }
 
 /** The appliance's end of the link. */
@@ -182,7 +182,7 @@ export function createSiteLink(needs: SiteLinkDeps): SiteLink {
   let unsubscribe = (): void => undefined;
   const revoked = createRevokedKeys(dataDir);
   const checkpointWaiters = createCheckpointWaiters(clock);
-  const initialSync = createInitialSync({ store, catalogue, clock, types, work });
+  const initialSync = createInitialSync({ store, catalogue, clock, types, runner: work });
   let forwardRequest: SiteLink["forwardRequest"] = async () => null;
   let credentialFault: string | null | undefined;
   let hasInitialSyncFailed = false;
@@ -192,7 +192,7 @@ export function createSiteLink(needs: SiteLinkDeps): SiteLink {
     if (!readLocalIdentity(dataDir) || !work.readSync(() => getRecord(SYNC_STATE, "link"))) return;
     const { isPending: isInitialSyncPending } = initialSync;
     recording.recorder = createSiteChangeRecorder({
-      work,
+      runner: work,
       clock,
       types,
       endpoint: needs.endpointId(),
@@ -242,8 +242,8 @@ export function createSiteLink(needs: SiteLinkDeps): SiteLink {
       blobs: createFileBlobStore(join(dataDir, "files")),
       activityFields: { extensionId: ONPREM_EXTENSION_ID, endpointId: needs.endpointId() },
       endpoint: needs.endpointId(),
-      groups: () => needs.circle().wantedLeases(),
-      hasContact: () => needs.circle().hasContact(),
+      groups: () => needs.failover().wantedLeases(),
+      hasContact: () => needs.failover().hasContact(),
       onCheckpoint(applied) {
         log.debug({ applied }, "equal to the cloud");
         checkpointWaiters.reached(applied);
@@ -251,13 +251,13 @@ export function createSiteLink(needs: SiteLinkDeps): SiteLink {
       onMismatch(different, again) {
         log.warn({ different, again }, "rows differ from the cloud's and are fetched");
       },
-      onLease: (lease, until) => needs.circle().onLease(lease, until),
+      onLease: (lease, until) => needs.failover().onLease(lease, until),
       onSyncError: (reason) => events.emit("fault.changed", { ...SYNC_ALARM, endpointId: needs.endpointId(), reason }),
       onFault,
     });
     site = own;
     await own.start();
-    const told = createDeferredLedgerSync({ store, clock, work, types, onFault, wake: own.wake });
+    const told = createDeferredLedgerSync({ store, clock, runner: work, types, onFault, wake: own.wake });
     const stopTelling = told.follow(events);
     const stopWaking = events.on("replication.change-recorded", own.wake);
     const talk = createHubControlClient({
@@ -265,12 +265,12 @@ export function createSiteLink(needs: SiteLinkDeps): SiteLink {
       sendControl: (said) => dialer?.sendControl(said) === true,
       onHeartbeat(text) {
         const beat = parseHeartbeat(text);
-        if (beat) needs.circle().receiveHeartbeat(beat);
+        if (beat) needs.failover().receiveHeartbeat(beat);
       },
-      trustChanged: () => needs.circle().trustChanged(),
+      trustChanged: () => needs.failover().trustChanged(),
       onRenewed(next) {
         identity = next;
-        needs.circle().trustChanged();
+        needs.failover().trustChanged();
         // The next connection shows the new key, by which the cloud forgets the old one.
         dialer?.disconnect();
       },
@@ -294,8 +294,8 @@ export function createSiteLink(needs: SiteLinkDeps): SiteLink {
       },
     });
     dialer = createDialer({
-      ...{ clock, log, version: needs.version, random: needs.random, beatMs: needs.way.beatMs },
-      address: () => hubAddressOf(identity as LocalIdentity, needs.way),
+      ...{ clock, log, version: needs.version, random: needs.random, pingIntervalMs: needs.route.pingIntervalMs },
+      address: () => hubAddressOf(identity as LocalIdentity, needs.route),
       site: own,
       onControlMessage: talk.handle,
       onStateChanged({ state }) {
@@ -347,7 +347,7 @@ export function createSiteLink(needs: SiteLinkDeps): SiteLink {
   /** Raises the alarm while the cloud refuses the credential, or that is about to expire. @source decisions.md 13 */
   function reportCredentialHealth(): void {
     const state = dialer?.state();
-    const [expiring] = certificateHealthReasons(identity?.facts ?? null, clock.now());
+    const [expiring] = linkCertificateHealthReasons(identity?.facts ?? null, clock.now());
     const reason = state?.state === "refused" ? state.reason : (expiring?.reason ?? null);
     if (reason === credentialFault || (reason === null && state?.state !== "connected")) return;
     credentialFault = reason;
@@ -367,7 +367,7 @@ export function createSiteLink(needs: SiteLinkDeps): SiteLink {
       const state = identity && work.readSync(() => getRecord(SYNC_STATE, "link"));
       const queue = state && readQueueStatus(store, state);
       return {
-        hub: identity && (needs.way.address ?? identity.hub),
+        hub: identity && (needs.route.address ?? identity.hub),
         mode: identity && dialer?.state().state === "connected" ? "cloud" : "solo",
         link: dialer?.state() ?? (identity && initialSync.isPending() ? preparingState(clock.now()) : null),
         applied: state?.applied ?? null,
@@ -381,12 +381,12 @@ export function createSiteLink(needs: SiteLinkDeps): SiteLink {
       const grounds = hasInitialSyncFailed ? "broken" : initialSync.isPending() ? "open" : "done";
       return linkHealthReasons({ identity, state: dialer?.state() ?? null, initialSync: grounds, now: clock.now() });
     },
-    async enrol({ hub, code, mode, authority, found }) {
+    async enrol({ hub, code, mode, authority, resolved }) {
       assertHubUrl(hub);
       let enrolled: EnrolmentResponse | null = null;
       const endpoint = needs.endpointId();
       const present = work.readSync(() => getRecord(SYNC_STATE, "link")) && readLocalIdentity(dataDir);
-      const way = { ...needs.way, clock, authority: authority ?? needs.way.authority, found };
+      const way = { ...needs.route, clock, authority: authority ?? needs.route.authority, found: resolved };
       await enrolAppliance(dataDir, { hub, code, endpoint }, async (asked) => {
         enrolled = await requestEnrolment(hub, asked, way);
         if (!present && mode === "adopt" && enrolled.mayAdopt === false)

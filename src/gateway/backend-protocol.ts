@@ -1,17 +1,17 @@
 import { basename, join } from "node:path";
 import type { Settings } from "../settings/schema.ts";
 
-/** What the front says to an organisation's process: who comes from one of its ports, that nobody does any more, or "still there?" */
+/** Gateway to tenant process: the client address of a local port, the end of that connection, or a liveness ping. */
 export type GatewayMessage = { port: number; address: string } | { gone: number } | { ping: number };
-/** What is answered: it is known now, or "still here". */
+/** Tenant process to gateway: the announced port is registered, or the response to a ping. */
 export type BackendMessage = { known: number } | { pong: number };
 
-/** Own address and a free port, for the front alone. */
+/** Only the gateway connects to a tenant process, at a free port of the loopback interface. */
 const LOOPBACK_ANY_PORT = "127.0.0.1:0";
 
 /**
- * The settings of an organisation's process: reached through the front alone, by `publicUrl`. What names a port or a folder
- * is for all organisations, so each has its own of it; it covers for nobody.
+ * Settings of a tenant process, which is reachable through the gateway only, as `publicUrl`. Settings that name a port or a
+ * folder apply to all tenants, so each tenant gets its own; failover is off.
  */
 export function backendSettings(read: Settings, publicUrl: string, dataDir: string): Settings {
   const { folder } = read.backups;
@@ -26,17 +26,17 @@ export function backendSettings(read: Settings, publicUrl: string, dataDir: stri
 }
 
 /**
- * Listens to the front that started this process, and asks it to end when the front is gone. Gives who comes from a port of
- * this machine: callers have their own address for locks and logs. @source own choice: nothing is put into what they say
+ * Connects to the gateway that started this process and stops the process when the gateway is gone. Returns the lookup of
+ * the real client address by local port, for locks and logs. @source docs/decisions/0601-gateway.md, Client addresses
  */
 export function connectToGateway(process: NodeJS.Process): (port: number) => string | undefined {
   const clients = new Map<number, string>();
-  const send = (word: BackendMessage): void => void process.send?.(word, undefined, undefined, () => undefined);
-  process.on("message", (word: GatewayMessage) => {
-    if ("ping" in word) return send({ pong: word.ping });
-    if ("gone" in word) return void clients.delete(word.gone);
-    clients.set(word.port, word.address);
-    send({ known: word.port });
+  const send = (message: BackendMessage): void => void process.send?.(message, undefined, undefined, () => undefined);
+  process.on("message", (message: GatewayMessage) => {
+    if ("ping" in message) return send({ pong: message.ping });
+    if ("gone" in message) return void clients.delete(message.gone);
+    clients.set(message.port, message.address);
+    send({ known: message.port });
   });
   process.once("disconnect", () => process.kill(process.pid, "SIGTERM"));
   return (port) => clients.get(port);

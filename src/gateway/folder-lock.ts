@@ -2,30 +2,30 @@ import { linkSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:
 import { join } from "node:path";
 import { UpstreamError } from "../lib/errors.ts";
 
-/** Holds the name of the process that has the folder. */
+/** Contains the identity of the process that holds the lock. */
 const LOCK_FILE = "front.lock";
-/** Another one may be quicker in between. own choice */
+/** Another process may take the lock between two steps. */
 const MAX_ATTEMPTS = 10;
 
 /**
- * Makes the folder this process's until what is answered is called; one that was killed does not have it any more. Throws
- * UpstreamError, which says who has it. own choice: a file, since what may lock one, SQLite, would look like a cloud's data.
+ * Locks the folder for this process until the returned function is called; the lock of a dead process is taken over. Throws
+ * UpstreamError that names the holder. @source docs/decisions/0601-gateway.md, Folder lock
  */
 export function lockFolder(dataDir: string): () => void {
-  const [lock, own, away] = ["", `.${process.pid}`, `.${process.pid}.old`].map((end) =>
+  const [lock, own, stale] = ["", `.${process.pid}`, `.${process.pid}.old`].map((end) =>
     join(dataDir, LOCK_FILE + end),
   ) as [string, string, string];
   const holder = processIdentity(process.pid) ?? `${process.pid}`;
   writeFileSync(own, holder, { mode: 0o600 });
   try {
-    for (let tries = 0; tries < MAX_ATTEMPTS; tries += 1) {
+    for (let attempt = 0; attempt < MAX_ATTEMPTS; attempt += 1) {
       if (tryLink(own, lock)) return () => void (read(lock) === holder && rmSync(lock, { force: true }));
       const other = read(lock);
       if (other === null) continue;
       if (isAlive(other)) throw lockedError(dataDir, other);
-      // Of two that find it left behind, one takes it away; whoever takes what is another's by now gives it back.
-      if (tryRename(lock, away) && read(away) !== other) tryLink(away, lock);
-      rmSync(away, { force: true });
+      // If two processes find a stale lock, one moves it away; whoever moved away a fresh lock puts it back.
+      if (tryRename(lock, stale) && read(stale) !== other) tryLink(stale, lock);
+      rmSync(stale, { force: true });
     }
     throw lockedError(dataDir, read(lock));
   } finally {
@@ -33,10 +33,10 @@ export function lockFolder(dataDir: string): () => void {
   }
 }
 
-/** A process and when it began, as its number may be another one's later; null for none. @source proc(5), stat */
+/** Process id and start time, as ids are reused; null if there is no such process. @source proc(5), stat */
 function processIdentity(pid: number): string | null {
-  const began = read(`/proc/${pid}/stat`)?.split(") ").at(-1)?.split(" ")[19];
-  return began === undefined ? null : `${pid} ${began}`;
+  const startTime = read(`/proc/${pid}/stat`)?.split(") ").at(-1)?.split(" ")[19];
+  return startTime === undefined ? null : `${pid} ${startTime}`;
 }
 
 function isAlive(name: string): boolean {
@@ -47,9 +47,9 @@ function isAlive(name: string): boolean {
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code === "ESRCH") return false;
   }
-  const now = processIdentity(pid);
-  // Another user's processes may be hidden.
-  return now === null || now === name;
+  const current = processIdentity(pid);
+  // Processes of other users may be hidden.
+  return current === null || current === name;
 }
 
 function tryLink(from: string, to: string): boolean {
@@ -80,6 +80,6 @@ function read(path: string): string | null {
 }
 
 function lockedError(dataDir: string, holder: string | null): UpstreamError {
-  const who = holder === null ? "Another process" : `Process ${holder.split(" ")[0]}`;
-  return new UpstreamError("starting", `${who} serves the organisations in ${dataDir}.`, { dataDir });
+  const owner = holder === null ? "Another process" : `Process ${holder.split(" ")[0]}`;
+  return new UpstreamError("starting", `${owner} already runs a gateway on ${dataDir}.`, { dataDir });
 }

@@ -13,44 +13,43 @@ import { startGatewayListener } from "./listener.ts";
 import { createTenantSupervisor, type TenantProcessStatus, type TenantSupervisor } from "./process-supervisor.ts";
 import { createStartQueue } from "./start-queue.ts";
 
-/** What serves all organisations of a database at one address. */
+/** Options of the gateway, which serves all tenants of a database at one address. */
 export interface GatewayOptions {
-  /** Holds a folder of each organisation. */
+  /** Contains one folder per tenant. */
   dataDir: string;
-  /** Of the database, with its password if it has one. */
+  /** Database URL, with the password if there is one. */
   url: string;
   listen: string;
   settings: Settings;
-  /** The settings' file, for each organisation's process. */
+  /** Settings file that is passed to each tenant process. */
   config: string | undefined;
   env: NodeJS.ProcessEnv;
   clock: Clock;
   log: Log;
-  /** A line of an organisation's log. */
+  /** One line of a tenant's log. */
   onLogLine(line: string): void;
 }
 
-/** It runs. */
 export interface Gateway {
-  /** Where it listens; organisations have host names there. */
+  /** URL it listens at; tenants have host names there. */
   url: string;
   stop(): Promise<void>;
 }
 
-/** What `organisations` orders: the processes that it keeps, with the links that stand. */
+/** Response of the control command `organisations`: the state of a tenant process. */
 export interface TenantStatus extends TenantProcessStatus {
-  /** Appliances whose link stands; null where nobody answers. */
+  /** Appliances linked at present; null if the process does not respond. */
   links: number | null;
 }
 
-/** New organisations are there within so much. own choice */
+/** New tenants are served within this time. */
 const POLL_INTERVAL_MS = 2_000;
-/** A start takes a core for some seconds; a slow one stands in nobody's way. own choice */
+/** A start uses one core for some seconds; a slow start gives up its slot after the timeout. */
 const MAX_CONCURRENT_STARTS = 2;
 const START_SLOT_TIMEOUT_MS = 30_000;
 const MAX_FOLDER_NAME_LENGTH = 200;
 
-/** Starts it; organisations follow. Throws CallerError, UpstreamError, or Node's error for a taken address. */
+/** Starts the gateway; tenant processes start afterwards. Throws CallerError, UpstreamError, or Node's error for an address in use. */
 export async function startGateway(options: GatewayOptions): Promise<Gateway> {
   const { dataDir } = options;
   await requireGatewayFolder(dataDir);
@@ -71,7 +70,7 @@ async function serveTenants(options: GatewayOptions, release: () => void): Promi
     return [...supervisors.values()].find((each) => each.host === name) ?? null;
   };
   const hosts = await openTenantHosts(options.url, clock, (error) =>
-    log.warn({ err: error }, "the database can't be reached"),
+    log.warn({ event: "gateway.database_unreachable", err: error }, "database connection failed; retrying"),
   );
   const listener = await startGatewayListener(options, findSupervisor).catch(async (error: unknown) => {
     await hosts.close();
@@ -83,12 +82,12 @@ async function serveTenants(options: GatewayOptions, release: () => void): Promi
   let refreshing: Promise<void> | null = null;
   let isStopped = false;
 
-  /** Those that can't be begun stand in nobody's way. */
+  /** A tenant that can't be started must not keep the others from starting. */
   function startIfNew(each: TenantHost): void {
     try {
       if (!isStopped && !supervisors.has(each.name)) startTenant(each);
     } catch (error) {
-      log.error({ err: error, organisation: each.name }, "the organisation can't be served");
+      log.error({ event: "tenant.start_failed", err: error, organisation: each.name }, "tenant failed to start");
     }
   }
 
@@ -99,46 +98,54 @@ async function serveTenants(options: GatewayOptions, release: () => void): Promi
     for (const each of wanted.values()) startIfNew(each);
   }
 
-  async function stopTenant(keeper: TenantSupervisor): Promise<void> {
-    // Nobody new is handed on; until its process is gone nobody else may use its folder.
-    supervisors.delete(keeper.name);
-    await keeper.stop();
-    log.info({ organisation: keeper.name, host: keeper.host }, "the organisation is not served any more");
+  async function stopTenant(supervisor: TenantSupervisor): Promise<void> {
+    // No new connections from here on; nothing else may use the folder before the process has ended.
+    supervisors.delete(supervisor.name);
+    await supervisor.stop();
+    log.info(
+      { event: "tenant.removed", organisation: supervisor.name, host: supervisor.host },
+      "tenant is no longer served",
+    );
   }
 
   function startTenant({ name, host }: TenantHost): void {
     const folder = tenantFolder(dataDir, name);
     mkdirSync(folder, { recursive: true, mode: 0o700 });
-    const keeper = createTenantSupervisor({
+    const supervisor = createTenantSupervisor({
       ...{ name, host, dataDir: folder, publicUrl: listener.publicUrl(host), config: options.config, clock, queue },
       env: { ...env, CARILLON_DATABASE: options.url },
       onLog: (line) => options.onLogLine(labelLogLine(line, name)),
-      onCrash: (reason, againInMs) =>
-        log.error({ organisation: name, reason, againInMs }, "the organisation's process ended"),
+      onCrash: (reason, retryInMs) =>
+        log.error(
+          { event: "tenant.process_exited", organisation: name, reason, retryInMs },
+          "tenant process exited; restarting",
+        ),
     });
-    supervisors.set(name, keeper);
-    log.info({ organisation: name, host, dataDir: folder }, "the organisation is served");
+    supervisors.set(name, supervisor);
+    log.info({ event: "tenant.added", organisation: name, host, dataDir: folder }, "tenant is served");
   }
 
   const triggerRefresh = (): void => {
     if (refreshing || isStopped) return;
-    // Those that there are go on, whatever became of the database; what is wrong with it was said by its connection.
+    // If the database is down the current tenants stay; the connection has already logged the error.
     refreshing = refreshTenants()
-      .catch((error: unknown) => log.debug({ err: error }, "which organisations there are can't be found out"))
+      .catch((error: unknown) =>
+        log.debug({ event: "gateway.tenant_list_failed", err: error }, "failed to read the list of tenants"),
+      )
       .finally(() => {
         refreshing = null;
       });
   };
   const timer = clock.every(POLL_INTERVAL_MS, triggerRefresh);
   triggerRefresh();
-  const watchdog = notifyReadyAndWatchdog({ env, clock, log }, "Organisations are served.");
+  const watchdog = notifyReadyAndWatchdog({ env, clock, log }, "Serving tenants.");
   return {
     url: listener.url,
     async stop() {
       isStopped = true;
       timer.cancel();
       watchdog.cancel();
-      // At once: no process that was told to end as well, as by Ctrl-C, is begun anew, and answers under way get out.
+      // All at once: a tenant process that got the signal, too (Ctrl-C), is not restarted, and open responses can finish.
       await Promise.all([listener.stop(), refreshing, ...[...supervisors.values()].map((each) => each.stop())]);
       await control.stop();
       await hosts.close();
@@ -147,31 +154,36 @@ async function serveTenants(options: GatewayOptions, release: () => void): Promi
   };
 }
 
-/** Throws UpstreamError for a folder of another kind, or one that a front uses. */
+/** Throws UpstreamError for the data directory of a single appliance or cloud, or one in use by another gateway. */
 async function requireGatewayFolder(dataDir: string): Promise<void> {
   if (statSync(join(dataDir, "carillon.db"), { throwIfNoEntry: false })?.isFile())
-    throw new UpstreamError("starting", `${dataDir} is the folder of one cloud: give an empty one.`, { dataDir });
+    throw new UpstreamError("starting", `${dataDir} is the data directory of a single cloud; use an empty folder.`, {
+      dataDir,
+    });
   mkdirSync(dataDir, { recursive: true, mode: 0o700 });
   if (await sendControlCommand(dataDir, { order: "organisations", args: {} }))
-    throw new UpstreamError("starting", `Another process serves the organisations in ${dataDir}.`, { dataDir });
+    throw new UpstreamError("starting", `Another process already runs a gateway on ${dataDir}.`, { dataDir });
 }
 
-async function tenantStatusOf(keeper: TenantSupervisor): Promise<TenantStatus> {
-  const report = keeper.status();
-  const links = await sendControlCommand(keeper.dataDir, { order: "link.status", args: {} }).catch(() => null);
+async function tenantStatusOf(supervisor: TenantSupervisor): Promise<TenantStatus> {
+  const report = supervisor.status();
+  const links = await sendControlCommand(supervisor.dataDir, { order: "link.status", args: {} }).catch(() => null);
   const connected = (links?.result as { connected?: string[] } | undefined)?.connected;
   return { ...report, links: connected?.length ?? null };
 }
 
-/** Each organisation has a folder that is named like it. Throws CallerError for a name that is too long for one. */
+/** Data directory of a tenant, named after it. Throws CallerError if the name is too long for a folder. */
 function tenantFolder(dataDir: string, name: string): string {
   const folder = encodeURIComponent(name).replace(/^\./, "%2E");
   if (folder.length > MAX_FOLDER_NAME_LENGTH)
-    throw new CallerError("invalid-value", `"${name}" is too long for a folder.`);
+    throw new CallerError(
+      "invalid-value",
+      `"${name}" is too long: the encoded name must have at most ${MAX_FOLDER_NAME_LENGTH} characters.`,
+    );
   return join(dataDir, folder);
 }
 
-/** A line of the log says whose it is. */
+/** Adds the tenant's name to a line of its log. */
 function labelLogLine(line: string, organisation: string): string {
   if (line.startsWith('{"')) return `{"organisation":${JSON.stringify(organisation)},${line.slice(1)}`;
   return JSON.stringify({ organisation, msg: line });

@@ -11,56 +11,56 @@ import { parseHostHeader } from "../wiring/api-server.ts";
 import type { TenantSupervisor } from "./process-supervisor.ts";
 import { openUpstreamConnection, pipeBidirectionally } from "./upstream-connection.ts";
 
-/** Whose process answers to a host name; null for nobody's. */
+/** The supervisor of the tenant with this host name; null if there is none. */
 export type FindTenantSupervisor = (host: string | null) => TenantSupervisor | null;
 
-/** Hands each request on by its Host header. */
+/** Routes each request to a tenant by its Host header. */
 export interface HostRouter {
   handleRequest(request: IncomingMessage, response: ServerResponse): void;
   handleUpgrade: WebSocketUpgradeListener;
-  /** Whose request it is; for nobody's it is answered, and null. */
+  /** The tenant of a request; if there is none, sends the error response and returns null. */
   supervisorFor(request: IncomingMessage, response: ServerResponse): TenantSupervisor | null;
 }
 
-/** About the connection between two neighbours alone; trailers are not handed on. @source RFC 9110 7.6.1 */
+/** Headers of one connection only; trailers are not forwarded. @source RFC 9110 7.6.1 */
 const HOP_BY_HOP_HEADERS = ["connection", "keep-alive", "proxy-connection", "upgrade", "trailer"];
-/** Where a request goes and where it ends: whoever could have them left out could hide a second request in the first. */
+/** Never dropped, even if named in Connection: without them a client could hide a second request in the first (request smuggling). */
 const REQUIRED_HEADERS = new Set(["host", "content-length", "transfer-encoding"]);
-/** A process closes what is not used for 65 s: nothing is said into a connection that it is about to close. */
+/** Shorter than the 65 s after which a tenant process closes idle connections, so that no request hits a closing connection. */
 const IDLE_TIMEOUT_MS = 30_000;
-/** Of any organisation's server, which says for each address which. */
+/** Methods that some resource of a tenant's server supports. */
 const METHODS = "GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS";
 
-const unknownHostError = (): CallerError => new CallerError("wrong-host", "No organisation goes by that name here.");
+const unknownHostError = (): CallerError => new CallerError("wrong-host", "No organisation has this host name.");
 const startingError = (): UpstreamError => new UpstreamError("starting", "The organisation's server is starting.");
 const connectNotAllowedError = (): CallerError => new MethodNotAllowedError(METHODS);
-const connectionLostError = (): UpstreamError => new UpstreamError("upstream", "The organisation's server broke off.");
+const connectionLostError = (): UpstreamError =>
+  new UpstreamError("upstream", "The organisation's server closed the connection.");
 
-/** Makes it. */
 export function createHostRouter(find: FindTenantSupervisor, clock: Clock): HostRouter {
-  /** Each caller's connection has ways of its own, so that what two of them say is never on one. */
+  /** Upstream connections are separate for each client connection, so requests of two clients never share one. */
   const agents = new WeakMap<Socket, Map<TenantSupervisor, Agent>>();
 
-  function agentFor(caller: Socket, keeper: TenantSupervisor): Agent {
-    const own = agents.get(caller) ?? new Map<TenantSupervisor, Agent>();
-    if (!agents.has(caller)) {
-      agents.set(caller, own);
-      caller.once("close", () => {
-        for (const agent of own.values()) agent.destroy();
+  function agentFor(client: Socket, supervisor: TenantSupervisor): Agent {
+    const ownAgents = agents.get(client) ?? new Map<TenantSupervisor, Agent>();
+    if (!agents.has(client)) {
+      agents.set(client, ownAgents);
+      client.once("close", () => {
+        for (const agent of ownAgents.values()) agent.destroy();
       });
     }
-    const agent = own.get(keeper) ?? new UpstreamAgent(keeper, caller.remoteAddress ?? "");
-    own.set(keeper, agent);
+    const agent = ownAgents.get(supervisor) ?? new UpstreamAgent(supervisor, client.remoteAddress ?? "");
+    ownAgents.set(supervisor, agent);
     return agent;
   }
 
   function supervisorFor(incoming: IncomingMessage, response: ServerResponse): TenantSupervisor | null {
-    const keeper = find(parseHostHeader(incoming.headers.host));
-    if (!keeper) refuse(incoming, response, unknownHostError());
-    return keeper;
+    const supervisor = find(parseHostHeader(incoming.headers.host));
+    if (!supervisor) refuse(incoming, response, unknownHostError());
+    return supervisor;
   }
 
-  /** Connections of callers that are still sending stay, so that the answer is not lost with them. */
+  /** Drains a request that is still being sent, so that the client can read the response before the connection closes. */
   function refuse(incoming: IncomingMessage, response: ServerResponse, error: unknown): void {
     const { status, headers, body } = errorResponseOf(error, newId());
     response.once("finish", () => drainRequest(incoming, clock));
@@ -71,55 +71,55 @@ export function createHostRouter(find: FindTenantSupervisor, clock: Clock): Host
   function proxyRequest(incoming: IncomingMessage, response: ServerResponse, agent: Agent): void {
     const { method, url } = incoming;
     const headers = endToEndHeaders(incoming.rawHeaders, []);
-    const onwards = request({ agent, method, path: url, headers, setHost: false, host: "127.0.0.1" });
+    const upstream = request({ agent, method, path: url, headers, setHost: false, host: "127.0.0.1" });
     let isStarting = false;
-    onwards.on("error", (error) => {
+    upstream.on("error", (error) => {
       isStarting = (error as { type?: string }).type === "starting";
     });
-    // However it ended: with an error, or without a word. An answer that came as a whole may still be on its way.
-    onwards.once("close", () => {
-      incoming.unpipe(onwards);
+    // Ended with or without an error. A complete response may still be on its way to the client.
+    upstream.once("close", () => {
+      incoming.unpipe(upstream);
       if (response.headersSent || response.destroyed) return;
       refuse(incoming, response, isStarting ? startingError() : connectionLostError());
     });
-    onwards.on("response", (answer) => proxyResponse(answer, response));
+    upstream.on("response", (upstreamResponse) => proxyResponse(upstreamResponse, response));
     response.once("finish", () => {
-      // The answer came before all was said: the rest would keep the way for nothing.
+      // The response came before the request was complete: sending the rest would only block the upstream connection.
       if (incoming.complete) return;
-      incoming.unpipe(onwards);
-      onwards.destroy();
+      incoming.unpipe(upstream);
+      upstream.destroy();
       drainRequest(incoming, clock);
     });
     response.once("close", () => {
-      if (!response.writableFinished) onwards.destroy();
+      if (!response.writableFinished) upstream.destroy();
     });
-    incoming.on("error", () => onwards.destroy());
-    incoming.pipe(onwards);
+    incoming.on("error", () => upstream.destroy());
+    incoming.pipe(upstream);
   }
 
   return {
     supervisorFor,
     handleRequest(incoming, response) {
-      const keeper = supervisorFor(incoming, response);
-      if (!keeper) return;
-      // Of what it would open nobody knows what is said in it.
+      const supervisor = supervisorFor(incoming, response);
+      if (!supervisor) return;
+      // A tunnel would bypass the routing by host.
       if (incoming.method === "CONNECT") {
         response.shouldKeepAlive = false;
         return refuse(incoming, response, connectNotAllowedError());
       }
-      if (!keeper.target()) return refuse(incoming, response, startingError());
-      proxyRequest(incoming, response, agentFor(incoming.socket, keeper));
+      if (!supervisor.target()) return refuse(incoming, response, startingError());
+      proxyRequest(incoming, response, agentFor(incoming.socket, supervisor));
     },
     handleUpgrade(incoming, socket, head) {
       socket.on("error", () => socket.destroy());
-      const keeper = find(parseHostHeader(incoming.headers.host));
-      if (!keeper) return rejectUpgrade(socket, unknownHostError());
-      openUpstreamConnection(keeper, incoming.socket.remoteAddress ?? "").then(
-        (way) => {
-          if (socket.destroyed) return void way.destroy();
-          way.write(requestHead(incoming));
-          way.write(head);
-          pipeBidirectionally(socket as Socket, way);
+      const supervisor = find(parseHostHeader(incoming.headers.host));
+      if (!supervisor) return rejectUpgrade(socket, unknownHostError());
+      openUpstreamConnection(supervisor, incoming.socket.remoteAddress ?? "").then(
+        (upstream) => {
+          if (socket.destroyed) return void upstream.destroy();
+          upstream.write(requestHead(incoming));
+          upstream.write(head);
+          pipeBidirectionally(socket as Socket, upstream);
         },
         () => rejectUpgrade(socket, startingError()),
       );
@@ -127,48 +127,50 @@ export function createHostRouter(find: FindTenantSupervisor, clock: Clock): Host
   };
 }
 
-/** Connections to one organisation for one caller. */
+/** Upstream connections to one tenant for one client connection. */
 class UpstreamAgent extends Agent {
-  readonly #keeper: TenantSupervisor;
-  readonly #caller: string;
+  readonly #supervisor: TenantSupervisor;
+  readonly #client: string;
 
-  constructor(keeper: TenantSupervisor, caller: string) {
+  constructor(supervisor: TenantSupervisor, client: string) {
     super({ keepAlive: true, maxSockets: 1, timeout: IDLE_TIMEOUT_MS });
-    this.#keeper = keeper;
-    this.#caller = caller;
+    this.#supervisor = supervisor;
+    this.#client = client;
   }
 
   override createConnection(
     _options: ClientRequestArgs,
     done?: (error: Error | null, socket: Duplex) => void,
   ): undefined {
-    openUpstreamConnection(this.#keeper, this.#caller).then(
+    openUpstreamConnection(this.#supervisor, this.#client).then(
       (socket) => done?.(null, socket),
       (error: Error) => done?.(error, undefined as unknown as Duplex),
     );
   }
 }
 
-function proxyResponse(answer: IncomingMessage, response: ServerResponse): void {
-  // Whether it comes in chunks is between the two of each connection: HTTP/1.0 knows none.
-  const headers = endToEndHeaders(answer.rawHeaders, ["transfer-encoding"]);
-  response.writeHead(answer.statusCode as number, answer.statusMessage, headers);
-  // At once: events are waited for.
+function proxyResponse(upstream: IncomingMessage, response: ServerResponse): void {
+  // Chunking belongs to each connection: an HTTP/1.0 client does not support it.
+  const headers = endToEndHeaders(upstream.rawHeaders, ["transfer-encoding"]);
+  response.writeHead(upstream.statusCode as number, upstream.statusMessage, headers);
+  // Send the headers at once: event streams may have no data for long.
   response.flushHeaders();
-  answer.on("error", () => response.destroy());
-  answer.pipe(response);
+  upstream.on("error", () => response.destroy());
+  upstream.pipe(response);
 }
 
-/** Name after name and value, but for `dropped`, those of the connection and those that it names. */
+/** Names and values in turn, without `dropped`, hop-by-hop headers and those named in Connection. */
 function endToEndHeaders(raw: readonly string[], dropped: readonly string[]): string[] {
-  const pairs = raw.flatMap((name, at) => (at % 2 === 0 ? [[name, raw[at + 1] ?? ""] as const] : []));
+  const pairs = raw.flatMap((name, index) => (index % 2 === 0 ? [[name, raw[index + 1] ?? ""] as const] : []));
   const named = pairs.filter(([name]) => name.toLowerCase() === "connection").flatMap(([, value]) => value.split(","));
-  const asked = named.map((name) => name.trim().toLowerCase()).filter((name) => !REQUIRED_HEADERS.has(name));
-  const left = new Set([...HOP_BY_HOP_HEADERS, ...dropped, ...asked]);
-  return pairs.filter(([name]) => !left.has(name.toLowerCase())).flat();
+  const connectionHeaders = named
+    .map((name) => name.trim().toLowerCase())
+    .filter((name) => !REQUIRED_HEADERS.has(name));
+  const removed = new Set([...HOP_BY_HOP_HEADERS, ...dropped, ...connectionHeaders]);
+  return pairs.filter(([name]) => !removed.has(name.toLowerCase())).flat();
 }
 
 function requestHead({ method, url, rawHeaders }: IncomingMessage): Buffer {
-  const pairs = rawHeaders.map((each, at) => (at % 2 === 0 ? `${each}: ` : `${each}\r\n`));
+  const pairs = rawHeaders.map((each, index) => (index % 2 === 0 ? `${each}: ` : `${each}\r\n`));
   return Buffer.from(`${method} ${url} HTTP/1.1\r\n${pairs.join("")}\r\n`, "latin1");
 }

@@ -7,34 +7,34 @@ import { redirectToHttps } from "../wiring/api-server.ts";
 import { createHostRouter, type FindTenantSupervisor } from "./host-router.ts";
 import { startSniRouter } from "./sni-router.ts";
 
-/** Where callers of all organisations come. */
+/** The addresses at which clients of all tenants connect. */
 export interface GatewayListener {
   url: string;
-  /** Under which an organisation is reached. */
+  /** Public base URL of the tenant with this host name. */
   publicUrl(host: string): string;
   stop(): Promise<void>;
 }
 
-/** Room for two organisations with all the callers that one may have, and those that have not said where they want to go. */
+/** Room for two tenants with the maximum of clients each, and connections whose host name is not known yet. */
 const MAX_CONNECTIONS = 2 * MAX_CLOUD_CONNECTIONS + 4_000;
 
 /**
- * Takes the addresses. With TLS, callers are told apart by the name that they ask for, and whoever comes without is sent
- * there; else each request by its Host, as a proxy in front hands it on, whose business TLS then is. Rejects with Node's error.
+ * Listens at the addresses of the settings. With `tls.listen`, TLS connections are routed by SNI and plain HTTP is redirected
+ * there; without, requests are routed by Host, behind a proxy that terminates TLS. Rejects with Node's error.
  */
 export async function startGatewayListener(
-  needs: { listen: string; settings: Pick<Settings, "tls" | "api">; clock: Clock },
+  deps: { listen: string; settings: Pick<Settings, "tls" | "api">; clock: Clock },
   find: FindTenantSupervisor,
 ): Promise<GatewayListener> {
-  const { settings, clock } = needs;
-  const address = parseListenAddress(needs.listen);
+  const { settings, clock } = deps;
+  const address = parseListenAddress(deps.listen);
   const secureAddress = settings.tls.listen === null ? null : parseListenAddress(settings.tls.listen);
-  if (!address) throw new CallerError("invalid-value", "It listens at HOST:PORT.");
+  if (!address) throw new CallerError("invalid-value", "`listen` must be HOST:PORT.");
   const plain = await startHttpServer(address, clock, null, MAX_CONNECTIONS);
-  const front = createHostRouter(find, clock);
+  const router = createHostRouter(find, clock);
   const { publicUrl } = settings.api;
   if (!secureAddress) {
-    plain.setRequestListener(front.handleRequest, front.handleUpgrade);
+    plain.setRequestListener(router.handleRequest, router.handleUpgrade);
     return { url: plain.url, publicUrl: publicUrlFor(publicUrl ?? "https://any"), stop: plain.stop };
   }
   const secure = await startSniRouter(secureAddress, find, MAX_CONNECTIONS, clock).catch(async (error: unknown) => {
@@ -43,8 +43,8 @@ export async function startGatewayListener(
   });
   const { port } = secure;
   plain.setRequestListener((request, response) => {
-    const keeper = front.supervisorFor(request, response);
-    if (keeper) redirectToHttps(request, response, { port, dataDir: keeper.dataDir });
+    const supervisor = router.supervisorFor(request, response);
+    if (supervisor) redirectToHttps(request, response, { port, dataDir: supervisor.dataDir });
   });
   return {
     url: secure.url,
@@ -55,7 +55,7 @@ export async function startGatewayListener(
   };
 }
 
-/** The settings' URL, with an organisation's host. */
+/** `base` with the host name of a tenant. */
 function publicUrlFor(base: string): (host: string) => string {
   return (host) => {
     const url = new URL(base);

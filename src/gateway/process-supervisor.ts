@@ -9,53 +9,52 @@ import {
   type TenantProcessDeps,
 } from "./tenant-process.ts";
 
-/** How an organisation's process is. Times are epoch ms. */
+/** State of a tenant process. Times are epoch ms. */
 export interface TenantProcessStatus extends TenantHost {
   state: "queued" | "starting" | "acts" | "stands-by" | "ended";
   since: number;
-  /** What it does in that state that takes long; null for nothing. */
+  /** Long-running work in this state; null for none. */
   work: NodeProgress | null;
   pid: number | null;
-  /** How often it was started again. */
+  /** Number of restarts. */
   restarts: number;
-  /** Why it ended last, in words. */
+  /** Why the process ended last; null if it never did. */
   reason: string | null;
-  /** Connections that the front handed on and that stand. */
+  /** Open connections forwarded to the process. */
   connections: number;
 }
 
-/** Keeps the process of one organisation running. */
+/** Keeps the process of one tenant running: restarts it with exponential backoff. */
 export interface TenantSupervisor extends TenantHost {
   readonly dataDir: string;
-  /** Where it is to be reached; null while it is not. */
+  /** Where the process listens; null while it does not. */
   target(): { at: ProcessAddress; process: TenantProcess } | null;
-  /** Connections that stand; the front counts. */
+  /** Open connections, counted by the gateway. */
   connections: number;
   status(): TenantProcessStatus;
   /** Resolves once the process is gone. */
   stop(): Promise<void>;
 }
 
-/** What it needs. */
 export interface TenantSupervisorDeps
   extends TenantHost,
     Pick<TenantProcessDeps, "dataDir" | "publicUrl" | "config" | "env"> {
   clock: Clock;
   queue: StartQueue;
   onLog(line: string): void;
-  /** It ended without having been asked to. */
-  onCrash(reason: string, againInMs: number): void;
+  /** The process exited unexpectedly; it restarts after `retryInMs`. */
+  onCrash(reason: string, retryInMs: number): void;
   start?: typeof startTenantProcess;
 }
 
-/** The pause before a start that follows an end: doubled each time, until one has run well. own choice */
+/** Backoff before a restart: doubled after each exit, reset once a process has run for STABLE_AFTER_MS. */
 const INITIAL_BACKOFF_MS = 500;
 const MAX_BACKOFF_MS = 30_000;
 const STABLE_AFTER_MS = 60_000;
 
-/** Makes it; its first start waits for its turn. */
-export function createTenantSupervisor(needs: TenantSupervisorDeps): TenantSupervisor {
-  const { clock, name, host, dataDir, queue, start = startTenantProcess } = needs;
+/** Enqueues the first start. */
+export function createTenantSupervisor(deps: TenantSupervisorDeps): TenantSupervisor {
+  const { clock, name, host, dataDir, queue, start = startTenantProcess } = deps;
   let state: TenantProcessStatus["state"] = "queued";
   let since = clock.now();
   let work: NodeProgress | null = null;
@@ -81,8 +80,8 @@ export function createTenantSupervisor(needs: TenantSupervisorDeps): TenantSuper
   function startProcess(): void {
     enterState("starting");
     startedAt = clock.monotonicMs();
-    const own = start({
-      ...{ name, dataDir, publicUrl: needs.publicUrl, config: needs.config, env: needs.env, clock, onLog: needs.onLog },
+    const child = start({
+      ...{ name, dataDir, publicUrl: deps.publicUrl, config: deps.config, env: deps.env, clock, onLog: deps.onLog },
       onRoleChange(next) {
         target = next;
         enterState(next ? "acts" : "stands-by");
@@ -93,11 +92,11 @@ export function createTenantSupervisor(needs: TenantSupervisorDeps): TenantSuper
       },
       onEnd: onProcessEnd,
     });
-    process = own;
+    process = child;
   }
 
-  function onProcessEnd(why: string): void {
-    [process, target, reason] = [null, null, why];
+  function onProcessEnd(exitReason: string): void {
+    [process, target, reason] = [null, null, exitReason];
     leaveQueue();
     enterState("ended");
     if (onStopped) {
@@ -105,11 +104,11 @@ export function createTenantSupervisor(needs: TenantSupervisorDeps): TenantSuper
       return;
     }
     if (clock.monotonicMs() - startedAt > STABLE_AFTER_MS) failures = 0;
-    const pauseMs = Math.min(MAX_BACKOFF_MS, INITIAL_BACKOFF_MS * 2 ** Math.min(failures, 10));
+    const backoffMs = Math.min(MAX_BACKOFF_MS, INITIAL_BACKOFF_MS * 2 ** Math.min(failures, 10));
     failures += 1;
     restarts += 1;
-    needs.onCrash(why, pauseMs);
-    backoffTimer = clock.after(pauseMs, enqueueStart);
+    deps.onCrash(exitReason, backoffMs);
+    backoffTimer = clock.after(backoffMs, enqueueStart);
   }
 
   enqueueStart();
@@ -124,10 +123,10 @@ export function createTenantSupervisor(needs: TenantSupervisorDeps): TenantSuper
       backoffTimer?.cancel();
       leaveQueue();
       if (!process) return Promise.resolve();
-      const own = process;
+      const child = process;
       return new Promise((resolve) => {
         onStopped = resolve;
-        own.stop();
+        child.stop();
       });
     },
   };

@@ -1,42 +1,42 @@
 import type { Clock, Timer } from "../lib/clock.ts";
 
-/** Lets some in at once, the others in their order. */
+/** Limits how many starts run at the same time; further ones wait in order. */
 export interface StartQueue {
-  /** Calls `begin` when it is its turn; whoever has begun, or does not want to any more, calls what this gives. */
+  /** Calls `begin` once a slot is free. Call the returned function when the start is done or no longer wanted. */
   enter(begin: () => void): () => void;
 }
 
-/** Makes it. Who stays longer than `patienceMs` stands in nobody's way any more. */
-export function createStartQueue(clock: Clock, most: number, patienceMs: number): StartQueue {
-  const waiting: (() => void)[] = [];
-  let inside = 0;
+/** A start that takes longer than `slotTimeoutMs` gives up its slot. */
+export function createStartQueue(clock: Clock, maxConcurrent: number, slotTimeoutMs: number): StartQueue {
+  const queued: (() => void)[] = [];
+  let running = 0;
 
   function next(): void {
-    while (inside < most && waiting.length > 0) {
-      inside += 1;
-      waiting.shift()?.();
+    while (running < maxConcurrent && queued.length > 0) {
+      running += 1;
+      queued.shift()?.();
     }
   }
 
   return {
     enter(begin) {
-      let patience: Timer | null = null;
+      let timeout: Timer | null = null;
       let isDone = false;
       const leave = (): void => {
         if (isDone) return;
         isDone = true;
-        patience?.cancel();
-        const at = waiting.indexOf(turn);
-        if (at >= 0) waiting.splice(at, 1);
-        else inside -= 1;
+        timeout?.cancel();
+        const index = queued.indexOf(start);
+        if (index >= 0) queued.splice(index, 1);
+        else running -= 1;
         next();
       };
-      const turn = (): void => {
-        patience = clock.after(patienceMs, leave, { background: true });
+      const start = (): void => {
+        timeout = clock.after(slotTimeoutMs, leave, { background: true });
         begin();
       };
-      waiting.push(turn);
-      // So that nobody begins before they know how to leave.
+      queued.push(start);
+      // Deferred, so that callers hold the `leave` function before `begin` runs.
       clock.defer(next);
       return leave;
     },

@@ -6,110 +6,109 @@ import { workerEntry } from "../lib/worker-entry.ts";
 import { type NodeProgress, parseProgressLine } from "../wiring/cloud-node/node-status.ts";
 import type { BackendMessage, GatewayMessage } from "./backend-protocol.ts";
 
-/** Where a process listens. */
+/** Address a tenant process listens at. */
 export interface ProcessAddress {
   host: string;
   port: number;
 }
 
-/** What its process is started with. */
 export interface TenantProcessDeps {
-  /** Of the organisation. */
+  /** Name of the tenant. */
   name: string;
-  /** Of this node's copy of it. */
+  /** Data directory of this node's replica. */
   dataDir: string;
-  /** Under which people and appliances reach it. */
+  /** Public base URL. */
   publicUrl: string;
-  /** Settings file, for all organisations. */
+  /** Settings file, shared by all tenants. */
   config: string | undefined;
-  /** With what the database needs. */
+  /** Contains the database credentials. */
   env: NodeJS.ProcessEnv;
   clock: Clock;
-  /** It acts, listening there, or, with null, stands by. */
+  /** The process became active and listens at `target`, or, with null, became standby. */
   onRoleChange(target: ProcessAddress | null): void;
-  /** What takes long before that. */
+  /** Progress of long work before that. */
   onProgress(work: NodeProgress): void;
-  /** A line of its log. */
+  /** One line of its log. */
   onLog(line: string): void;
-  /** It ended, in words. Nothing is called after that. */
+  /** The process ended; no other callback follows. */
   onEnd(reason: string): void;
 }
 
-/** The process of one organisation. */
+/** The process of one tenant. */
 export interface TenantProcess {
   readonly pid: number | undefined;
-  /** Tells it whose connection is about to come from a port of this process; rejects when it ends before it knows. */
+  /** Announces the client address behind a local port; rejects when the process ends before it confirms. */
   announceClient(port: number, address: string): Promise<void>;
-  /** Nobody comes from that port any more. */
+  /** The connection from that port is closed. */
   releaseClient(port: number): void;
-  /** Asks it to end, and ends it when it does not. */
+  /** Sends SIGTERM, and SIGKILL after a timeout. */
   stop(): void;
 }
 
-/** A daemon ends within 5 s. */
+/** A daemon stops within 5 s. */
 const STOP_TIMEOUT_MS = 15_000;
 const PING_INTERVAL_MS = 10_000;
 /**
- * Whose event loop stands still for a minute does not come back; a start may rebuild large tables. Counted by what was asked,
- * so that a front that stood still itself, as a paused machine does, blames nobody. own choice: far more than a slow machine takes
+ * A process that misses all pings for a minute (10 minutes while starting, when it may rebuild large tables) is killed. Missed
+ * pings are counted instead of time, so that a pause of the gateway itself, as of a suspended machine, does not count.
  */
 const MAX_UNANSWERED_PINGS = { running: 6, starting: 60 } as const;
-/** What a service manager says is meant for the front; and one key for all organisations would open each of them to all. */
+/** The systemd notification variables are meant for the gateway; a shared credential would open each tenant's secrets to all. */
 const GATEWAY_ONLY_ENV = ["NOTIFY_SOCKET", "WATCHDOG_USEC", "WATCHDOG_PID", "CREDENTIALS_DIRECTORY"];
 
-/** Starts it. What the database's password is comes by the environment alone. */
-export function startTenantProcess(needs: TenantProcessDeps): TenantProcess {
-  const { clock } = needs;
-  const env = { ...needs.env };
+/** Spawns the process. The database password is passed in the environment only. */
+export function startTenantProcess(deps: TenantProcessDeps): TenantProcess {
+  const { clock } = deps;
+  const env = { ...deps.env };
   for (const name of GATEWAY_ONLY_ENV) delete env[name];
-  const child = spawn(process.execPath, [...process.execArgv, ...programArguments(needs)], {
+  const child = spawn(process.execPath, [...process.execArgv, ...programArguments(deps)], {
     stdio: ["ignore", "pipe", "pipe", "ipc"],
     env,
   });
   const pendingAnnouncements = new Map<number, { known(): void; failed(error: unknown): void }>();
   let lastErrorLine = "";
-  let stopping: Timer | null = null;
+  let killTimer: Timer | null = null;
   let unanswered = 0;
   let maxUnanswered: number = MAX_UNANSWERED_PINGS.starting;
-  const send = (word: GatewayMessage): void => {
-    if (child.connected) child.send(word, () => undefined);
+  const send = (message: GatewayMessage): void => {
+    if (child.connected) child.send(message, () => undefined);
   };
   const pingTimer = clock.every(PING_INTERVAL_MS, () => {
     if (unanswered >= maxUnanswered) {
-      lastErrorLine = "it did not answer any more";
+      lastErrorLine = "no response to pings";
       child.kill("SIGKILL");
       return;
     }
     unanswered += 1;
     send({ ping: 0 });
   });
-  child.on("message", (word: BackendMessage) => {
+  child.on("message", (message: BackendMessage) => {
     unanswered = 0;
-    if ("known" in word) pendingAnnouncements.get(word.known)?.known();
+    if ("known" in message) pendingAnnouncements.get(message.known)?.known();
   });
   onEachLine(child.stdout, (line) => {
     const work = parseProgressLine(line);
-    if (work) return needs.onProgress(work);
+    if (work) return deps.onProgress(work);
     const target = parseReadyLine(line);
     if (target === undefined) return;
     maxUnanswered = MAX_UNANSWERED_PINGS.running;
-    needs.onRoleChange(target);
+    deps.onRoleChange(target);
   });
   onEachLine(child.stderr, (line) => {
     if (!line.startsWith("{")) lastErrorLine = line.replace(/^carillon: /, "");
-    needs.onLog(line);
+    deps.onLog(line);
   });
   let hasEnded = false;
-  const onExit = (how: string): void => {
+  const onExit = (cause: string): void => {
     if (hasEnded) return;
     hasEnded = true;
     pingTimer.cancel();
-    stopping?.cancel();
-    const fault = new UpstreamError("starting", "The organisation's process ended.");
-    for (const each of pendingAnnouncements.values()) each.failed(fault);
-    needs.onEnd(lastErrorLine === "" ? how : `${how}: ${lastErrorLine}`);
+    killTimer?.cancel();
+    const error = new UpstreamError("starting", "The organisation's process ended.");
+    for (const each of pendingAnnouncements.values()) each.failed(error);
+    deps.onEnd(lastErrorLine === "" ? cause : `${cause}: ${lastErrorLine}`);
   };
-  child.once("error", (error) => onExit(`it can't be started (${error.message})`));
+  child.once("error", (error) => onExit(`failed to start (${error.message})`));
   child.once("close", (code, signal) => onExit(signal === null ? `ended with code ${code}` : `ended by ${signal}`));
   return {
     pid: child.pid,
@@ -130,7 +129,7 @@ export function startTenantProcess(needs: TenantProcessDeps): TenantProcess {
     },
     stop() {
       child.kill("SIGTERM");
-      stopping ??= clock.after(STOP_TIMEOUT_MS, () => child.kill("SIGKILL"));
+      killTimer ??= clock.after(STOP_TIMEOUT_MS, () => child.kill("SIGKILL"));
     },
   };
 }
@@ -141,13 +140,13 @@ function programArguments({ name, dataDir, publicUrl, config }: TenantProcessDep
   return [program, "hub", "--data", dataDir, "--organisation", name, "--front", publicUrl, ...file];
 }
 
-/** Where it listens once it acts; null while it stands by, undefined for what says neither. */
+/** Address of an active process; null for standby, undefined for any other line. */
 function parseReadyLine(line: string): ProcessAddress | null | undefined {
   const ready = /^\{"event":"ready","url":"https?:\/\/([\d.]+):(\d+)"/.exec(line);
   if (ready) return { host: ready[1] as string, port: Number(ready[2]) };
   return line.startsWith('{"event":"standby"') ? null : undefined;
 }
 
-function onEachLine(stream: ChildProcess["stdout"], take: (line: string) => void): void {
-  if (stream) createInterface({ input: stream }).on("line", take);
+function onEachLine(stream: ChildProcess["stdout"], onLine: (line: string) => void): void {
+  if (stream) createInterface({ input: stream }).on("line", onLine);
 }

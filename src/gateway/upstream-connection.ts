@@ -5,30 +5,32 @@ import { UpstreamError } from "../lib/errors.ts";
 import type { TenantSupervisor } from "./process-supervisor.ts";
 
 /**
- * A connection to an organisation's process, which knows that it is `caller`'s. Rejects with UpstreamError while there is
- * nobody to connect to.
+ * Opens a connection to a tenant process after announcing the client's address to it. Rejects with UpstreamError while the
+ * process does not listen.
  */
-export async function openUpstreamConnection(keeper: TenantSupervisor, caller: string): Promise<Socket> {
-  const found = keeper.target();
-  if (!found) throw new UpstreamError("starting", "The organisation's process is not there.");
-  // Nobody takes the connections of other organisations.
-  if (keeper.connections >= MAX_CLOUD_CONNECTIONS)
-    throw new UpstreamError("starting", "The organisation has too many callers.");
-  const { at, process } = found;
+export async function openUpstreamConnection(supervisor: TenantSupervisor, client: string): Promise<Socket> {
+  const target = supervisor.target();
+  if (!target) throw new UpstreamError("starting", "The organisation's process is not running.");
+  // One tenant must not use up the connections of the others.
+  if (supervisor.connections >= MAX_CLOUD_CONNECTIONS)
+    throw new UpstreamError("starting", "The organisation has too many connections.");
+  const { at, process } = target;
   const socket = connect({ ...at, allowHalfOpen: true, noDelay: true });
-  keeper.connections += 1;
+  supervisor.connections += 1;
   let port: number | null = null;
   socket.once("close", () => {
-    keeper.connections -= 1;
+    supervisor.connections -= 1;
     if (port !== null) process.releaseClient(port);
   });
   await new Promise<void>((resolve, reject) => {
-    socket.on("error", (error) => reject(new UpstreamError("starting", "The organisation is not there.", {}, error)));
+    socket.on("error", (error) =>
+      reject(new UpstreamError("starting", "The organisation's process does not accept connections.", {}, error)),
+    );
     socket.once("connect", resolve);
   });
   port = socket.localPort as number;
   try {
-    await process.announceClient(port, caller);
+    await process.announceClient(port, client);
   } catch (error) {
     socket.destroy();
     throw error;
@@ -36,15 +38,15 @@ export async function openUpstreamConnection(keeper: TenantSupervisor, caller: s
   return socket;
 }
 
-/** Longer than an organisation's server keeps a connection on which nothing moves. */
+/** Longer than a tenant's server keeps an idle connection. */
 const IDLE_TIMEOUT_MS = 90_000;
 
 /**
- * Hands on whatever `caller` and its way say, until both have ended or one has broken. A caller that neither ends nor reads
- * any more, whose server has long gone, holds no place.
+ * Pipes both ways until both sides have ended or one has failed. The timeout closes connections of clients that neither end
+ * nor read, after their server is gone.
  */
-export function pipeBidirectionally(caller: Socket, way: Socket): void {
-  caller.setTimeout(IDLE_TIMEOUT_MS, () => caller.destroy());
-  pipeline(caller, way, () => undefined);
-  pipeline(way, caller, () => undefined);
+export function pipeBidirectionally(client: Socket, upstream: Socket): void {
+  client.setTimeout(IDLE_TIMEOUT_MS, () => client.destroy());
+  pipeline(client, upstream, () => undefined);
+  pipeline(upstream, client, () => undefined);
 }

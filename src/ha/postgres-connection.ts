@@ -91,7 +91,7 @@ export async function openPostgresConnection(needs: PostgresConnectionDeps): Pro
       return (Array.isArray(result) ? result.at(-1) : result).rows;
     } catch (error) {
       // The server answered: the connection is good.
-      if (!isConnectionError(error)) throw error;
+      if (!isPostgresConnectionError(error)) throw error;
       drop(own);
       own.end().catch(() => undefined);
       throw unreachableError(error);
@@ -134,7 +134,7 @@ export async function openPostgresConnection(needs: PostgresConnectionDeps): Pro
  * SQLSTATE of what the server says as it goes, or of no server at all: only what it says has a severity, while the codes of
  * sockets may look alike (EPIPE). @source PostgreSQL 15, Appendix A: classes 08 and 57P
  */
-export function isConnectionError(error: unknown): boolean {
+export function isPostgresConnectionError(error: unknown): boolean {
   const { code, severity } = error as { code?: string; severity?: string };
   return severity === undefined || /^(08|57P|25P03)/.test(code ?? "");
 }

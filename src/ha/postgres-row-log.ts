@@ -4,7 +4,7 @@ import type { LogPage, RowImage, SharedLog, WriteLock } from "../store/shared-lo
 import { HUB_FILE_REQUESTS } from "../sync/files/file-requests.ts";
 import type { Leadership } from "./leadership.ts";
 import type { PostgresBlobStore } from "./postgres-blob-store.ts";
-import { isConnectionError, isLockTimeout, type PostgresConnection } from "./postgres-connection.ts";
+import { isPostgresConnectionError, isLockTimeout, type PostgresConnection } from "./postgres-connection.ts";
 
 /** What the log is made of. */
 export interface PostgresRowLogDeps {
@@ -136,7 +136,7 @@ export function createPostgresRowLog(needs: PostgresRowLogDeps): SharedLog {
         `UPDATE carillon_organisations SET seq = ${at}, last_write = '${name}', version = '${version}' WHERE id = ${organisation}; COMMIT`,
       );
     } catch (error) {
-      if (!(error instanceof UpstreamError) && !isConnectionError(error)) {
+      if (!(error instanceof UpstreamError) && !isPostgresConnectionError(error)) {
         await writer.query("ROLLBACK").catch(() => undefined);
         throw error;
       }

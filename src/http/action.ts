@@ -1,23 +1,12 @@
-import type { Readable } from "node:stream";
 import type { Principal } from "../auth/principal.ts";
 import { notFound } from "../lib/errors.ts";
+import type { HttpResponse } from "../lib/http-response.ts";
 import type { Field } from "../schema/field.ts";
 import type { AnyResource, Deprecation, Method, ResourcePath, RowOf } from "../schema/resource.ts";
 import type { AccessScope, ActorContext, PageQuery, RowVisibility } from "../store/store.ts";
 import type { ApiDeps } from "./dependencies.ts";
 import type { ResponseShape } from "./openapi/response-shape.ts";
 import type { Query } from "./query/query.ts";
-
-/** What the API answers. */
-export interface HttpResponse {
-  /** 200 unless said otherwise. */
-  status?: number;
-  headers?: Readonly<Record<string, string>>;
-  /** Content type of the body, `application/json` unless said otherwise. */
-  type?: string;
-  /** A text is sent as it is; null sends no body. */
-  body: string | Uint8Array | Readable | null;
-}
 
 /** A request that needs no token. */
 export interface PublicRequest {

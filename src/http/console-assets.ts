@@ -3,8 +3,8 @@ import { extname } from "node:path";
 import { promisify } from "node:util";
 import { gzip } from "node:zlib";
 import { CallerError, notFound } from "../lib/errors.ts";
+import type { HttpResponse } from "../lib/http-response.ts";
 import { workerEntry } from "../lib/worker-entry.ts";
-import type { HttpResponse } from "./action.ts";
 import { PAGE_SECURITY_HEADERS } from "./security-headers.ts";
 
 /** The console's built files. */

@@ -1,5 +1,5 @@
 import type { IncomingMessage } from "node:http";
-import type { HttpResponse } from "./action.ts";
+import type { HttpResponse } from "../lib/http-response.ts";
 
 const ALLOWED_HEADERS = "Authorization, Content-Type, If-Match, If-None-Match, Idempotency-Key, X-Service-Domain";
 const EXPOSED_HEADERS = "Allow, ETag, Idempotency-Replayed, Retry-After, X-Request-Id";

@@ -1,10 +1,11 @@
 import { actorOf, type Principal } from "../auth/principal.ts";
 import { CallerError, forbidden, invalidValue, notFound, UpstreamError } from "../lib/errors.ts";
+import type { HttpResponse } from "../lib/http-response.ts";
 import type { DeniedRequestLog } from "../permissions/denied-request-log.ts";
 import { camelCase } from "../schema/decoder.ts";
 import type { AnyResource, Method } from "../schema/resource.ts";
 import type { ActorContext } from "../store/store.ts";
-import type { Action, ApiRequest, HttpResponse, PublicAction, PublicRequest } from "./action.ts";
+import type { Action, ApiRequest, PublicAction, PublicRequest } from "./action.ts";
 import { accessTokenInForm, accessTokenOf } from "./bearer-token.ts";
 import {
   type BodyParserPlan,

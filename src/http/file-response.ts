@@ -1,8 +1,8 @@
 import { open } from "node:fs/promises";
 import { invalidValue } from "../lib/errors.ts";
+import type { HttpResponse } from "../lib/http-response.ts";
 import { boolean, type FileFieldData, option, type StoredFile } from "../schema/field.ts";
 import type { FileStore } from "../store/store.ts";
-import type { HttpResponse } from "./action.ts";
 import type { ApiDeps } from "./dependencies.ts";
 import { type Query, textParameter } from "./query/query.ts";
 

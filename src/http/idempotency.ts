@@ -1,6 +1,7 @@
 import { ConflictError, invalidValue } from "../lib/errors.ts";
+import type { HttpResponse } from "../lib/http-response.ts";
 import type { IdempotencyClaim } from "../store/store.ts";
-import type { ApiRequest, HttpResponse } from "./action.ts";
+import type { ApiRequest } from "./action.ts";
 import { bodyHash } from "./body/body-hash.ts";
 import type { ApiDeps } from "./dependencies.ts";
 import type { UntypedRow } from "./rows/representation.ts";

@@ -1,8 +1,8 @@
 import type { IncomingMessage } from "node:http";
 import type { Middleware, ParameterizedContext } from "koa";
 import { invalidValue } from "../lib/errors.ts";
+import type { HttpResponse } from "../lib/http-response.ts";
 import type { Method } from "../schema/resource.ts";
-import type { HttpResponse } from "./action.ts";
 import { parseQuery, type Query, textParameter } from "./query/query.ts";
 
 /** What is known of a request from its arrival to its log line. */

@@ -1,6 +1,6 @@
 import type { IncomingMessage } from "node:http";
 import { CallerError, notFound } from "../lib/errors.ts";
-import type { HttpResponse } from "./action.ts";
+import type { HttpResponse } from "../lib/http-response.ts";
 import { readUpload } from "./body/upload-stream.ts";
 import type { ApiDeps } from "./dependencies.ts";
 import { clientAddress } from "./incoming-request.ts";

@@ -2,7 +2,7 @@ import qs from "qs";
 import type { Principal } from "../auth/principal.ts";
 import type { ForwardedRequest } from "../cloud-link/site-link.ts";
 import { OwnedByCloudError } from "../lib/errors.ts";
-import type { HttpResponse } from "./action.ts";
+import type { HttpResponse } from "../lib/http-response.ts";
 import type { RawBody } from "./body/body.ts";
 import type { ApiDeps } from "./dependencies.ts";
 import type { IncomingRequest } from "./incoming-request.ts";

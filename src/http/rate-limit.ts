@@ -3,9 +3,9 @@ import type { AccessControl } from "../auth/principal.ts";
 import { readSessionCookie } from "../auth/session-cookie.ts";
 import type { Clock } from "../lib/clock.ts";
 import { CallerError, TooManyRequestsError } from "../lib/errors.ts";
+import type { HttpResponse } from "../lib/http-response.ts";
 import type { ScimServer } from "../scim/server.ts";
 import type { Settings } from "../settings/schema.ts";
-import type { HttpResponse } from "./action.ts";
 import { accessTokenOf } from "./bearer-token.ts";
 import type { IncomingRequest } from "./incoming-request.ts";
 

@@ -1,7 +1,7 @@
 import { Router } from "@koa/router";
 import type { DefaultContext, Middleware } from "koa";
 import { CallerError, notFound } from "../lib/errors.ts";
-import type { HttpResponse } from "./action.ts";
+import type { HttpResponse } from "../lib/http-response.ts";
 import type { Endpoint } from "./endpoint.ts";
 import { MethodNotAllowedError } from "./error-response.ts";
 import { API_PREFIX, type RequestState, type RoutedContext } from "./incoming-request.ts";

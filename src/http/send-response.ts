@@ -2,7 +2,7 @@ import { Readable } from "node:stream";
 import { promisify } from "node:util";
 import { gzip } from "node:zlib";
 import type { ParameterizedContext } from "koa";
-import type { HttpResponse } from "./action.ts";
+import type { HttpResponse } from "../lib/http-response.ts";
 import { matchesIfNoneMatch, responseEtag } from "./etag.ts";
 import type { RequestState } from "./incoming-request.ts";
 

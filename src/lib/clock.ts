@@ -4,8 +4,8 @@ export interface Timer {
 }
 
 /**
- * The only source of time inside Carillon, injected everywhere so that tests and simulations can turn it.
- * `now()` is wall time in epoch ms; `monotonicMs()` never steps and has sub-millisecond digits.
+ * The only source of time inside Carillon; injected everywhere so that tests and simulations control it. `now()` is
+ * wall time in epoch ms; `monotonicMs()` never steps and has sub-millisecond digits.
  */
 export interface Clock {
   now(): number;
@@ -18,7 +18,6 @@ export interface Clock {
   defer(fn: () => void): void;
 }
 
-/** The clock of the machine. */
 export const systemClock: Clock = {
   now: () => Date.now(),
   monotonicMs: () => Number(process.hrtime.bigint()) / 1e6,
@@ -35,7 +34,7 @@ export const systemClock: Clock = {
   defer: (fn) => void setImmediate(fn),
 };
 
-/** Resolves in a later turn of the event loop: long work lets others come in between. */
+/** Resolves in a later turn of the event loop, so that long work does not block other work. */
 export function yieldToEventLoop(clock: Pick<Clock, "defer">): Promise<void> {
   return new Promise((resolve) => clock.defer(resolve));
 }

@@ -1,7 +1,7 @@
-/** Least contrast of text that is easy to read. @source WCAG 2.2, 1.4.3 */
+/** Minimum contrast ratio of legible text. @source WCAG 2.2, 1.4.3 */
 export const MIN_TEXT_CONTRAST = 4.5;
 
-/** How far two colours stand apart, 1..21; both are `#rrggbb`. @source WCAG 2.2, contrast ratio */
+/** Contrast ratio of two `#rrggbb` colours, 1..21. @source WCAG 2.2, contrast ratio */
 export function contrastRatio(first: string, second: string): number {
   const [darker = 0, lighter = 0] = [luminance(first), luminance(second)].sort((a, b) => a - b);
   return (lighter + 0.05) / (darker + 0.05);

@@ -1,4 +1,4 @@
-/** What a caller did wrong, as the API names it. @source decisions.md 2 */
+/** Type of an error, as the API names it. @source docs/decisions/0002-errors.md */
 export type ErrorType =
   | "required"
   | "invalid-value"
@@ -17,14 +17,14 @@ export type ErrorType =
   | "storage-full"
   | "outcome-unknown";
 
-/** One faulty input field: `field` in API spelling, null when the fault is not about one field. */
+/** One invalid input field: `field` in API spelling, null when the error is not about one field. */
 export interface FieldError {
   field: string | null;
   type: ErrorType;
   message: string;
 }
 
-/** Base of every fault Carillon raises on purpose; `context` holds plain values for the log, never a secret. */
+/** Base of every error that Carillon throws on purpose; `context` holds plain values for the log, never a secret. */
 abstract class CarillonError extends Error {
   abstract readonly type: ErrorType | "bug";
   readonly context: Readonly<Record<string, unknown>>;
@@ -36,7 +36,7 @@ abstract class CarillonError extends Error {
   }
 }
 
-/** The caller's input or rights are at fault; changes nothing. `faults` names every faulty field, first one first. */
+/** The caller's input or permissions are wrong; nothing has changed. `faults` lists every invalid field in order. */
 export class CallerError extends CarillonError {
   readonly type: ErrorType;
   readonly faults: readonly FieldError[];
@@ -53,7 +53,7 @@ export class CallerError extends CarillonError {
   }
 }
 
-/** Too many attempts; the caller may come back after `retryAfterS` seconds. */
+/** Rate limit exceeded; the caller may retry after `retryAfterS` seconds. */
 export class TooManyRequestsError extends CallerError {
   readonly retryAfterS: number;
 
@@ -63,7 +63,7 @@ export class TooManyRequestsError extends CallerError {
   }
 }
 
-/** The state of a row forbids the change (unique name taken, row changed meanwhile); changes nothing. */
+/** The state of a row forbids the change (name already in use, row changed concurrently); nothing has changed. */
 export class ConflictError extends CarillonError {
   readonly type = "conflict" as const;
   readonly field: string | null;
@@ -74,7 +74,7 @@ export class ConflictError extends CarillonError {
   }
 }
 
-/** A creation limit is reached; changes nothing. */
+/** A creation limit is reached; nothing has changed. */
 export class LimitError extends CarillonError {
   readonly type = "limit-exceeded" as const;
 
@@ -83,7 +83,7 @@ export class LimitError extends CarillonError {
   }
 }
 
-/** Something outside Carillon failed (a device, a server, the disk); `type` says which kind. */
+/** Something outside Carillon failed (a device, a server, the disk); `type` says what. */
 export class UpstreamError extends CarillonError {
   readonly type: "upstream" | "starting" | "storage-full" | "outcome-unknown";
 
@@ -93,43 +93,43 @@ export class UpstreamError extends CarillonError {
   }
 }
 
-/** Only the cloud of the organisation changes that: whoever is linked to it hands the request on. */
+/** Only the organisation's cloud may change this: an appliance that is linked to it proxies the request. */
 export class OwnedByCloudError extends UpstreamError {
   constructor(message: string, context: Record<string, unknown> = {}) {
     super("starting", message, context);
   }
 }
 
-/** Carillon itself is wrong; never caused by input alone. */
+/** An internal error; never caused by input alone. */
 export class BugError extends CarillonError {
   readonly type = "bug" as const;
 }
 
-/** The fault of a field whose value does not fit. */
+/** The error for a field with an invalid value. */
 export function invalidValue(field: string, detail?: string): CallerError {
   return validationError([
     { field, type: "invalid-value", message: `Field ${field} is not valid.${detail ? ` ${detail}` : ""}` },
   ]);
 }
 
-/** The fault of a required field that is absent. */
+/** The error for a missing required field. */
 export function requiredValue(field: string): CallerError {
   return validationError([{ field, type: "required", message: `Field ${field} is required.` }]);
 }
 
-/** One error for all faulty fields; the first one gives type and message. `faults` must not be empty. */
+/** One error for all invalid fields; the first one gives type and message. `faults` must not be empty. */
 export function validationError(faults: readonly FieldError[]): CallerError {
   const first = faults[0];
-  if (!first) throw new BugError("faulty() needs at least one fault");
+  if (!first) throw new BugError("validationError() needs at least one field error.");
   return new CallerError(first.type, first.message, faults);
 }
 
-/** What the caller may not see or what is not there. */
+/** The error for a resource that does not exist or that the caller may not see. */
 export function notFound(): CallerError {
   return new CallerError("not-found", "Resource not found.");
 }
 
-/** A known caller without the permission for a visible resource. */
+/** The error for a known caller without permission for a visible resource. */
 export function forbidden(): CallerError {
   return new CallerError("forbidden", "Permission denied.");
 }

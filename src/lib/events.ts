@@ -1,52 +1,57 @@
 /**
- * Everything that rooms tell each other upward: names are `noun.past`, payloads plain values.
- * An event is a hint; rows are the truth, so a consumer that must not lose one reads rows at start.
+ * Events between modules: names are `noun.past-participle`, payloads are plain values. An event is a hint and the rows
+ * are the truth: a consumer that must not lose one reads the rows at start.
  */
 export interface EventMap {
-  /** A row was committed; told after COMMIT. `resource` is the declaration's name. */
+  /** A row was committed; emitted after COMMIT. `resource` is the declaration's name. */
   "row.changed": { seq: number; resource: string; id: string; op: "create" | "update" | "delete" };
-  /** Very many rows of these resources came into sight at once; `row.changed` of each follows later. */
+  /** Many rows of these resources became visible at once; `row.changed` follows for each of them. */
   "batch.published": { resources: string[] };
-  /** A notification was accepted and waits for the pipeline. */
+  /** A notification was accepted and is waiting for the pipeline. */
   "notification.accepted": { notificationId: string; priority: number };
-  /** Somebody ended a notification before its time. */
+  /** A notification was aborted or has expired. */
   "notification.stopped": { notificationId: string; reason: "aborted" | "expired" };
-  /** Something is to follow from a notification at a time of its own. */
+  /** A follow-up action of a notification was scheduled. */
   "notification.timer-scheduled": { notificationId: string };
-  /** The diary of a notification has a new entry. */
+  /** The activity log of a notification has a new entry. */
   "notification.activity-added": { notificationId: string };
-  /** Ledger rows of a notification moved to a new level. */
+  /** Delivery states of a notification changed. */
   "deliveries.changed": { notificationId: string };
-  /** Somebody wants a message of a trigger to be sent again. */
+  /** A user requested that a message of a trigger is sent again. */
   "trigger.replayed": { triggerId: string };
-  /** The first packet of a message leaves at `at` (epoch ms), or all its devices were asked where it has no sound. */
+  /**
+   * The first packet of a message leaves at `at` (epoch ms); for a message without audio, all its devices were asked.
+   */
   "notification.audio-started": { notificationId: string; at: number };
-  /** A message is heard no more. */
+  /** The audio of a message has ended. */
   "notification.audio-ended": { notificationId: string };
-  /** A notification's last delivery reached a final level. */
+  /** A notification's last delivery reached a final state. */
   "notification.settled": { notificationId: string };
   /** A device crossed the edge of an area, which fired a trigger. */
   "boundary.crossed": { deviceId: string };
-  /** An area was made, changed its place, size or devices, or went. */
+  /** An area was created or deleted, or its position, size or devices changed. */
   "area.geometry-changed": { areaOfInterestId: string };
-  /** A device that nobody registered started a scenario. */
+  /** An unregistered device started a scenario. */
   "scenario.device-unknown": { seq: number; scenarioId: string; externalId: string };
   /**
-   * Something that an alarm watches is wrong, or no more (no reason). `alarm` is its type, `code` says what it is; without
-   * an endpoint it is about this appliance. Kept until it is taken back.
+   * A condition that an alarm watches was raised, or cleared (no reason). `alarm` is its type, `code` the condition;
+   * without an endpoint it concerns this appliance. Stays raised until it is cleared.
    */
   "fault.changed": { alarm: string; code: string; endpointId: string | null; reason: string | null };
-  /** A load of users ended without having changed anything, or was stopped to be confirmed. */
+  /** A user import ended without changing anything, or stopped to wait for confirmation. */
   "load.failed": { loadDefinitionId: string; loadRunId: string; reason: string };
-  /** A bell, a scheduled message or a clearing was due and did not happen; told for the first few that were missed at once. */
+  /**
+   * A bell, a scheduled message or a screen clearing was due and did not happen; emitted for the first few of those
+   * missed at once.
+   */
   "bell.missed": { ringId: string; scheduleId: string; at: number };
-  /** What rings when was planned anew: after a change of what schedules rest on this comes somewhat later than the change. */
+  /** The bell plan was recalculated; this comes some time after the change that caused it. */
   "rings.planned": Record<string, never>;
-  /** Something that the other side of replication is to get was written. */
+  /** A change that the other side of replication must get was recorded. */
   "replication.change-recorded": Record<string, never>;
-  /** The link of this appliance to its cloud is in another state. */
+  /** The state of this appliance's cloud link changed. */
   "link.changed": { endpointId: string };
-  /** A plugin stopped, failed or came back; `health` is what one that runs says of itself, well unless given. */
+  /** A plugin stopped, failed or recovered; `health` is what a running plugin reports, healthy if absent. */
   "plugin.changed": {
     plugin: string;
     state: "running" | "restarting" | "disabled" | "stopped";
@@ -55,13 +60,16 @@ export interface EventMap {
   };
 }
 
-/** A typed emitter: listeners run in order of registration; one that throws is reported and delays nobody. */
+/**
+ * A typed emitter: listeners run in order of registration; an exception in one is reported and does not affect the
+ * others.
+ */
 export interface Events {
   on<K extends keyof EventMap>(name: K, listener: (payload: EventMap[K]) => void): () => void;
   emit<K extends keyof EventMap>(name: K, payload: EventMap[K]): void;
 }
 
-/** Makes an emitter; `onError` gets what a listener threw. */
+/** Creates an emitter; `onError` gets the exceptions of listeners. */
 export function createEvents(onError: (error: unknown, name: keyof EventMap) => void): Events {
   const listeners = new Map<keyof EventMap, Set<(payload: never) => void>>();
   return {

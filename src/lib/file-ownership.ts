@@ -4,8 +4,8 @@ import { join } from "node:path";
 const ROOT = 0;
 
 /**
- * Gives `path`, and all below it, to the owner of the folder `like`: what root does must stay the daemon's to read. A link
- * is given away itself, never what it leads to.
+ * Gives `path` and everything below it to the owner of the directory `like`, so that the daemon can read what root
+ * wrote. For a symbolic link the link itself changes owner, never its target.
  */
 export function copyOwner(path: string, like: string): void {
   if (process.getuid?.() !== ROOT || !existsSync(path)) return;
@@ -19,8 +19,8 @@ export function copyOwner(path: string, like: string): void {
 }
 
 /**
- * Does `work`, which is over when it returns, with the rights of the owner of the folder `like` alone: a daemon that was
- * taken over may have put links there that lead root elsewhere.
+ * Runs the synchronous `work` with the rights of the owner of the directory `like` only: a compromised daemon may have
+ * placed symbolic links there that would lead root elsewhere.
  */
 export function runAsOwner<T>(like: string, work: () => T): T {
   const { uid, gid } = process.geteuid?.() === ROOT ? statSync(like) : { uid: ROOT, gid: ROOT };

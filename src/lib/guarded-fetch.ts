@@ -5,13 +5,13 @@ import type { Clock } from "./clock.ts";
 import { UpstreamError } from "./errors.ts";
 import type { ResolvedAddress, SsrfGuard } from "./ssrf-guard.ts";
 
-/** How long a call may take when the caller does not say. */
+/** Timeout of a call that does not set one. */
 const DEFAULT_TIMEOUT_MS = 10_000;
 const MAX_TIMEOUT_MS = 30_000;
-/** Longest answer that is taken. */
+/** Maximum size of a response body. */
 const MAX_BYTES = 1_048_576;
 
-/** What to send; GET without a body unless said otherwise. */
+/** Request options; GET without a body by default. */
 export interface FetchOptions {
   method?: string;
   headers?: Record<string, string>;
@@ -19,30 +19,28 @@ export interface FetchOptions {
   timeoutMs?: number;
 }
 
-/** What came back, whatever its status; a redirect is not followed. Repeated headers are joined by a comma. */
+/** The response, whatever its status; redirects are not followed. Repeated headers are joined by a comma. */
 export interface FetchResponse {
   status: number;
   headers: Record<string, string>;
   body: string;
 }
 
-/** What single outgoing calls need. */
 export interface GuardedFetchDeps {
   ssrfGuard: SsrfGuard;
   clock: Clock;
-  /** Cuts off calls under way. */
+  /** Aborts calls in progress. */
   signal: AbortSignal;
-  /** Connections to use again; each call has one of its own unless given. */
+  /** Pool of connections to reuse; without it each call opens its own. */
   connections?: ConnectionPool;
 }
 
-/** Connections that stay open between calls, one idle one per target. */
+/** Keeps connections open between calls, one idle connection per target. */
 export interface ConnectionPool {
   agentFor(target: URL): PlainAgent;
   close(): void;
 }
 
-/** Makes a set of connections, without any as yet. */
 export function createConnectionPool(): ConnectionPool {
   const options = { keepAlive: true, maxFreeSockets: 1 };
   const [plain, secure] = [new PlainAgent(options), new SecureAgent(options)];
@@ -55,7 +53,10 @@ export function createConnectionPool(): ConnectionPool {
   };
 }
 
-/** Makes one HTTP call to a place named by a user. Throws UpstreamError; its words hold the host, never the whole URL. */
+/**
+ * Makes one HTTP call to a target named by a user. Throws UpstreamError; its message holds the host, never the whole
+ * URL.
+ */
 export async function guardedFetch(
   url: string,
   options: FetchOptions,
@@ -63,9 +64,9 @@ export async function guardedFetch(
 ): Promise<FetchResponse> {
   const target = URL.canParse(url) ? new URL(url) : null;
   if (!target || !/^https?:$/.test(target.protocol))
-    throw new UpstreamError("upstream", "This is no http or https URL.");
+    throw new UpstreamError("upstream", "The URL must be http or https.");
   const address = await needs.ssrfGuard.resolveAllowed(target.hostname);
-  if (needs.signal.aborted) throw new UpstreamError("upstream", `${target.host}: called off`, { host: target.host });
+  if (needs.signal.aborted) throw new UpstreamError("upstream", `${target.host}: aborted`, { host: target.host });
   return new Promise((resolve, reject) => {
     const timeoutMs = Math.min(options.timeoutMs ?? DEFAULT_TIMEOUT_MS, MAX_TIMEOUT_MS);
     let call = open(target, address, options, needs.connections);
@@ -74,8 +75,8 @@ export async function guardedFetch(
       call.destroy();
       reject(new UpstreamError("upstream", `${target.host}: ${words}`, { host: target.host }, cause));
     };
-    const timer = needs.clock.after(timeoutMs, () => fail(`no answer within ${timeoutMs / 1000} s`));
-    const onAbort = (): void => fail("called off");
+    const timer = needs.clock.after(timeoutMs, () => fail(`no response within ${timeoutMs / 1000} s`));
+    const onAbort = (): void => fail("aborted");
     const settle = (): void => {
       timer.cancel();
       needs.signal.removeEventListener("abort", onAbort);
@@ -83,7 +84,7 @@ export async function guardedFetch(
     needs.signal.addEventListener("abort", onAbort, { once: true });
     const send = (): void => {
       call.on("error", (error: NodeJS.ErrnoException) => {
-        // The other side had closed the idle connection before it heard of the call.
+        // The server closed the idle connection before the call reached it: retry on a new one.
         if (!call.reusedSocket || error.code !== "ECONNRESET") return fail(error.message, error);
         call = open(target, address, options);
         send();
@@ -109,7 +110,7 @@ function open(
   options: FetchOptions,
   connections?: ConnectionPool,
 ): ClientRequest {
-  // The name was resolved and judged; a second look-up could lead elsewhere.
+  // Pins the address that was resolved and checked; a second look-up could return another one (DNS rebinding).
   const lookup: LookupFunction = (_host, { all }, done) =>
     all ? done(null, [{ address, family }]) : done(null, address, family);
   const agent = connections?.agentFor(target) ?? false;
@@ -124,7 +125,7 @@ function readResponse(response: IncomingMessage): Promise<FetchResponse> {
     response.on("data", (part: Buffer) => {
       parts.push(part);
       length += part.length;
-      if (length > MAX_BYTES) reject(new UpstreamError("upstream", `the answer is longer than ${MAX_BYTES} bytes`));
+      if (length > MAX_BYTES) reject(new UpstreamError("upstream", `the response is longer than ${MAX_BYTES} bytes`));
     });
     response.on("error", reject);
     response.on("end", () => {

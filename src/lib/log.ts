@@ -1,41 +1,41 @@
 import { type DestinationStream, type Logger, pino, stdSerializers } from "pino";
 
-/** Carillon's log: pino JSON lines. */
+/** The log: pino, JSON lines. */
 export type Log = Logger;
 
-/** Keys whose values never reach a log line, at any of the first three levels. */
+/** Keys whose values never reach a log line, on the first three levels of nesting. */
 const SECRET_KEYS: ReadonlySet<string> = new Set([
   ...["password", "token", "access_token", "accessToken", "authorization", "cookie", "secret", "config"],
 ]);
 const REDACTION_DEPTH = 3;
 
-/** Makes the process log on `stream` (stderr by default, so that stdout stays for answers). */
+/** Creates the process's log on `stream` (stderr by default, so that stdout stays free for command output). */
 export function createLog(options: { level?: string; stream?: DestinationStream } = {}): Log {
   return pino(
     {
       level: options.level ?? "info",
       base: null,
-      // For bindings of children; below the first level it costs 30 µs a line.
+      // Covers the bindings of child loggers; redaction below the first level costs 30 µs per line.
       redact: { paths: [...SECRET_KEYS], censor: "[redacted]" },
       formatters: { log: redacted },
-      // An error becomes plain after `formatters.log`.
+      // The error is serialized after `formatters.log`.
       serializers: { err: (error: Error) => redactedError(stdSerializers.err(error)) },
     },
     options.stream ?? stderrStream(),
   );
 }
 
-/** Where the log goes unless told otherwise. */
+/** The default log destination. */
 export function stderrStream(): DestinationStream {
   return pino.destination({ dest: 2, sync: true });
 }
 
-/** `values` with "[redacted]" under the names that secrets have, three levels deep. */
+/** A copy of `values` with "[redacted]" under secret keys, three levels deep. */
 export function redactSecrets<T extends object>(values: T): T {
   return redacted(values);
 }
 
-/** Copied only where there are secrets. */
+/** Copies only what contains a secret. */
 function redacted<T extends object>(values: T, level = 1): T {
   let copy: Record<string, unknown> | null = null;
   for (const [key, value] of Object.entries(values)) {
@@ -60,5 +60,5 @@ function isPlain(value: unknown): value is object {
   return typeof value === "object" && value !== null && !ArrayBuffer.isView(value);
 }
 
-/** A log that writes nothing, for pure tests and tools. */
+/** A log that writes nothing, for tests and tools. */
 export const silentLog: Log = pino({ level: "silent" });

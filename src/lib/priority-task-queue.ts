@@ -1,16 +1,18 @@
-/** Things that are done one after the other, the urgent ones first. */
+/** Runs tasks one at a time, urgent ones first. */
 export interface PriorityTaskQueue {
-  /** Rejects what throws to `onFault` alone; the others go on. */
+  /** An exception goes to `onFault`; the other tasks continue. */
   add(job: () => Promise<void>, urgent?: boolean): void;
-  /** Whether something urgent waits. */
+  /** True while an urgent task is waiting. */
   hasUrgent(): boolean;
-  /** Within a long job, between two of its steps: what is urgent and came meanwhile is done now. */
+  /** Runs the waiting urgent tasks now; to be called between two steps of a long task. */
   runUrgent(): Promise<void>;
-  /** What has not begun is forgotten. */
+  /** Discards the tasks that have not started. */
   stop(): void;
 }
 
-/** Makes a queue: one side of a link does one thing at a time, so that what it read is still so when it writes. */
+/**
+ * Creates the queue. One side of a link runs one task at a time, so that what a task read still holds when it writes.
+ */
 export function createPriorityTaskQueue(onFault: (error: unknown) => void): PriorityTaskQueue {
   const urgent: (() => Promise<void>)[] = [];
   const normal: (() => Promise<void>)[] = [];

@@ -1,6 +1,9 @@
 import { TooManyRequestsError } from "./errors.ts";
 
-/** Lets `atOnce` run at a time; the others wait in order. Throws TooManyRequests when more than `mostWaiting` would wait. */
+/**
+ * Runs at most `atOnce` tasks at a time; the others wait in order. Throws TooManyRequestsError when more than
+ * `mostWaiting` would wait.
+ */
 export function createSemaphore(
   atOnce: number,
   mostWaiting = Number.POSITIVE_INFINITY,

@@ -1,12 +1,12 @@
-/** Long work, one after the other in the order of asking. */
+/** Runs long tasks one after another, in order of arrival. */
 export interface SerialQueue {
-  /** Does `work` once all that was asked before has ended; `failed` gets what it throws. */
+  /** Runs `work` after all earlier tasks; `failed` gets its exception. */
   enqueue(work: () => Promise<void>, failed: (error: unknown) => void): void;
-  /** Resolves once nothing waits. */
+  /** Resolves once the queue is empty. */
   idle(): Promise<void>;
 }
 
-/** Makes the queue, since only one batch of rows can be under way. */
+/** Creates the queue; only one batch of rows can be in progress. */
 export function createSerialQueue(): SerialQueue {
   let last: Promise<void> = Promise.resolve();
   return {

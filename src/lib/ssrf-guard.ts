@@ -3,27 +3,26 @@ import { BlockList, isIP } from "node:net";
 import { networkInterfaces } from "node:os";
 import { CallerError, UpstreamError } from "./errors.ts";
 
-/** One address that a host name stands for. */
+/** One address of a host name. */
 export interface ResolvedAddress {
   address: string;
   family: 4 | 6;
 }
 
-/** What outgoing calls to places named by users need. */
 export interface SsrfGuardDeps {
-  /** Addresses, networks (`10.0.0.0/8`) and host names that are allowed whatever they lead to. */
+  /** Addresses, networks (`10.0.0.0/8`) and host names that are always allowed. */
   allowedTargets: readonly string[];
-  /** This machine's addresses; asked at each decision, since they change. */
+  /** This machine's addresses; read for each decision, since they change. */
   localAddresses?: () => readonly string[];
   /** All addresses of a host name. */
   resolve?: (host: string) => Promise<ResolvedAddress[]>;
 }
 
-/** Decides where URLs given by users may lead. @source interfaces.md, The network */
+/** Decides where URLs given by users may lead. @source docs/decisions/0024-network.md */
 export interface SsrfGuard {
   /**
-   * The one address to connect to, found once so that a second look-up can't change it. Throws UpstreamError when the
-   * name has no address or only refused ones. IPv6 literals may stand in brackets.
+   * The one address to connect to. The name is resolved once, so that a second look-up cannot change the target. Throws
+   * UpstreamError when the name has no address or only refused ones. IPv6 literals may have brackets.
    */
   resolveAllowed(host: string): Promise<ResolvedAddress>;
 }
@@ -41,7 +40,7 @@ const BLOCKED_NETWORKS: readonly [string, number, "ipv4" | "ipv6"][] = [
   ["ff00::", 8, "ipv6"],
 ];
 
-/** Makes the policy; without `resolve` and `ownAddresses` those of this machine are used. */
+/** Creates the guard; without `resolve` and `localAddresses` it uses those of this machine. */
 export function createSsrfGuard(needs: SsrfGuardDeps): SsrfGuard {
   const { localAddresses = localMachineAddresses, resolve = resolveAll } = needs;
   const refused = new BlockList();
@@ -68,15 +67,15 @@ export function createSsrfGuard(needs: SsrfGuardDeps): SsrfGuard {
         version === 0 ? await resolve(name) : [{ address: name, family: version === 4 ? 4 : 6 }];
       const chosen = names.has(name.toLowerCase()) ? found[0] : found.find(isAllowed);
       if (chosen) return chosen;
-      const words = found.length === 0 ? "has no address" : "leads to an address that is not allowed";
+      const words = found.length === 0 ? "has no address" : "resolves to an address that is not allowed";
       throw new UpstreamError("upstream", `The host ${host} ${words}.`, { host });
     },
   };
 }
 
 /**
- * Refuses a host that somebody names in `field` where it is an address, or this machine: names are judged when they are
- * called, since what they lead to changes. Throws CallerError.
+ * Refuses a host given in `field` if it is a refused address or this machine. Names are checked when they are called,
+ * since their addresses change. Throws CallerError.
  */
 export async function assertHostAllowed(field: string, host: string, policy: SsrfGuard): Promise<void> {
   const bare = host.replace(/^\[(.*)\]$/, "$1");
@@ -106,6 +105,6 @@ async function resolveAll(host: string): Promise<ResolvedAddress[]> {
     const found = await lookup(host, { all: true });
     return found.map(({ address, family }) => ({ address, family: family === 6 ? 6 : 4 }));
   } catch (error) {
-    throw new UpstreamError("upstream", `The host ${host} can't be resolved.`, { host }, error);
+    throw new UpstreamError("upstream", `The host ${host} could not be resolved.`, { host }, error);
   }
 }

@@ -1,4 +1,4 @@
-/** Rows of cells as lines in which columns stand under each other; the last column is as wide as it is. */
+/** Formats rows of cells as lines with aligned columns; the last column is not padded. */
 export function formatTable(rows: readonly (readonly string[])[]): string[] {
   const columns = Math.max(0, ...rows.map((row) => row.length - 1));
   const widths = Array.from({ length: columns }, (_, column) =>

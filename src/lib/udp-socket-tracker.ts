@@ -2,9 +2,9 @@ import dgram from "node:dgram";
 import { syncBuiltinESMExports } from "node:module";
 
 /**
- * Keeps the UDP sockets that this thread opens from now on; the function returned closes those that are still open. To be
- * called before a thread is ended by others: Node 20 aborts the whole process when a datagram comes in for a thread that is
- * being ended (`UDPWrap::OnRecv`).
+ * Tracks the UDP sockets that this thread opens from now on; the returned function closes those still open. Call it
+ * before a thread is terminated from outside: Node 20 aborts the whole process when a datagram arrives for a thread
+ * that is being terminated (`UDPWrap::OnRecv`).
  */
 export function trackUdpSockets(): () => void {
   const open = new Set<dgram.Socket>();
@@ -20,7 +20,7 @@ export function trackUdpSockets(): () => void {
   return () => {
     for (const socket of open) {
       socket.close();
-      // Whoever opened it may come to that later.
+      // The owner may still call close().
       socket.close = () => socket;
     }
     open.clear();

@@ -1,4 +1,7 @@
-/** True when version `one` (`1.2.3`, perhaps with more after a hyphen) came after `other`; only the three numbers count. */
+/**
+ * True when version `one` (`1.2.3`, optionally with a suffix after a hyphen) is newer than `other`; only the three
+ * numbers count.
+ */
 export function isNewerVersion(one: string, other: string): boolean {
   const [ours, theirs] = [numbersOf(one), numbersOf(other)];
   for (const [at, number] of ours.entries()) if (number !== (theirs[at] ?? 0)) return number > (theirs[at] ?? 0);

@@ -1,4 +1,4 @@
-/** One sample to its G.711 A-law code: 13 bits of it, every second bit of the code turned over. */
+/** Encodes one sample as G.711 A-law: its upper 13 bits, with every second bit of the code inverted. */
 function encodeSample(sample: number): number {
   const isNegative = sample < 0;
   const magnitude = (isNegative ? ~sample : sample) >> 3;
@@ -7,10 +7,16 @@ function encodeSample(sample: number): number {
   return ((exponent << 4) | mantissa) ^ (isNegative ? 0x55 : 0xd5);
 }
 
-/** By the sample's 16 bits. `map` over a typed array: `from` takes ten times as long, at every start of three threads. */
+/**
+ * Indexed by the sample's 16 bits. Uses `map` on a typed array because `from` takes ten times as long, at every start
+ * of three threads.
+ */
 const ENCODED = new Uint8Array(65536).map((_, index) => encodeSample(index < 32768 ? index : index - 65536));
 
-/** Encodes 16-bit samples into `into` (as long as `pcm`; a new array by default), one byte each. @source ITU-T G.711 table 1a */
+/**
+ * Encodes 16-bit samples into `into` (as long as `pcm`; a new array by default), one byte each. @source ITU-T G.711
+ * table 1a
+ */
 export function encodeALaw(pcm: Int16Array, into: Uint8Array = new Uint8Array(pcm.length)): Uint8Array {
   for (let i = 0; i < pcm.length; i++) into[i] = ENCODED[(pcm[i] as number) & 0xffff] as number;
   return into;

@@ -6,10 +6,10 @@ import { CODECS } from "./codecs.ts";
 import { createRenderedAudio, encodeAudio, renderPcm } from "./rendered-audio.ts";
 import { decodeWav } from "./wav.ts";
 
-/** A rendition is handed over when so much of it is there, for the rest comes in much faster than it is sent. own choice */
+/** A rendition is handed over once this much of it is ready; the rest is encoded much faster than it is sent. */
 const READY_AFTER_S = 5;
 
-/** Entry of the audio worker's thread: it decodes, resamples, mixes and encodes, one programme after the other. */
+/** Entry point of the audio thread: decodes, resamples, mixes and encodes, one job after another. */
 function serveRequests(port: MessagePort): void {
   port.on("message", (request: RenderRequest) => {
     const fail = (error: unknown): void => port.postMessage(errorReply(request.id, error));
@@ -32,7 +32,7 @@ function renderAudioRequest(
   }
 }
 
-/** In steps, between which other programmes are made: an hour of sound takes half a minute. */
+/** Yields between steps so that other jobs run: an hour of audio takes half a minute. */
 async function renderRendition(
   { id, layout, recording, announcement, rendition }: RenderRequest,
   tell: (reply: RenderReply) => void,
@@ -55,5 +55,5 @@ function errorReply(id: number, error: unknown): RenderReply {
   return error instanceof CallerError ? { id, faults: error.faults } : { id, failure: error };
 }
 
-if (!parentPort) throw new BugError("The audio worker's thread was started outside a worker.");
+if (!parentPort) throw new BugError("The audio thread must be started as a worker.");
 serveRequests(parentPort);

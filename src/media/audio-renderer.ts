@@ -6,23 +6,22 @@ import type { RenderReply, RenderRequest } from "./audio-renderer-messages.ts";
 import type { Codec } from "./codecs.ts";
 import { type AudioLayout, audioHash, type RenderedAudio } from "./rendered-audio.ts";
 
-/** A WAV file by the SHA-256 of its bytes; `read` is called only when the programme is not remembered. */
+/** A WAV file by the SHA-256 of its bytes; `read` is called only on a cache miss. */
 export interface WavSource {
   sha256: string;
   read: () => Uint8Array | Promise<Uint8Array>;
 }
 
-/** A programme that is wanted. */
+/** What to render. */
 export interface AudioSpec extends AudioLayout {
   recording: WavSource | null;
-  /** What is said before all else, each time. */
+  /** Speech that comes first in each repetition. */
   announcement?: WavSource | null;
 }
 
-/** The files of one. */
 type AudioFiles = Required<Pick<AudioSpec, "recording" | "announcement">>;
 
-/** What an audio worker needs; `spawn` starts its thread (by default the one that belongs to it). */
+/** `spawn` starts the worker thread; by default the module's own. */
 export interface AudioRendererDeps {
   log: Log;
   spawn?: () => Worker;
@@ -35,13 +34,16 @@ interface PendingRequest {
   reject: (error: unknown) => void;
 }
 
-/** Remembered programmes may take this much memory: some 20 minutes of sound. own choice */
+/** Cache limit: some 20 minutes of audio. */
 const MAX_CACHE_BYTES = 32 * 1024 * 1024;
 
-/** Makes programmes in a thread of its own, since decoding minutes of sound takes hundreds of ms, and remembers the latest. */
+/**
+ * Renders audio in a worker thread, since decoding minutes of audio takes hundreds of ms, and caches the latest
+ * results.
+ */
 export class AudioRenderer {
   readonly #needs: AudioRendererDeps;
-  /** By hash, least recently used first; a programme in the making is here too, so that it is made once. */
+  /** By hash, least recently used first; holds renders in progress too, so that each is rendered once. */
   readonly #programmes = new Map<string, Promise<RenderedAudio>>();
   readonly #sizes = new Map<string, number>();
   readonly #waiting = new Map<number, PendingRequest>();
@@ -53,13 +55,13 @@ export class AudioRenderer {
     this.#needs = needs;
   }
 
-  /** Starts the thread; it is started again when it has failed and work comes. */
+  /** Starts the thread; after a failure it restarts with the next job. */
   start(): void {
     this.#running = true;
     this.#thread();
   }
 
-  /** Ends the thread; whoever waits for a programme gets an UpstreamError. */
+  /** Ends the thread; waiting callers get an UpstreamError. */
   async stop(): Promise<void> {
     this.#running = false;
     const worker = this.#worker;
@@ -69,8 +71,9 @@ export class AudioRenderer {
   }
 
   /**
-   * The programme for `spec`, made or remembered. Its samples are shared with other callers: read only.
-   * Rejects with CallerError (`audio`, `alertTone`, `repetitions`) for what cannot be played, with UpstreamError when the thread failed.
+   * The rendered audio for `spec`, from the cache if possible. Its samples are shared with other callers: read only.
+   * Rejects with CallerError (`audio`, `alertTone`, `repetitions`) for audio that cannot be played, with UpstreamError
+   * when the thread failed.
    */
   prepare(spec: AudioSpec): Promise<RenderedAudio> {
     const { recording, announcement = null, ...layout } = spec;
@@ -88,7 +91,7 @@ export class AudioRenderer {
     return programme;
   }
 
-  /** The next who wants it has it made anew. */
+  /** Drops `spec` from the cache. */
   forget(spec: AudioSpec): void {
     const hash = audioSpecHash(spec);
     this.#programmes.delete(hash);
@@ -97,7 +100,7 @@ export class AudioRenderer {
 
   async #make(hash: string, layout: AudioLayout, sources: AudioFiles): Promise<RenderedAudio> {
     const reply = await this.#ask({ hash, layout, rendition: null }, sources);
-    if (!("programme" in reply)) throw new BugError("The audio thread made something else.");
+    if (!("programme" in reply)) throw new BugError("The audio thread returned an unexpected reply.");
     const { programme } = reply;
     const renditions = new Map<Codec, Promise<Uint8Array>>();
     const rendition = (codec: Codec): Promise<Uint8Array> => {
@@ -112,7 +115,7 @@ export class AudioRenderer {
 
   async #render(wanted: RenderJob, sources: AudioFiles): Promise<Uint8Array> {
     const reply = await this.#ask(wanted, sources);
-    if (!("payload" in reply)) throw new BugError("The audio thread made something else.");
+    if (!("payload" in reply)) throw new BugError("The audio thread returned an unexpected reply.");
     const size = this.#sizes.get(wanted.hash);
     if (size !== undefined) this.#sizes.set(wanted.hash, size + reply.payload.byteLength);
     return reply.payload;
@@ -154,7 +157,7 @@ export class AudioRenderer {
     worker.on("exit", () => {
       if (this.#worker !== worker) return;
       this.#worker = null;
-      this.#needs.log.error({ err: cause, waiting: this.#waiting.size }, "audio thread failed");
+      this.#needs.log.error({ event: "audio_renderer.failed", err: cause, waiting: this.#waiting.size }, "Audio thread failed.");
       this.#rejectAll(unavailableError(cause));
     });
     this.#worker = worker;
@@ -167,7 +170,7 @@ export class AudioRenderer {
     if (!waiting) return;
     if ("programme" in reply || "payload" in reply) waiting.resolve(reply);
     else if ("faults" in reply) waiting.reject(validationError(reply.faults));
-    else waiting.reject(new BugError("Making a programme failed.", {}, reply.failure));
+    else waiting.reject(new BugError("Rendering audio failed.", {}, reply.failure));
   }
 
   #rejectAll(error: UpstreamError): void {
@@ -176,11 +179,11 @@ export class AudioRenderer {
   }
 }
 
-/** The key under which a programme is remembered. */
+/** Cache key of a spec. */
 export function audioSpecHash({ recording, announcement, ...layout }: AudioSpec): string {
   return audioHash(layout, recording?.sha256 ?? null, announcement?.sha256 ?? null);
 }
 
 function unavailableError(cause?: unknown): UpstreamError {
-  return new UpstreamError("upstream", "The audio worker is not available.", {}, cause);
+  return new UpstreamError("upstream", "The audio thread is not available.", {}, cause);
 }

@@ -4,22 +4,23 @@ import { encodeMuLaw } from "./mu-law.ts";
 import { PAYLOAD_TYPE_PCMU } from "./rtp.ts";
 import { SAMPLE_RATE_HZ, WIDEBAND_RATE_HZ } from "./samples.ts";
 
-/** How sound is encoded on the wire: G.711 µ-law, G.711 A-law or G.722. All send 160 bytes every 20 ms with an RTP clock of 8,000. */
+/**
+ * Codec on the wire: G.711 µ-law, G.711 A-law or G.722. Each sends 160 bytes every 20 ms with an RTP clock of 8,000.
+ */
 export type Codec = "PCMU" | "PCMA" | "G722";
 
-/** What is to be known of a codec. */
 export interface CodecDefinition {
   /** @source RFC 3551 table 4 */
   payloadType: number;
-  /** Samples per second that go in; 8,000 bytes a second come out. */
+  /** Input samples per second; the output is 8,000 bytes per second. */
   rateHz: number;
-  /** A byte that is heard as silence when nothing else comes. */
+  /** A byte that decodes to silence when repeated. */
   silenceByte: number;
-  /** An encoder of one stream: pieces that follow each other, as 16-bit samples. */
+  /** Creates an encoder for one stream: consecutive pieces of 16-bit samples. */
   createEncoder(): (pcm: Int16Array) => Uint8Array;
 }
 
-/** All codecs that the streamer can be given. */
+/** The supported codecs. */
 export const CODECS: Readonly<Record<Codec, CodecDefinition>> = {
   PCMU: {
     payloadType: PAYLOAD_TYPE_PCMU,
@@ -39,7 +40,7 @@ export const CODECS: Readonly<Record<Codec, CodecDefinition>> = {
   },
 };
 
-/** Whether a word from outside names one of them. */
+/** True for the name of a supported codec. */
 export function isCodec(word: unknown): word is Codec {
   return typeof word === "string" && Object.hasOwn(CODECS, word);
 }

@@ -1,4 +1,7 @@
-/** Coefficients of the filter that splits the sound into a lower and a higher band; every second one to each. @source ITU-T G.722 table 11 */
+/**
+ * QMF coefficients: split the signal into a lower and a higher band; alternating ones for each. @source ITU-T G.722
+ * table 11
+ */
 const QMF_COEFFICIENTS = Int32Array.of(3, -11, 12, 32, -210, 951, 3876, -805, 362, -156, 53, -11);
 /** Samples that the filter looks back on, the newest two included. */
 const QMF_WINDOW_SAMPLES = 2 * QMF_COEFFICIENTS.length;
@@ -8,12 +11,12 @@ const LOW_LEVELS = Int32Array.of(
   ...[35, 72, 110, 150, 190, 233, 276, 323, 370, 422, 473, 530, 587, 650, 714, 786, 858, 940, 1023, 1121],
   ...[1219, 1339, 1458, 1612, 1765, 1980, 2195, 2557, 2919],
 );
-/** What the four upper bits of a code of the lower band mean. @source ITU-T G.722 table 15, QM4 */
+/** Output values of the four upper bits of a lower-band code. @source ITU-T G.722 table 15, QM4 */
 const LOW_OUTPUT = Int32Array.of(
   ...[0, -20456, -12896, -8968, -6288, -4240, -2584, -1200],
   ...[20456, 12896, 8968, 6288, 4240, 2584, 1200, 0],
 );
-/** How much each of them moves the logarithm of the scale. @source ITU-T G.722 tables 16 and 17, WL by RL42 */
+/** Change of the scale's logarithm per code. @source ITU-T G.722 tables 16 and 17, WL by RL42 */
 const LOW_STEP = Int32Array.of(-60, 3042, 1198, 538, 334, 172, 58, -30, 3042, 1198, 538, 334, 172, 58, -30, -60);
 /** The same for the two bits of the higher band. @source ITU-T G.722 tables 18 and 19, QM2 and WH by RH2 */
 const HIGH_OUTPUT = Int32Array.of(-7408, -1616, 7408, 1616);
@@ -26,7 +29,7 @@ const MAX_SAMPLE = 32767;
 const clamp = (value: number): number =>
   value > MAX_SAMPLE ? MAX_SAMPLE : value < -MAX_SAMPLE - 1 ? -MAX_SAMPLE - 1 : value;
 
-/** How one band is quantized. */
+/** Quantizer tables of one band. */
 interface BandTable {
   output: Int32Array;
   step: Int32Array;
@@ -40,7 +43,7 @@ const HIGH: BandTable = { output: HIGH_OUTPUT, step: HIGH_STEP, maxLogScale: 225
 /** The adaptive state of one band: its scale and its predictor of two poles and six zeros. Names as in the standard. */
 class Band {
   readonly #table: BandTable;
-  /** What the next sample is expected to be. */
+  /** Predicted value of the next sample. */
   predicted = 0;
   scale: number;
   #logScale = 0;
@@ -58,7 +61,7 @@ class Band {
     this.scale = scale;
   }
 
-  /** Takes what a decoder will make of `code`, and adapts as it does. @source ITU-T G.722 §3.6, blocks 3 and 4 */
+  /** Updates the state from `code` as a decoder does. @source ITU-T G.722 §3.6, blocks 3 and 4 */
   adapt(code: number): void {
     const { output, step, maxLogScale, shift } = this.#table;
     const difference = (this.scale * (output[code] as number)) >> 15;
@@ -111,27 +114,26 @@ class Band {
   }
 }
 
-/** An encoder of one stream, which remembers what it has encoded. */
+/** An encoder with the state of one stream. */
 export interface G722Encoder {
   /**
-   * Encodes 16-bit samples of 16 kHz that follow those given before: one byte for each two, at 64 kbit/s. An odd last one
-   * waits for the next call.
+   * Encodes consecutive 16-bit samples of 16 kHz: one byte for two samples, 64 kbit/s. An odd last sample waits for the
+   * next call.
    */
   encode(pcm: Int16Array): Uint8Array;
 }
 
-/** A code that a decoder makes silence of when it comes again and again, which those of an encoder never do. own choice: found by trying all 256 */
+/** A code that decodes to silence when repeated, which no encoder output does; found by trying all 256. */
 export const G722_SILENCE = 0xfc;
 
 /**
- * Makes an encoder of G.722 in mode 1 (64 kbit/s), 1 packet = 160 bytes = 20 ms, payload type 9, RTP clock 8,000 though
- * 16,000 samples a second go in. About 100 times as fast as the sound lasts; it runs in the thread that makes sound, and
- * live voices, 20 ms at a time (0.2 ms of work), wherever they come in.
- * @source ITU-T G.722 §3 and annex; RFC 3551 §4.5.2
+ * Creates a G.722 encoder in mode 1 (64 kbit/s): 1 packet = 160 bytes = 20 ms, payload type 9, RTP clock 8,000 although
+ * the input has 16,000 samples per second. Runs about 100 times faster than real time, in the audio thread, or for live
+ * voices (20 ms at a time, 0.2 ms of work) where they arrive. @source ITU-T G.722 §3 and annex; RFC 3551 §4.5.2
  */
 export function createG722Encoder(): G722Encoder {
   const [low, high] = [new Band(LOW, 32), new Band(HIGH, 8)];
-  /** The newest REACH - 2 samples, then what is to be encoded. */
+  /** The newest QMF_WINDOW_SAMPLES - 2 samples, then those to encode. */
   let window = new Int32Array(QMF_WINDOW_SAMPLES - 2);
   return {
     encode(pcm) {

@@ -6,36 +6,39 @@ import { PACKET_BYTES } from "./rtp.ts";
 import { SAMPLE_RATE_HZ, sampleCount, toPcm } from "./samples.ts";
 
 /**
- * A programme that is being spoken while it is sent: the opening (a tone) is there from the beginning, the voice is
- * written into the memory that the streams read, shortly before the moment at which it leaves.
+ * Audio that is spoken while it is sent: the opening (a tone) is there from the start, the voice is written into the
+ * memory that the streams read shortly before it leaves.
  */
 export interface LiveAudio {
   readonly rendered: RenderedAudio;
-  /** Its first packet leaves at `t0MonotonicMs` of the clock that is never set; what is spoken before that is not heard. */
+  /** The first packet leaves at `t0MonotonicMs` (monotonic clock); speech before that is dropped. */
   start(t0MonotonicMs: number): void;
-  /** Whether the opening is over at `nowMs` (monotonic), so that what is spoken is heard. */
+  /** True once the opening is over at `nowMs` (monotonic), so that speech is audible. */
   isVoiceAudible(nowMs: number): boolean;
-  /** Takes what was spoken up to now (8 kHz, full scale 1); false when nobody will hear it, for it came too early or all is full. */
+  /**
+   * Adds the voice up to now (8 kHz, full scale 1); false when it will not be heard: too early, or the buffer is full.
+   */
   writeVoice(samples: Float32Array, nowMs: number): boolean;
-  /** Ms until the last that was taken has left; 0 when it has. */
+  /** Ms until the last accepted sample has left; 0 after that. */
   remainingMs(nowMs: number): number;
-  /** Ends the programme. */
   close(): void;
-  /** What has been spoken, in pieces of a second, 8 kHz 16 bits. */
+  /** The recorded speech, in pieces of one second, 8 kHz 16-bit. */
   recordedVoice(): Iterable<Int16Array>;
 }
 
 /**
- * How far ahead of its packet the voice is written: two packets for the streamer and one for a network that is not even.
- * own choice: an interruption that is longer is heard as one.
+ * How far ahead of its packet the voice is written: two packets for the streamer and one for network jitter. A longer
+ * gap is audible.
  */
 const LEAD_MS = 60;
-/** Nearer to its packet the voice comes too late, and goes on with the full lead. */
+/** Closer to its packet the voice is late, and continues with the full lead. */
 const MIN_LEAD_MS = 20;
-/** What came late all at once, or from a fast clock, is left out rather than heard so much later. own choice */
+/**
+ * Speech that arrives late in a burst, or from a fast clock, is dropped beyond this lead instead of delaying the rest.
+ */
 const MAX_LEAD_MS = 200;
 
-/** Makes a programme of the opening and up to `longestMs` of speech. */
+/** Creates live audio from the opening and up to `longestMs` of speech. */
 export function createLiveAudio(hash: string, opening: RenderedAudio | null, longestMs: number): LiveAudio {
   const from = opening?.payload.length ?? 0;
   const packets = Math.ceil((from + sampleCount(longestMs)) / PACKET_BYTES);
@@ -57,9 +60,9 @@ export function createLiveAudio(hash: string, opening: RenderedAudio | null, lon
     },
   };
   let t0Ms: number | null = null;
-  /** Where the next sample goes. */
+  /** Index of the next sample to write. */
   let next = from;
-  /** The sample that leaves at a moment. */
+  /** Index of the sample that leaves at `nowMs`. */
   const sampleIndexAt = (nowMs: number): number => (t0Ms === null ? -1 : sampleCount(nowMs - t0Ms));
 
   return {
@@ -89,10 +92,10 @@ export function createLiveAudio(hash: string, opening: RenderedAudio | null, lon
   };
 }
 
-/** The same voice in another codec, from the moment at which somebody wants it. */
+/** The same voice in another codec, from the moment a stream asks for it. */
 interface LiveRendition {
   payload: Promise<Uint8Array>;
-  /** Takes 8 kHz samples whose last one lies before place `end`. */
+  /** Adds 8 kHz samples; the last one is before index `end`. */
   writeVoice(samples: Float32Array, end: number): void;
 }
 
@@ -101,7 +104,7 @@ function createLiveRendition(codec: Codec, packets: number, opening: RenderedAud
   const bytes = silentPayload(packets, codec);
   const upsample = createStreamingResampler(SAMPLE_RATE_HZ, rateHz);
   const encode = createEncoder();
-  /** Bytes that are still to come of what was taken: a few ms stay in the resampler. */
+  /** Bytes still to come for accepted samples: a few ms stay in the resampler. */
   let pendingSamples = 0;
   return {
     payload: withOpening(bytes, codec, opening),
@@ -113,7 +116,7 @@ function createLiveRendition(codec: Codec, packets: number, opening: RenderedAud
   };
 }
 
-/** An opening that can't be had in this codec is left out: a page without its tone is better than none. */
+/** If the opening cannot be encoded in this codec it is left out: a live page without its tone is better than none. */
 async function withOpening(bytes: Uint8Array, codec: Codec, opening: RenderedAudio | null): Promise<Uint8Array> {
   if (opening) bytes.set(await payloadForCodec(opening, codec).catch(() => new Uint8Array(0)));
   return bytes;

@@ -4,21 +4,21 @@ import { type AddressInfo, isIPv4 } from "node:net";
 import { BugError } from "../lib/errors.ts";
 import { initialRtpState, PACKET_BYTES, parseRtpPacket } from "./rtp.ts";
 
-/** Listens to one stream on this machine, as a phone would. */
+/** Receives one stream on this machine, as a phone would. */
 export interface LoopbackReceiver {
   port: number;
-  /** Resolves once all packets of `payload` have come in whole, whatever their order. */
+  /** Resolves once all packets of `payload` have arrived complete, in any order. */
   received: Promise<void>;
   close(): void;
 }
 
-/** Opens an ear for the stream of an SSRC that sends `payload` once, from its first packet on. */
+/** Opens a receiver for the stream with an SSRC that sends `payload` once, from its first packet on. */
 export async function openLoopbackReceiver(
   address: string,
   ssrc: number,
   payload: Uint8Array,
 ): Promise<LoopbackReceiver> {
-  if (!isIPv4(address)) throw new BugError("An ear listens at an IPv4 address.", { address });
+  if (!isIPv4(address)) throw new BugError("The listener needs an IPv4 address.", { address });
   const socket = createSocket("udp4");
   const missing = new Set(Array.from({ length: payload.length / PACKET_BYTES }, (_, at) => at));
   const { sequence: first } = initialRtpState(ssrc);
@@ -33,7 +33,7 @@ export async function openLoopbackReceiver(
       if (missing.size === 0) resolve();
     });
   });
-  // Whoever waits hears of it; nobody does when the stream could not be opened.
+  // A caller that awaits it gets the error; nothing awaits it when the stream could not be opened.
   received.catch(() => undefined);
   socket.bind(0, address);
   await Promise.race([once(socket, "listening"), received]);

@@ -1,9 +1,12 @@
 import { SAMPLE_RATE_HZ, sampleCount } from "./samples.ts";
 
-/** Level that tones and recordings share before the volume is applied: RMS of the sounding parts, dB under full scale. own choice */
+/**
+ * Level of tones and recordings before the volume is applied: RMS of the audible parts, dB below full scale. @source
+ * docs/decisions/0700-audio-processing.md, Levels
+ */
 export const REFERENCE_DBFS = -16;
 
-/** No sample of a programme goes above this. own choice */
+/** Peak ceiling of rendered audio. @source docs/decisions/0700-audio-processing.md, Levels */
 export const PEAK_CEILING_DBFS = -1;
 
 const FRAME_MS = 20;
@@ -11,18 +14,18 @@ const SILENCE_DBFS = -60;
 const RELATIVE_GATE_DB = -10;
 const MAX_AMPLIFICATION_DB = 30;
 const MAX_LIMITING_DB = 6;
-/** Half the limiter's window, so that a peak's neighbourhood is turned down smoothly. */
+/** Half the limiter's window; the gain changes smoothly around a peak. */
 const LIMITER_REACH_MS = 10;
 
-/** A ratio of amplitudes for a number of decibels. */
+/** Amplitude ratio for a number of decibels. */
 export function amplitudeFromDb(db: number): number {
   return 10 ** (db / 20);
 }
 
 /**
- * RMS of the parts where something sounds, full scale = 1; 0 when nothing does.
- * Frames of 20 ms count when above -60 dBFS and not more than 10 dB under the mean of those.
- * @source ITU-R BS.1770-4 annex 1 (two-step gating; frame length and no K-weighting are own choices)
+ * RMS of the audible parts, full scale = 1; 0 when nothing is audible. Counts frames of 20 ms above -60 dBFS that are
+ * not more than 10 dB below the mean of those. @source ITU-R BS.1770-4 annex 1 (two-step gating; other frame length, no
+ * K-weighting)
  */
 export function activeRms(samples: Float32Array, rateHz = SAMPLE_RATE_HZ): number {
   const powers: number[] = [];
@@ -35,9 +38,8 @@ export function activeRms(samples: Float32Array, rateHz = SAMPLE_RATE_HZ): numbe
 }
 
 /**
- * Brings a recording (full scale = 1) to the reference level, in place.
- * A weak one is raised by at most 30 dB; peaks may be turned down by the limiter by at most 6 dB, beyond which the whole
- * stays softer; silence stays as it is.
+ * Brings a recording (full scale = 1) to the reference level, in place. The gain is at most 30 dB; the limiter may
+ * reduce peaks by at most 6 dB, beyond which the whole stays softer; silence stays as it is.
  */
 export function normalizeLoudness(samples: Float32Array, rateHz = SAMPLE_RATE_HZ): void {
   const rms = activeRms(samples, rateHz);
@@ -51,7 +53,7 @@ export function normalizeLoudness(samples: Float32Array, rateHz = SAMPLE_RATE_HZ
   for (let i = 0; i < samples.length; i++) samples[i] = (samples[i] as number) * gain;
 }
 
-/** Turns the surroundings (10 ms each way) of every sample above the ceiling down, in place, so that none is above it. */
+/** Limits peaks in place: reduces the gain within 10 ms of every sample above the ceiling. */
 export function limitPeaks(samples: Float32Array, rateHz = SAMPLE_RATE_HZ): void {
   const ceiling = amplitudeFromDb(PEAK_CEILING_DBFS);
   const reach = sampleCount(LIMITER_REACH_MS, rateHz);
@@ -64,7 +66,7 @@ export function limitPeaks(samples: Float32Array, rateHz = SAMPLE_RATE_HZ): void
   }
 }
 
-/** Least value within reach of each place; a queue of rising candidates keeps it linear. */
+/** Minimum within `reach` of each index; a monotonic queue keeps it linear. */
 function slidingMinimum(values: Float32Array, reach: number): Float32Array {
   const result = new Float32Array(values.length);
   const queue = new Int32Array(values.length);
@@ -83,7 +85,7 @@ function slidingMinimum(values: Float32Array, reach: number): Float32Array {
   return result;
 }
 
-/** Mean within reach of each place; beyond the ends the gain counts as 1. */
+/** Mean within `reach` of each index; beyond the ends the gain counts as 1. */
 function slidingMean(values: Float32Array, reach: number): Float32Array {
   const at = (index: number): number => values[index] ?? 1;
   const result = new Float32Array(values.length);

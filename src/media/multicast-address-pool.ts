@@ -2,13 +2,13 @@ import { randomInt } from "node:crypto";
 import type { Clock } from "../lib/clock.ts";
 import { BugError, UpstreamError } from "../lib/errors.ts";
 
-/** Where a stream is sent. */
+/** Target of a stream. */
 export interface MulticastAddress {
   group: string;
   port: number;
 }
 
-/** Multicast groups and ports, both ends included; only even ports are used. */
+/** Multicast groups and ports, inclusive; only even ports are used. */
 export interface MulticastAddressRange {
   firstGroup: string;
   lastGroup: string;
@@ -16,36 +16,42 @@ export interface MulticastAddressRange {
   lastPort: number;
 }
 
-/** What an address pool needs. The two ranges may not overlap. */
+/** The two ranges must not overlap. */
 export interface MulticastAddressPoolDeps {
   clock: Clock;
   routine: MulticastAddressRange;
-  /** Kept free for emergencies, however many routine broadcasts run. */
+  /** Reserved for emergencies, however many routine broadcasts run. */
   emergency: MulticastAddressRange;
-  /** Place in each range to begin at; random by default, so that a restart does not repeat what has just been used. */
+  /** Start index in each range; random by default, so that a restart does not reuse recent addresses. */
   startIndex?: number;
 }
 
-/** Lends out addresses; one given back rests for 5 minutes, since a phone may still be listening to it. */
+/**
+ * Allocates multicast addresses; a released one is not reused for 5 minutes, since a phone may still be listening to
+ * it.
+ */
 export interface MulticastAddressPool {
-  /** An address nobody uses. An emergency takes a routine one when its own are exhausted; throws UpstreamError when none is left. */
+  /**
+   * A free address. An emergency falls back to the routine range when its own is exhausted; throws UpstreamError when
+   * none is left.
+   */
   allocate(emergency: boolean): MulticastAddress;
-  /** Marks an address as used that was allocated by an earlier process; one outside the ranges is accepted too. */
+  /** Marks an address as used that an earlier process allocated; addresses outside the ranges are accepted too. */
   claim(address: MulticastAddress): void;
-  /** Gives an address back; one not in use is left alone. */
+  /** Releases an address; has no effect on one not in use. */
   release(address: MulticastAddress): void;
 }
 
-/** @source design: group:port not reused within 5 minutes */
+/** @source docs/decisions/0033-multicast-rtp.md */
 const REUSE_DELAY_MS = 300_000;
-/** Ports that every phone accepts; odd ones belong to RTCP. @source protocols.md 3, RTPMRx */
+/** Ports that every phone accepts; odd ones belong to RTCP. @source docs/decisions/0033-multicast-rtp.md */
 const MIN_PORT = 20480;
 const MAX_PORT = 32768;
 
-/** Makes a pool. Throws BugError for a range that is empty or outside multicast addresses or ports 20480..32768. */
+/** Creates a pool. Throws BugError for a range that is empty, or outside multicast addresses or ports 20480..32768. */
 export function createMulticastAddressPool(needs: MulticastAddressPoolDeps): MulticastAddressPool {
   const { clock } = needs;
-  /** Until when an address may not be lent: Infinity while in use. Monotonic ms. */
+  /** Time until which an address is reserved: Infinity while in use. Monotonic ms. */
   const busyUntil = new Map<string, number>();
   const cursors = {
     routine: createCursor(needs.routine, needs.startIndex),
@@ -85,14 +91,14 @@ interface AddressCursor {
   next(): MulticastAddress;
 }
 
-/** Walks the groups before the ports: a phone that joins a group gets what is sent to any of its ports. */
+/** Iterates groups before ports: a phone that joins a group receives the packets of all its ports. */
 function createCursor(range: MulticastAddressRange, firstPlace: number | undefined): AddressCursor {
   const firstGroup = parseGroup(range.firstGroup);
   const groups = parseGroup(range.lastGroup) - firstGroup + 1;
   const firstPort = range.firstPort + (range.firstPort % 2);
   const ports = Math.floor((range.lastPort - firstPort) / 2) + 1;
   if (groups < 1 || ports < 1 || firstPort < MIN_PORT || range.lastPort > MAX_PORT) {
-    throw new BugError("Not a range of multicast addresses.", { range });
+    throw new BugError("The range must hold multicast addresses and ports 20480 to 32768.", { range });
   }
   const size = groups * ports;
   let place = (firstPlace ?? randomInt(size)) % size;
@@ -114,7 +120,7 @@ function parseGroup(group: string): number {
   const parts = group.split(".").map(Number);
   const [first = 0] = parts;
   const valid = parts.length === 4 && parts.every((part) => Number.isInteger(part) && part >= 0 && part <= 255);
-  if (!valid || first < 224 || first > 239) throw new BugError("Not a multicast group.", { group });
+  if (!valid || first < 224 || first > 239) throw new BugError("The group must be an IPv4 multicast address.", { group });
   return parts.reduce((number, part) => number * 256 + part, 0);
 }
 

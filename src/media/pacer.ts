@@ -1,35 +1,41 @@
 import type { Clock, Timer } from "../lib/clock.ts";
 import { PACKET_MS } from "./rtp.ts";
 
-/** Something that is done every 20 ms: `tick` is called for n = 0, 1, 2 … until it says false. */
+/** A task run every 20 ms: `tick` is called with n = 0, 1, 2 … until it returns false. */
 export interface PacedTask {
-  /** `lateMs` is how long after its moment the call comes; false ends the task. */
+  /** `lateMs` is the delay of the call; return false to end the task. */
   tick(n: number, lateMs: number): boolean;
 }
 
-/** Calls tasks at t0 + n x 20 ms of the monotonic clock; what is late is caught up at once and shifts nothing after it. */
+/**
+ * Calls tasks at t0 + n x 20 ms of the monotonic clock; a late tick is caught up at once and does not shift the
+ * following ones.
+ */
 export interface Pacer {
-  /** Starts `task`, its tick 0 being due at `t0Ms` of the clock's monotonic time, which may be past; one that is running is left alone. */
+  /**
+   * Starts `task`; its tick 0 is due at `t0Ms` of monotonic time, which may be in the past. Has no effect on a running
+   * task.
+   */
   start(task: PacedTask, t0Ms: number): void;
-  /** Calls `task` no more; one that is not running is left alone. */
+  /** Stops calling `task`; has no effect on one that is not running. */
   cancel(task: PacedTask): void;
 }
 
-/** A tick due within this time is done along with the others, which saves waking up again. */
+/** Ticks due within this time run together, which saves a wake-up. */
 const TOLERANCE_MS = 0.25;
-/** Timers fire up to 2 ms late, so they are set early and the rest is napped. */
+/** Timers fire up to 2 ms late, so they are set early and the rest is slept with `nap`. */
 const TIMER_ERROR_MS = 2;
 const MAX_NAP_MS = TIMER_ERROR_MS + 1;
 
 /**
- * Makes a pacer. `nap` blocks the thread for a few ms with a finer grain than timers have, so the thread must have
- * nothing else to do; between two naps the event loop gets its turn.
+ * Creates a pacer. `nap` blocks the thread for a few ms with a finer resolution than timers, so the thread must have no
+ * other work; between two naps the event loop runs.
  */
 export function createPacer(needs: { clock: Clock; nap: (ms: number) => void }): Pacer {
   const { clock, nap } = needs;
   const running = new Map<PacedTask, { t0Ms: number; n: number }>();
   let timer: Timer | null = null;
-  /** Invalidates wake-ups that are already on their way. */
+  /** Invalidates wake-ups that are already scheduled. */
   let generation = 0;
 
   const dueAt = (state: { t0Ms: number; n: number }): number => state.t0Ms + state.n * PACKET_MS;

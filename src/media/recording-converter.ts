@@ -3,34 +3,34 @@ import type { Clock } from "../lib/clock.ts";
 import { CallerError, UpstreamError } from "../lib/errors.ts";
 import { WIDEBAND_RATE_HZ } from "./samples.ts";
 
-/** Makes WAV files of recordings in other formats. */
+/** Converts recordings in other formats to WAV. */
 export interface RecordingConverter {
-  /** Content types that it reads. */
+  /** Supported content types. */
   readonly from: readonly string[];
   /**
-   * Writes file `source` of that type into file `target` as a WAV. Rejects with CallerError (unsupported-media-type) for
-   * what can't be read, or where no program is installed that can; with UpstreamError when it takes too long. Two at once;
-   * of those that wait, what `isUrgent` says of when one may begin goes first.
+   * Converts file `source` of that type into the WAV file `target`. Rejects with CallerError (unsupported-media-type)
+   * for a file that cannot be decoded, or when ffmpeg is not installed; with UpstreamError on timeout. Runs two at
+   * once; of those that wait, urgent ones (by `isUrgent` at that moment) go first.
    */
   convert(contentType: string, source: string, target: string, isUrgent?: () => boolean): Promise<void>;
 }
 
-/** The reader of each type, named, so that no file is taken for something else than it began like. */
+/** ffmpeg input format per content type, set explicitly so that a file is never parsed as another format. */
 const INPUT_FORMATS: Readonly<Record<string, string>> = {
   "audio/mpeg": "mp3",
   "audio/ogg": "ogg",
   "audio/flac": "flac",
 };
-/** own choice: ten minutes take some 2 s */
+/** Ten minutes of audio take about 2 s. */
 const CONVERSION_TIMEOUT_MS = 30_000;
-/** own choice: each takes a core for a while, and messages want theirs */
+/** Each conversion uses a core for a while; messages need the others. */
 const MAX_CONCURRENT = 2;
-/** One second more than a recording may have, so that a longer one is refused and not cut off. */
+/** One second more than the limit of recordings, so that a longer one is rejected instead of cut off. */
 const MAX_SECONDS = 601;
 
 /**
- * Converts by the `ffmpeg` of the machine, a process of its own that may read that one file and nothing else: to one
- * channel of 16 bits at 16 kHz, all that is ever sent.
+ * Converts with the machine's `ffmpeg`, a separate process that may read this one file and nothing else: to mono, 16
+ * bits, 16 kHz, the most that is ever sent.
  */
 export function createRecordingConverter(clock: Clock, program = "ffmpeg"): RecordingConverter {
   const turns = createSemaphore();
@@ -48,7 +48,7 @@ export function createRecordingConverter(clock: Clock, program = "ffmpeg"): Reco
   };
 }
 
-/** Lets two at once go on, the urgent ones first, else in order. */
+/** Admits two at once, urgent ones first, otherwise in order. */
 function createSemaphore() {
   let going = 0;
   const waiting: { isUrgent: () => boolean; go: () => void }[] = [];
@@ -103,18 +103,18 @@ function runConverter(program: string, args: readonly string[], contentType: str
       CONVERSION_TIMEOUT_MS,
       () => {
         child.kill("SIGKILL");
-        reject(new UpstreamError("upstream", "Reading the recording took too long."));
+        reject(new UpstreamError("upstream", "Converting the recording timed out."));
       },
       { background: true },
     );
     child.on("error", () => {
       timer.cancel();
-      reject(refuse(`The file is ${contentType}, which this appliance can't read without ffmpeg; send audio/wav.`));
+      reject(refuse(`The file is ${contentType}, which this appliance cannot convert without ffmpeg; send audio/wav.`));
     });
     child.on("close", (code) => {
       timer.cancel();
       if (code === 0) resolve();
-      else reject(refuse(`The file begins like ${contentType} but can't be read as such.`));
+      else reject(refuse(`The file looks like ${contentType} but could not be decoded.`));
     });
   });
 }

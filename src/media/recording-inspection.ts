@@ -1,19 +1,22 @@
 import { invalidValue } from "../lib/errors.ts";
 import { inspectWav, sampleReader, type WavInfo } from "./wav.ts";
 
-/** Places of a recording that are looked at, spread evenly, and samples at each: some ms of work however long it is. own choice */
+/** Number of windows checked in a recording, spread evenly: some ms of work whatever its length. */
 const MAX_WINDOWS = 400;
 const WINDOW_SAMPLES = 1_024;
-/** What counts as cut off, up to the last step of coarse samples; a single one is a peak, several in a row are not. own choice */
+/**
+ * Clipping threshold, one step below full scale for coarse samples; a single sample is a peak, several in a row are
+ * clipping.
+ */
 const FULL_SCALE = 0.999;
 const MIN_CONSECUTIVE_SAMPLES = 3;
-/** own choice: music that was made loud has some tenths of a per cent, speech that can no longer be followed several. */
+/** Loud music has some tenths of a percent; unintelligible speech has several. */
 const MAX_CLIPPED_SHARE = 0.03;
 const AUDIBLE_LEVEL = 0.01;
 
 /**
- * Checks a recording that somebody sends in: as inspectWav, and that not more than 3 % of what sounds in it is cut off at
- * full scale, which nothing puts right afterwards. Throws CallerError naming `field` and saying what is wrong.
+ * Checks an uploaded recording: as inspectWav, and at most 3 % of its audible samples may be clipped, which cannot be
+ * repaired afterwards. Throws CallerError naming `field` and the problem.
  */
 export function inspectRecording(bytes: Uint8Array, field = "audio"): WavInfo {
   const info = inspectWav(bytes, field);
@@ -22,11 +25,11 @@ export function inspectRecording(bytes: Uint8Array, field = "audio"): WavInfo {
   const percent = Math.round(share * 100);
   throw invalidValue(
     field,
-    `The recording is overdriven: ${percent} % of it is cut off at full volume. Record it again more softly, or further from the microphone.`,
+    `The recording is overdriven: ${percent} % of it is clipped. Record it again at a lower level or further from the microphone.`,
   );
 }
 
-/** The part of the sounding samples that stand in rows at full scale; 0 where nothing sounds. */
+/** Share of the audible samples that are clipped; 0 where nothing is audible. */
 function clippedShare(bytes: Uint8Array, info: WavInfo): number {
   const sampleAt = sampleReader(new DataView(bytes.buffer, bytes.byteOffset + info.offset), info);
   const width = info.bits / 8;

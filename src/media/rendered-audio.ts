@@ -7,56 +7,55 @@ import { PACKET_BYTES } from "./rtp.ts";
 import { fromPcm, SAMPLE_RATE_HZ, sampleCount, toPcm } from "./samples.ts";
 import { renderTone } from "./tones.ts";
 
-/** How what is announced, tone and recording are put together. */
+/** How announcement, tone and recording are combined. */
 export interface AudioLayout {
   /** Alert tone that comes first; null for none. */
   tone: string | null;
-  /** Silence between two of them, only where there are both. */
+  /** Silence between two parts. */
   gapMs: number;
-  /** How often the whole, tone included, is heard; at least 1. */
+  /** How often the whole, tone included, is played; at least 1. */
   repetitions: number;
   /** Silence between two repetitions. */
   repetitionPauseMs: number;
-  /** Repeated as often as fits into this time instead, at least once. */
+  /** If set, repeats as often as fits into this time instead, at least once. */
   fillMs?: number;
-  /** Added to the reference level; what would exceed the ceiling is limited. */
+  /** Gain on the reference level; peaks above the ceiling are limited. */
   volumeDb: number;
 }
 
-/** Everything that is audible of one broadcast, ready to be sent. */
+/** The audio of one broadcast, ready to be sent. */
 export interface RenderedAudio {
-  /** Equal for equal input: the key under which the programme is remembered. */
+  /** Equal for equal input: the cache key. */
   hash: string;
   /** 8 kHz mono; a whole number of packets. */
   pcm: Int16Array;
-  /** The same as G.711 µ-law, in memory that threads share. */
+  /** The same as G.711 µ-law, in memory shared between threads. */
   payload: Uint8Array;
   /** 0 when nothing is audible. */
   packets: number;
   durationMs: number;
-  /** It may end before its length, when this aborts: nobody knows beforehand how long somebody will speak. */
+  /** Aborts when the audio ends early: the length of a live page is not known beforehand. */
   closed?: AbortSignal;
   /**
-   * The same in a codec other than µ-law, made once however often it is asked for, in memory that threads share: as many
-   * packets, whose bytes may come in while the first of them are being sent. Rejects as the making of a programme does.
-   * Absent where there is µ-law alone.
+   * The same audio in a codec other than µ-law, encoded once and shared between threads: as many packets, whose bytes
+   * may still be arriving while the first of them are sent. Rejects as rendering does. Absent where only µ-law exists.
    */
   rendition?(codec: Codec): Promise<Uint8Array>;
 }
 
-/** What is sent of a programme in a codec. Rejects with UpstreamError where it is not there in this one. */
+/** The payload of rendered audio in a codec. Rejects with UpstreamError when this codec is not available. */
 export async function payloadForCodec(programme: RenderedAudio, codec: Codec): Promise<Uint8Array> {
   if (codec === "PCMU") return programme.payload;
-  if (!programme.rendition) throw new UpstreamError("upstream", `The sound is not there as ${codec}.`);
+  if (!programme.rendition) throw new UpstreamError("upstream", `The audio is not available in ${codec}.`);
   return programme.rendition(codec);
 }
 
-/** Bump when the same input gives other samples, so that nothing remembered from before is used. */
+/** Increment when the same input gives other samples, so that nothing cached before is used. */
 const RENDERING_VERSION = 1;
-/** own choice: an hour of sound is as much as one broadcast may hold */
+/** Maximum length of one broadcast's audio: one hour. */
 const MAX_DURATION_MS = 3_600_000;
 
-/** Key of a programme: layout, recording and announcement (by the SHA-256 of their files; null for none) decide it. */
+/** Cache key: layout, recording and announcement (by the SHA-256 of their files; null for none). */
 export function audioHash(
   layout: AudioLayout,
   recordingSha256: string | null,
@@ -70,10 +69,10 @@ export function audioHash(
 }
 
 /**
- * What is announced, tone, recording (8 kHz mono, full scale 1; brought to the reference level, the arrays given are used
- * up), with gaps between them, repeated with pauses, padded with silence to whole packets; no samples when nothing but what
- * announces it is audible. Throws CallerError for a tone not made (`alertTone`) and for more than an hour of sound
- * (`repetitions`).
+ * Renders announcement, tone and recording (8 kHz mono, full scale 1; brought to the reference level in place, so the
+ * given arrays are overwritten) with gaps between them, repeated with pauses, padded with silence to whole packets.
+ * Returns no samples when there is nothing but an announcement. Throws CallerError for an unknown tone (`alertTone`)
+ * and for more than an hour of audio (`repetitions`).
  */
 export function renderPcm(
   layout: AudioLayout,
@@ -83,15 +82,16 @@ export function renderPcm(
   const { once, pause, repetitions } = planPasses(layout, { recording, announcement }, SAMPLE_RATE_HZ);
   const length = once.length === 0 ? 0 : once.length * repetitions + pause * (repetitions - 1);
   if (length > sampleCount(MAX_DURATION_MS))
-    throw invalidValue("repetitions", "The broadcast would be longer than an hour.");
+    throw invalidValue("repetitions", "The audio must not be longer than one hour.");
   const programme = new Int16Array(Math.ceil(length / PACKET_BYTES) * PACKET_BYTES);
   for (let at = 0; at < length; at += once.length + pause) programme.set(once, at);
   return programme;
 }
 
 /**
- * A programme that buildProgramme has made, once more in a codec, as `packets` packets in memory that threads share. What
- * is played has the rate of the codec, and is used up. Gives the same memory after each second of sound, which by then is in it.
+ * Encodes rendered audio in another codec, as `packets` packets in memory shared between threads. The inputs have the
+ * sample rate of the codec and are overwritten. Yields the same memory after each second of audio, which is written by
+ * then.
  */
 export function* encodeAudio(
   layout: AudioLayout,
@@ -115,13 +115,13 @@ export function* encodeAudio(
   }
 }
 
-/** What files hold of a programme. */
+/** Decoded input files. */
 interface SourceAudio {
   recording: Float32Array | null;
   announcement: Float32Array | null;
 }
 
-/** One pass of the programme, how often it is heard, and the samples of silence between two. */
+/** One pass of the audio, the number of passes, and the samples of silence between two. */
 function planPasses(
   layout: AudioLayout,
   played: SourceAudio,
@@ -137,7 +137,7 @@ function planPasses(
   return { once, pause, repetitions };
 }
 
-/** The programme as it goes on the wire: µ-law in shared memory, so that every stream of a broadcast reads the same bytes. */
+/** The audio as sent: µ-law in shared memory, so that every stream of a broadcast reads the same bytes. */
 export function createRenderedAudio(hash: string, pcm: Int16Array): RenderedAudio {
   const payload = encodeMuLaw(pcm, new Uint8Array(new SharedArrayBuffer(pcm.length)));
   const packets = pcm.length / PACKET_BYTES;

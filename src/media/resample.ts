@@ -1,6 +1,6 @@
 import { SAMPLE_RATE_HZ } from "./samples.ts";
 
-/** Sound that is read piece by piece, so that a long recording is never held as a whole at its own rate. */
+/** Audio that is read piece by piece, so that a long recording is never held in memory at its original rate. */
 export interface SampleSource {
   rateHz: number;
   frames: number;
@@ -8,20 +8,20 @@ export interface SampleSource {
   read(first: number, into: Float32Array): void;
 }
 
-/** Rates that recordings may have, Hz. */
+/** Sample rates accepted for recordings, Hz. */
 export const RECORDING_RATE_RANGE_HZ = { least: 8_000, most: 96_000 } as const;
-/** Rates that a voice may come in as it is spoken, Hz: those of microphones, whose filters take some ms to design. */
+/** Sample rates accepted for live voice, Hz: those of microphones; their filters take some ms to design. */
 export const LIVE_VOICE_RATES_HZ: readonly number[] = [8_000, 16_000, 24_000, 32_000, 44_100, 48_000, 96_000];
 
-/** Where what is kept ends and where nothing is left, for 8 kHz; in proportion for other rates. */
+/** Pass band and stop band for 8 kHz; scaled for other rates. */
 const PASS_HZ = 3400;
 const STOP_HZ = 4000;
 const STOP_DB = 80;
-/** Beyond this many distinct places between two samples the nearest one is taken, an error under -70 dB. */
+/** Beyond this many distinct phases the nearest one is used, an error below -70 dB. */
 const MAX_PHASES = 1024;
 const BLOCK_SAMPLES = 8000;
 
-/** A low-pass filter, once per place of an output sample between two input samples. */
+/** A low-pass filter, one set of taps per phase between two input samples. */
 interface PolyphaseFilter {
   /** Taps on each side of the middle one. */
   half: number;
@@ -29,8 +29,8 @@ interface PolyphaseFilter {
 }
 
 /**
- * The source at `toHz`: a Kaiser-windowed sinc passes up to 3.4 kHz and stops from 4 kHz by 80 dB, in proportion
- * where the lower of the two rates is not 8 kHz. A source that has this rate is only copied. Needs `rateHz` >= 8000.
+ * Resamples to `toHz`: a Kaiser-windowed sinc passes up to 3.4 kHz and attenuates from 4 kHz by 80 dB, scaled where the
+ * lower of the two rates is not 8 kHz. A source with this rate is only copied. Needs `rateHz` >= 8000.
  */
 export function resample(source: SampleSource, toHz = SAMPLE_RATE_HZ): Float32Array {
   const result = new Float32Array(Math.round((source.frames * toHz) / source.rateHz));
@@ -51,16 +51,16 @@ export function resample(source: SampleSource, toHz = SAMPLE_RATE_HZ): Float32Ar
   return result;
 }
 
-/** Brings a voice to `toHz` as it comes, piece by piece; what has not enough sound after it yet comes with the next piece. */
+/** Resamples a live voice to `toHz` piece by piece; samples that need later input come with the next piece. */
 export function createStreamingResampler(rateHz: number, toHz = SAMPLE_RATE_HZ): (piece: Float32Array) => Float32Array {
   if (rateHz === toHz) return (piece) => piece;
   const common = greatestCommonDivisor(rateHz, toHz);
   const [up, down] = [toHz / common, rateHz / common];
   const filter = designFilter(rateHz, Math.min(rateHz, toHz), Math.min(up, MAX_PHASES));
   let kept = new Float32Array(filter.half);
-  /** Input place of the first sample kept. */
+  /** Input index of the first sample kept. */
   let first = -filter.half;
-  /** The next output sample. */
+  /** Index of the next output sample. */
   let at = 0;
   return (piece) => {
     const input = new Float32Array(kept.length + piece.length);
@@ -77,7 +77,7 @@ export function createStreamingResampler(rateHz: number, toHz = SAMPLE_RATE_HZ):
   };
 }
 
-/** Output sample n lies at input position n x down / up. */
+/** Output sample n is at input position n x down / up. */
 function filterBlock(
   filter: PolyphaseFilter,
   input: Float32Array,
@@ -121,7 +121,7 @@ function sinc(x: number): number {
   return x === 0 ? 1 : Math.sin(Math.PI * x) / (Math.PI * x);
 }
 
-/** The window over -1..1. */
+/** Kaiser window over -1..1. */
 function kaiser(x: number, beta: number, atMiddle: number): number {
   return bessel0(beta * Math.sqrt(Math.max(0, 1 - x * x))) / atMiddle;
 }

@@ -5,21 +5,21 @@ import { encodeRtpPacket, initialRtpState, PACKET_BYTES } from "./rtp.ts";
 import { createSrtpEncryptor } from "./srtp.ts";
 import type { StreamEnded, StreamSpec } from "./streamer-messages.ts";
 
-/** Above this a packet counts as late; phones' jitter buffers hold tens of ms. own choice */
+/** A packet later than this counts as late; phones' jitter buffers hold tens of ms. */
 const LATE_THRESHOLD_MS = 5;
 
 /** An open stream: a paced task that sends one packet per tick. */
 export interface RtpStream extends PacedTask {
   readonly streamId: string;
-  /** Changes how often the payload is sent in all; takes effect until the last packet has left. */
+  /** Changes how often the payload is sent in total; effective until the last packet has left. */
   setRepeats(repeats: number): void;
-  /** Sends these in the place of the payload from the next packet on, once; the packets go on being counted. */
+  /** Plays `parts` once instead of the payload, from the next packet on; packet numbers continue. */
   play(parts: readonly Uint8Array[]): void;
-  /** Closes the socket and gives the account of what was sent. */
+  /** Closes the socket and returns the statistics. */
   close(reason: StreamEnded["reason"]): StreamEnded;
 }
 
-/** Wants to know of the moments of a stream: `onFirst` when the system has taken a packet, `onLast` once it has answered for every one. */
+/** Callbacks: `onFirstPacket` when the system has accepted a packet, `onFinished` once every send has completed. */
 export interface RtpStreamDeps {
   clock: Clock;
   onFirstPacket(stream: RtpStream, firstPacketAt: number): void;
@@ -32,11 +32,11 @@ export async function openRtpSocket(spec: StreamSpec): Promise<Socket> {
 }
 
 /**
- * A socket on a port that it shares with one of somebody else, bound to one address of the machine: what arrives goes to that
- * one, as the more exact, as long as this one is neither connected nor bound to an address.
+ * A socket on a port shared with another process's socket that is bound to one address: incoming datagrams go to that
+ * more specific one as long as this one is neither connected nor bound to an address.
  */
 async function openSharedPortSocket(port: number): Promise<Socket> {
-  // Addresses are given as numbers; looking them up would take a turn of the event loop per packet.
+  // Addresses are numeric; a look-up would cost a turn of the event loop per packet.
   const socket = createSocket({
     type: "udp4",
     reuseAddr: true,
@@ -60,7 +60,7 @@ async function openConnectedSocket(spec: StreamSpec): Promise<Socket> {
       socket.once("error", reject);
       socket.bind(0, spec.interfaceAddress, () => {
         try {
-          // Before connecting: the system chooses the way out when it connects.
+          // Before connecting: the system selects the outgoing interface on connect.
           socket.setMulticastInterface(spec.interfaceAddress);
           socket.setMulticastTTL(spec.ttl);
           socket.setMulticastLoopback(true);
@@ -78,7 +78,6 @@ async function openConnectedSocket(spec: StreamSpec): Promise<Socket> {
   return socket;
 }
 
-/** Makes the stream that sends `spec` through `socket`. */
 export function createRtpStream(spec: StreamSpec, socket: Socket, needs: RtpStreamDeps): RtpStream {
   const origin = initialRtpState(spec.ssrc);
   const encrypt = spec.secrecy && createSrtpEncryptor(spec.secrecy);
@@ -99,7 +98,7 @@ export function createRtpStream(spec: StreamSpec, socket: Socket, needs: RtpStre
     }
     if (done && pendingSends === 0) needs.onFinished(stream);
   };
-  // A single host that does not listen says so by ICMP after the fact.
+  // A single host that does not listen reports it by ICMP later.
   socket.on("error", () => statistics.sendErrors++);
 
   const sendDatagram = (packet: Buffer): void => {
@@ -110,7 +109,7 @@ export function createRtpStream(spec: StreamSpec, socket: Socket, needs: RtpStre
   let playing: { part: Uint8Array; at: number }[] = [];
   let markNext = false;
 
-  /** The packet's sound: of what is being played, else of the payload. */
+  /** The audio of a packet: from what is being played, else from the payload. */
   const payloadAt = (index: number): Uint8Array => {
     const [now] = playing;
     if (!now) {
@@ -127,7 +126,7 @@ export function createRtpStream(spec: StreamSpec, socket: Socket, needs: RtpStre
     const packet = encodeRtpPacket(
       {
         payloadType: spec.payloadType,
-        // A stream taken up in the middle goes on as after plain packet loss.
+        // A resumed stream continues as after packet loss.
         marker: index === 0 || markNext,
         sequence: origin.sequence + index,
         timestamp: origin.timestamp + index * PACKET_BYTES,

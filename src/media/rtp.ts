@@ -1,6 +1,6 @@
 import { createHash } from "node:crypto";
 
-/** Sound carried by one packet, ms. @source RFC 3551 §4.2 (default packetization) */
+/** Audio per packet, ms. @source RFC 3551 §4.2 (default packetization) */
 export const PACKET_MS = 20;
 
 /** Payload bytes per packet, which is also the step of the RTP timestamp: G.711 and G.722 share both. @source RFC 3551 §4.5.2 */
@@ -11,7 +11,7 @@ export const PAYLOAD_TYPE_PCMU = 0;
 
 const HEADER_BYTES = 12;
 
-/** What differs from packet to packet of one stream. */
+/** The fields that differ between packets of one stream. */
 export interface RtpHeader {
   payloadType: number;
   /** True on the first packet of a talk-burst. */
@@ -23,7 +23,10 @@ export interface RtpHeader {
   ssrc: number;
 }
 
-/** One datagram in a buffer of its own: sending is asynchronous, so a reused one would be overwritten. @source RFC 3550 §5.1 */
+/**
+ * Encodes one datagram in a new buffer: sending is asynchronous, so a reused one would be overwritten. @source RFC 3550
+ * §5.1
+ */
 export function encodeRtpPacket(header: RtpHeader, payload: Uint8Array): Buffer {
   const packet = Buffer.allocUnsafe(HEADER_BYTES + payload.length);
   packet[0] = 0x80;
@@ -35,22 +38,21 @@ export function encodeRtpPacket(header: RtpHeader, payload: Uint8Array): Buffer 
   return packet;
 }
 
-/** What a plain packet carries; null for what is none. `payload` is a view. @source RFC 3550 §5.1 */
+/** Parses a packet without CSRC or extension; null for anything else. `payload` is a view. @source RFC 3550 §5.1 */
 export function parseRtpPacket(datagram: Buffer): { sequence: number; ssrc: number; payload: Buffer } | null {
   if (datagram.length < HEADER_BYTES || datagram[0] !== 0x80) return null;
   const [sequence, ssrc] = [datagram.readUInt16BE(2), datagram.readUInt32BE(8)];
   return { sequence, ssrc, payload: datagram.subarray(HEADER_BYTES) };
 }
 
-/** The synchronization source of a broadcast: the same after a restart, different between broadcasts. */
+/** The SSRC of a broadcast: the same after a restart, different between broadcasts. */
 export function ssrcOf(notificationId: string): number {
   return createHash("sha256").update(`ssrc/${notificationId}`).digest().readUInt32BE(0);
 }
 
 /**
- * Sequence number and timestamp of a stream's packet 0.
- * own choice: derived from the SSRC instead of drawn, so that a stream resumed by a new process goes on as after plain
- * packet loss without anything having been stored; they stay as hard to guess as RFC 3550 §5.1 asks for.
+ * Sequence number and timestamp of a stream's packet 0. Derived from the SSRC instead of random, so that a new process
+ * resumes a stream as after packet loss without stored state; as hard to guess as RFC 3550 §5.1 asks for.
  */
 export function initialRtpState(ssrc: number): { sequence: number; timestamp: number } {
   const digest = createHash("sha256").update(`origin/${ssrc}`).digest();

@@ -1,7 +1,7 @@
-/** Samples per second of everything that is sent as G.711, and of every programme's listening copy. */
+/** Sample rate of G.711, and of the stored copy of rendered audio, Hz. */
 export const SAMPLE_RATE_HZ = 8000;
 
-/** Samples per second of what G.722 is made of. */
+/** Sample rate of G.722 input, Hz. */
 export const WIDEBAND_RATE_HZ = 16_000;
 
 /** Samples for a length in ms, rounded. */

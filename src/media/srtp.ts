@@ -1,19 +1,19 @@
 import { createCipheriv, createHmac, timingSafeEqual } from "node:crypto";
 
-/** How sound and reports are encrypted. @source RFC 4568 §6.2 */
+/** SRTP and SRTCP crypto suites. @source RFC 4568 §6.2 */
 export const SRTP_SUITES = ["AES_CM_128_HMAC_SHA1_80", "AES_CM_128_HMAC_SHA1_32"] as const;
 
-/** A secret that one side of a call encrypts with; plain values, for it crosses threads. */
+/** Master key of one direction of a call; plain values, since it crosses threads. */
 export interface SrtpMasterKey {
   suite: (typeof SRTP_SUITES)[number];
-  /** Key and salt, 30 bytes, in base64: as calls agree on them. */
+  /** Key and salt, 30 bytes, base64, as exchanged in SDP. */
   key: string;
 }
 
-/** Bytes of key and salt together. */
+/** Length of key and salt together. */
 export const SRTP_MASTER_KEY_BYTES = 30;
 
-/** True for a key as calls agree on it: 30 bytes in base64. */
+/** True for 30 bytes in base64. */
 export function isSrtpKey(text: string): boolean {
   return /^[A-Za-z0-9+/]{40}$/.test(text);
 }
@@ -22,7 +22,7 @@ const KEY_BYTES = 16;
 const SALT_BYTES = 14;
 const AUTH_BYTES = 20;
 const CIPHER = "aes-128-ctr";
-/** Reports are always signed with so many bytes. @source RFC 4568 §6.2.2 */
+/** Authentication tag of SRTCP. @source RFC 4568 §6.2.2 */
 const SRTCP_TAG_BYTES = 10;
 const MIN_RTP_BYTES = 12;
 const RTCP_HEADER_BYTES = 8;
@@ -32,14 +32,16 @@ const SEQUENCE_COUNT = 0x10000;
 const WINDOW = 64;
 const MAX_SOURCES = 8;
 
-/** Keys of one side, for sound or for reports. */
+/** Session keys of one direction, for RTP or RTCP. */
 export interface SrtpSessionKeys {
   key: Buffer;
   auth: Buffer;
   salt: Buffer;
 }
 
-/** Derives them; `first` is the label of the first: 0 for sound, 3 for reports. @source RFC 3711 §4.3.1, §4.3.2 */
+/**
+ * Derives session keys; `first` is the label of the first key: 0 for RTP, 3 for RTCP. @source RFC 3711 §4.3.1, §4.3.2
+ */
 export function deriveSrtpSessionKeys({ key }: SrtpMasterKey, first: 0 | 3): SrtpSessionKeys {
   const master = Buffer.from(key, "base64");
   const derive = (label: number, bytes: number): Buffer => {
@@ -51,7 +53,7 @@ export function deriveSrtpSessionKeys({ key }: SrtpMasterKey, first: 0 | 3): Srt
   return { key: derive(first, KEY_BYTES), auth: derive(first + 1, AUTH_BYTES), salt: derive(first + 2, SALT_BYTES) };
 }
 
-/** Encrypts or decrypts what packet `index` of a source carries. @source RFC 3711 §4.1.1 */
+/** Encrypts or decrypts the payload of packet `index` of a source. @source RFC 3711 §4.1.1 */
 export function applySrtpKeystream(
   { key, salt }: SrtpSessionKeys,
   ssrc: number,
@@ -81,7 +83,9 @@ function uint32Bytes(number: number): Buffer {
   return word;
 }
 
-/** Makes what encrypts and signs packets of sound with a plain head of 12 bytes; `rollover` counts how often their numbers began anew. @source RFC 3711 §3.3 */
+/**
+ * Creates an encryptor for RTP packets with a 12-byte header; `rollover` is the rollover counter. @source RFC 3711 §3.3
+ */
 export function createSrtpEncryptor(master: SrtpMasterKey): (packet: Buffer, rollover: number) => Buffer {
   const keys = deriveSrtpSessionKeys(master, 0);
   const tagBytes = authenticationTagBytes(master);
@@ -93,7 +97,7 @@ export function createSrtpEncryptor(master: SrtpMasterKey): (packet: Buffer, rol
   };
 }
 
-/** Remembers which packets came. @source RFC 3711 §3.3.2 */
+/** Replay protection. @source RFC 3711 §3.3.2 */
 function createReplayWindow(): { highest: number; isNew(index: number): boolean; note(index: number): void } {
   const seen: number[] = [];
   const guard = {
@@ -107,7 +111,7 @@ function createReplayWindow(): { highest: number; isNew(index: number): boolean;
   return guard;
 }
 
-/** The rollover that a number most likely belongs to. @source RFC 3711 §3.3.1 */
+/** The most likely rollover counter of a sequence number. @source RFC 3711 §3.3.1 */
 function estimateRolloverCounter(sequence: number, highest: number): number {
   if (highest < 0) return 0;
   const rollover = Math.floor(highest / SEQUENCE_COUNT);
@@ -116,7 +120,10 @@ function estimateRolloverCounter(sequence: number, highest: number): number {
   return last - SEQUENCE_COUNT / 2 > sequence ? rollover + 1 : rollover;
 }
 
-/** Makes what checks and decrypts packets of sound; it gives null for what is forged, repeated or none. @source RFC 3711 §3.3 */
+/**
+ * Creates a decryptor for RTP; it returns null for a packet that is forged, replayed or malformed. @source RFC 3711
+ * §3.3
+ */
 export function createSrtpDecryptor(master: SrtpMasterKey): (packet: Buffer) => Buffer | null {
   const keys = deriveSrtpSessionKeys(master, 0);
   const tagBytes = authenticationTagBytes(master);
@@ -132,7 +139,7 @@ export function createSrtpDecryptor(master: SrtpMasterKey): (packet: Buffer) => 
     if (rollover < 0 || !guard.isNew(index)) return null;
     const expected = authenticationTag(keys.auth, tagBytes, packet.subarray(0, end), uint32Bytes(rollover));
     if (!timingSafeEqual(expected, packet.subarray(end))) return null;
-    // Only who knows the key gets here, so no stranger fills the memory.
+    // Only holders of the key get here, so an attacker cannot exhaust the memory.
     if (!sources.has(ssrc) && sources.size >= MAX_SOURCES) return null;
     sources.set(ssrc, guard);
     guard.note(index);
@@ -143,7 +150,7 @@ export function createSrtpDecryptor(master: SrtpMasterKey): (packet: Buffer) => 
   };
 }
 
-/** Bytes before the sound: the head, sources that were mixed, an extension; null for what is no RTP. @source RFC 3550 §5.1 */
+/** Length of the RTP header with CSRCs and extension; null for a malformed packet. @source RFC 3550 §5.1 */
 function rtpHeaderLength(packet: Buffer): number | null {
   if (packet.length < MIN_RTP_BYTES || packet.readUInt8(0) >> 6 !== 2) return null;
   const first = packet.readUInt8(0);
@@ -152,7 +159,10 @@ function rtpHeaderLength(packet: Buffer): number | null {
   return packet.length < end + 4 ? null : end + 4 + packet.readUInt16BE(end + 2) * 4;
 }
 
-/** Makes what checks and decrypts reports; it gives null for what is forged, repeated or none. @source RFC 3711 §3.4 */
+/**
+ * Creates a decryptor for RTCP; it returns null for a packet that is forged, replayed or malformed. @source RFC 3711
+ * §3.4
+ */
 export function createSrtcpDecryptor(master: SrtpMasterKey): (packet: Buffer) => Buffer | null {
   const keys = deriveSrtpSessionKeys(master, 3);
   const guard = createReplayWindow();

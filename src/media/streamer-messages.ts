@@ -2,16 +2,16 @@ import type { SrtpMasterKey } from "./srtp.ts";
 
 /** One RTP stream to one address. */
 export interface StreamSpec {
-  /** Chosen by the caller, unique among the streams that have not ended. */
+  /** Chosen by the caller, unique among open streams. */
   streamId: string;
   /** IPv4 multicast group, or a single host. */
   group: string;
   port: number;
-  /** Hops a multicast packet may take, 1..255. */
+  /** TTL of multicast packets, 1..255. */
   ttl: number;
-  /** Own IPv4 address on the network to send into. */
+  /** Local IPv4 address of the network to send into. */
   interfaceAddress: string;
-  /** Own port that the packets come from, on which somebody else hears the answers; any unless given. */
+  /** Local source port, on which another process receives the answers; any port by default. */
   sourcePort?: number;
   ssrc: number;
   /** RTP payload type of `payload`. @source RFC 3551 tables 4 and 5 */
@@ -20,42 +20,44 @@ export interface StreamSpec {
   payload: Uint8Array;
   /** How often the payload is sent; Infinity: until the stream is ended. */
   repeats: number;
-  /** Packets that were sent by an earlier process: the stream starts with this one (0 for a new stream). */
+  /** Packets sent by an earlier process: the stream starts with this one (0 for a new stream). */
   offsetPackets: number;
-  /** Encrypts the packets; the numbers of what is encrypted by one secret never repeat for one SSRC. */
+  /** SRTP key; one key must never encrypt the same packet index of an SSRC twice. */
   secrecy?: SrtpMasterKey;
-  /** The first packet that the other side could hear, from which it counts how often numbers began anew; set by the streamer. */
+  /**
+   * The first packet that the other side could receive, from which it counts sequence number rollovers; set by the
+   * streamer.
+   */
   heardFrom?: number;
 }
 
-/** A stream's first packet has left. */
 export interface StreamStarted {
   streamId: string;
   /** Epoch ms. */
   firstPacketAt: number;
 }
 
-/** A stream has come to its end; nothing of it follows. */
+/** Final report of a stream. */
 export interface StreamEnded {
   streamId: string;
-  /** `finished`: all was sent; `stopped`: ended before; `lost`: the streamer failed and could not go on. */
+  /** `finished`: everything was sent; `stopped`: ended early; `lost`: the streamer failed and could not resume. */
   reason: "finished" | "stopped" | "lost";
   /** Epoch ms; null when nothing was sent. */
   firstPacketAt: number | null;
-  /** Packets the system took (since the latest failure of the streamer, if it had one). */
+  /** Packets accepted by the system (since the streamer's latest failure, if any). */
   packets: number;
-  /** Packets the system refused. */
+  /** Packets refused by the system. */
   sendErrors: number;
-  /** How late the latest packet left. */
+  /** Maximum delay of a packet. */
   lateMaxMs: number;
   /** Packets that left more than 5 ms late. */
   latePackets: number;
 }
 
-/** The account of a stream of which no packet left. */
+/** Statistics of a stream that sent no packet. */
 export const NO_PACKETS_SENT = { firstPacketAt: null, packets: 0, sendErrors: 0, lateMaxMs: 0, latePackets: 0 };
 
-/** What the streamer asks of its thread. */
+/** Requests to the streamer's thread. */
 export type StreamerRequest =
   | { kind: "open"; spec: StreamSpec }
   | { kind: "start"; streamIds: string[]; t0Ms: number }
@@ -64,7 +66,7 @@ export type StreamerRequest =
   | { kind: "end"; streamId: string }
   | { kind: "close" };
 
-/** What the thread reports; starts are told together, since a broadcast starts hundreds at once. */
+/** Reports of the thread; starts are batched, since a broadcast starts hundreds of streams at once. */
 export type StreamerReport =
   | { kind: "closed" }
   | { kind: "ready"; priorityFault: string | null }

@@ -15,12 +15,12 @@ import {
   type StreamStarted,
 } from "./streamer-messages.ts";
 
-/** Entry of the streamer's thread: it opens, paces and ends streams as told by the port, and does nothing else. */
+/** Entry point of the streamer's thread: opens, paces and ends streams on request, and does nothing else. */
 function serveStreams(port: MessagePort, clock: Clock): void {
   const closeSockets = trackUdpSockets();
   const cell = new Int32Array(new SharedArrayBuffer(4));
   const pacer = createPacer({ clock, nap: (ms) => void Atomics.wait(cell, 0, 0, ms) });
-  /** Null while the socket is being opened; removed when it is to be ended meanwhile. */
+  /** Null while the socket is being opened; removed if the stream is ended before that completes. */
   const streams = new Map<string, RtpStream | null>();
   const postReport = (report: StreamerReport): void => port.postMessage(report);
   const started = batchPerTurn<StreamStarted>(clock, (list) => postReport({ kind: "started", streams: list }));
@@ -84,7 +84,10 @@ function serveStreams(port: MessagePort, clock: Clock): void {
   postReport({ kind: "ready", priorityFault: raisePriority() });
 }
 
-/** Lets this thread, and no other of the process, run before busier ones; null when done, else why not. @source setpriority(2), "C library/kernel differences" */
+/**
+ * Raises the priority of this thread only; null on success, else the reason. @source setpriority(2), "C library/kernel
+ * differences"
+ */
 function raisePriority(): string | null {
   try {
     setPriority(0, constants.priority.PRIORITY_HIGHEST);
@@ -94,7 +97,7 @@ function raisePriority(): string | null {
   }
 }
 
-/** Collects what happens within one turn of the event loop and hands it over together. */
+/** Collects the items of one turn of the event loop and passes them on together. */
 function batchPerTurn<T>(clock: Clock, hand: (list: T[]) => void): (item: T) => void {
   let list: T[] = [];
   return (item) => {
@@ -108,5 +111,5 @@ function batchPerTurn<T>(clock: Clock, hand: (list: T[]) => void): (item: T) => 
   };
 }
 
-if (!parentPort) throw new BugError("The streamer's thread was started outside a worker.");
+if (!parentPort) throw new BugError("The streamer's thread must be started as a worker.");
 serveStreams(parentPort, systemClock);

@@ -14,13 +14,12 @@ import {
   type StreamStarted,
 } from "./streamer-messages.ts";
 
-/** What a streamer tells, by name. */
 export interface StreamerEvents {
   started: StreamStarted;
   ended: StreamEnded;
 }
 
-/** What a streamer needs; `spawn` starts its thread (by default the one that belongs to it). */
+/** `spawn` starts the worker thread; by default the module's own. */
 export interface StreamerDeps {
   clock: Clock;
   log: Log;
@@ -31,7 +30,7 @@ interface KnownStream {
   spec: StreamSpec;
   /** When the packet `spec.offsetPackets` is due, epoch ms; null before the start. */
   t0Ms: number | null;
-  /** The same moment on the clock that is never set. */
+  /** The same time on the monotonic clock. */
   t0MonotonicMs: number;
   firstPacketAt: number | null;
   /** Set while the caller of open() waits. */
@@ -39,19 +38,19 @@ interface KnownStream {
 }
 
 const MAX_FAILURES = 5;
-/** A thread that closes its sockets says so at once. own choice */
+/** Wait for the thread to close its sockets. */
 const CLOSE_TIMEOUT_MS = 1_000;
 const FAILURE_WINDOW_MS = 600_000;
-const RESTART_FAILED = "streamer thread did not come back";
+const RESTART_FAILED = "Streamer thread could not be restarted.";
 
 /**
- * Sends RTP streams from a thread of its own, so that nothing the calling thread does can disturb their rhythm.
- * When that thread fails, a new one takes over and every stream goes on at its place; a thread that cannot start, or a
- * fifth failure within 10 minutes, ends all streams as `lost`, and the next stream to be opened tries a new thread.
+ * Sends RTP streams from a worker thread, so that nothing the calling thread does disturbs their timing. When the
+ * thread fails, a new one takes over and every stream resumes at its position; a thread that cannot start, or a fifth
+ * failure within 10 minutes, ends all streams as `lost`, and the next stream to be opened tries a new thread.
  *
- * A broadcast: `open` each stream, then `startGroup` all of them with one t0. Whoever comes after that, be it a latecomer
- * or a process that takes up the broadcast of another, asks `resumeStream` for the place that the others have reached,
- * opens the spec and starts it at the t0 that it gives.
+ * A broadcast: `open` each stream, then `startGroup` all of them with one t0. A later stream of the same broadcast (a
+ * latecomer, or a process that resumes it) asks `resumeStream` for the position that the others have reached, opens the
+ * returned spec and starts it at the returned t0.
  */
 export class Streamer {
   readonly #needs: StreamerDeps;
@@ -74,7 +73,7 @@ export class Streamer {
     await this.#startThread();
   }
 
-  /** Ends the thread and with it every stream, of which nothing more is told. */
+  /** Ends the thread and all streams, without further events. */
   async stop(): Promise<void> {
     this.#running = false;
     const worker = this.#worker;
@@ -86,7 +85,7 @@ export class Streamer {
     await worker.terminate();
   }
 
-  /** Resolves when no datagram comes to the thread any more, or it does not say so in time. */
+  /** Resolves when the thread has closed its sockets, or after a timeout. */
   #closed(worker: Worker): Promise<void> {
     return new Promise((resolve) => {
       const patience = this.#needs.clock.after(CLOSE_TIMEOUT_MS, resolve);
@@ -102,19 +101,19 @@ export class Streamer {
     });
   }
 
-  /** Calls `listener` for every such event until the function returned is called; one that throws is logged. */
+  /** Calls `listener` for every such event until the returned function is called; an exception in it is logged. */
   on<K extends keyof StreamerEvents>(name: K, listener: (event: StreamerEvents[K]) => void): () => void {
     this.#listeners[name].add(listener);
     return () => void this.#listeners[name].delete(listener);
   }
 
-  /** Opens the socket of a stream, which sends nothing yet. Rejects with UpstreamError when the address cannot be used. */
+  /** Opens the socket of a stream without sending yet. Rejects with UpstreamError when the address cannot be used. */
   async open(given: StreamSpec): Promise<void> {
     const spec = { heardFrom: given.offsetPackets, ...given };
     if (this.#streams.has(spec.streamId))
-      throw new BugError("A stream with this id is open.", { streamId: spec.streamId });
+      throw new BugError("A stream with this id already exists.", { streamId: spec.streamId });
     if (spec.payload.length === 0 || spec.payload.length % PACKET_BYTES !== 0) {
-      throw new BugError("A stream's payload is one or more whole packets.", { bytes: spec.payload.length });
+      throw new BugError("The payload of a stream must be one or more whole packets.", { bytes: spec.payload.length });
     }
     if (!this.#running) throw notRunningError();
     if (!this.#worker) this.#startThread().catch((cause) => this.#needs.log.error({ err: cause }, RESTART_FAILED));
@@ -125,7 +124,9 @@ export class Streamer {
     });
   }
 
-  /** Lets open streams begin together: the first packet of each is due at `t0Ms` (epoch ms). Streams that have ended are left out. */
+  /**
+   * Starts open streams together: the first packet of each is due at `t0Ms` (epoch ms). Skips streams that have ended.
+   */
   startGroup(streamIds: readonly string[], t0Ms: number): void {
     const open = streamIds.filter((id) => this.#streams.has(id));
     const t0MonotonicMs = this.#needs.clock.monotonicMs() + t0Ms - this.#needs.clock.now();
@@ -133,7 +134,10 @@ export class Streamer {
     this.#ask({ kind: "start", streamIds: open, t0Ms });
   }
 
-  /** Changes how often a stream sends its payload in all; Infinity: until it is ended. One that has ended is left alone. */
+  /**
+   * Changes how often a stream sends its payload in total; Infinity: until it is ended. Has no effect on an ended
+   * stream.
+   */
   setRepeats(streamId: string, repeats: number): void {
     const stream = this.#streams.get(streamId);
     if (!stream) return;
@@ -142,15 +146,15 @@ export class Streamer {
   }
 
   /**
-   * Sends these one after another in the place of the stream's payload, from its next packet on, and then the payload
-   * again; what was being played is broken off. Each is whole packets. One that has ended is left alone; after a failure
-   * of the streamer the stream goes on with its payload.
+   * Plays `parts` one after another instead of the stream's payload, from its next packet on, then the payload again;
+   * interrupts what was being played. Each part is whole packets. Has no effect on an ended stream; after a failure of
+   * the streamer the stream continues with its payload.
    */
   play(streamId: string, parts: readonly Uint8Array[]): void {
     this.#ask({ kind: "play", streamId, parts });
   }
 
-  /** Ends a stream at once; its `ended` says `stopped`. One that has ended is left alone. */
+  /** Ends a stream at once; its `ended` event says `stopped`. Has no effect on an ended stream. */
   end(streamId: string): void {
     this.#ask({ kind: "end", streamId });
   }
@@ -169,7 +173,7 @@ export class Streamer {
         if (report.kind !== "ready") return this.#hear(report);
         ready = true;
         if (report.priorityFault)
-          this.#needs.log.warn({ reason: report.priorityFault }, "streamer has no raised priority");
+          this.#needs.log.warn({ event: "streamer.priority_not_raised", reason: report.priorityFault }, "Streamer thread could not raise its priority.");
         resolve();
       });
       worker.on("error", (error) => {
@@ -185,7 +189,7 @@ export class Streamer {
 
   #threadFailed(error: UpstreamError, wasReady: boolean): void {
     const { clock, log } = this.#needs;
-    log.error({ err: error, streams: this.#streams.size }, "streamer thread failed");
+    log.error({ event: "streamer.failed", err: error, streams: this.#streams.size }, "Streamer thread failed.");
     this.#worker = null;
     this.#failures = [
       ...this.#failures.filter((at) => at > clock.monotonicMs() - FAILURE_WINDOW_MS),
@@ -205,7 +209,7 @@ export class Streamer {
   #resume(stream: KnownStream): boolean {
     if (stream.t0Ms !== null) {
       const { clock } = this.#needs;
-      // Somebody may have set the wall clock since the start.
+      // The wall clock may have been set since the start.
       const t0Ms = Math.round(clock.now() + stream.t0MonotonicMs - clock.monotonicMs());
       const place = resumeStream(stream.spec, t0Ms, clock.now());
       if (!place) return false;
@@ -239,16 +243,16 @@ export class Streamer {
     if (!stream) return;
     stream.opening?.resolve();
     stream.opening = null;
-    // Only a resumed stream has its moment already.
+    // Only a resumed stream has its start time already.
     if (stream.t0Ms !== null) this.startGroup([streamId], stream.t0Ms);
   }
 
   #refused(streamId: string, message: string): void {
     const stream = this.#streams.get(streamId);
     if (!stream) return;
-    const error = new UpstreamError("upstream", `The stream cannot be opened: ${message}`, { streamId });
+    const error = new UpstreamError("upstream", `The stream could not be opened: ${message}`, { streamId });
     stream.opening?.reject(error);
-    if (!stream.opening) this.#needs.log.error({ err: error }, "stream could not be resumed");
+    if (!stream.opening) this.#needs.log.error({ event: "streamer.resume_failed", err: error }, "Stream could not be resumed.");
     this.#lose(streamId);
   }
 
@@ -276,7 +280,7 @@ export class Streamer {
       try {
         listener(event);
       } catch (error) {
-        this.#needs.log.error({ err: error, event: name }, "streamer listener failed");
+        this.#needs.log.error({ event: "streamer.listener_failed", err: error, listener: name }, "Streamer listener failed.");
       }
     }
   }

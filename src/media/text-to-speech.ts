@@ -2,46 +2,42 @@ import { spawn } from "node:child_process";
 import type { Clock } from "../lib/clock.ts";
 import { UpstreamError } from "../lib/errors.ts";
 
-/** A voice of the speech program. */
+/** A voice of the speech engine. */
 export interface SpeechVoice {
-  /** What the program calls it. */
+  /** The engine's name for it. */
   code: string;
   name: string;
-  /** A tag such as en-US. */
+  /** A language tag such as en-US. */
   language: string;
   gender: "male" | "female" | null;
 }
 
-/** Text that is to be spoken. */
 export interface SpeechRequest {
   text: string;
-  /** The text is SSML, which names no files and no addresses. */
+  /** The text is SSML without references to files or addresses. */
   isMarkedUp?: boolean;
-  /** `EngineVoice.code`. */
+  /** `SpeechVoice.code`. */
   voice: string;
   wordsPerMinute: number;
 }
 
-/** A program that speaks, in a process of its own. */
+/** A speech engine that runs as a separate process. */
 export interface TextToSpeechEngine {
-  /** Name of the program. */
+  /** Name of the engine. */
   readonly name: string;
-  /** Empty where the program is not installed. */
+  /** Empty if the engine is not installed. */
   listVoices(): Promise<SpeechVoice[]>;
-  /** A 16-bit mono WAV. Rejects with UpstreamError when the program is missing, fails, or takes too long. */
+  /** A 16-bit mono WAV. Rejects with UpstreamError when the engine is missing, fails, or times out. */
   synthesize(utterance: SpeechRequest): Promise<Uint8Array>;
 }
 
-/** own choice: ten minutes of speech take a good second, and a message waits for its speech no longer. */
+/** Ten minutes of speech take a good second; a message waits no longer for its speech. */
 const SYNTHESIS_TIMEOUT_MS = 8_000;
 /** An hour at 22,050 Hz. */
 const MAX_WAV_BYTES = 160 * 1_048_576;
 const WAV_HEADER_BYTES = 44;
 
-/**
- * The speech program of the machine, an installed `espeak-ng` unless another of its kind is named. Text goes in by its
- * standard input, never by its arguments.
- */
+/** The machine's speech engine, `espeak-ng` by default. Text goes in by standard input, never as an argument. */
 export function createTextToSpeechEngine(
   clock: Clock,
   program = "espeak-ng",
@@ -86,8 +82,8 @@ function runProgram(
       child.kill("SIGKILL");
       reject(new UpstreamError("upstream", words, { program }, cause));
     };
-    const timer = clock.after(longestMs, () => fail("The speech program took too long."), { background: true });
-    child.on("error", (error) => fail("No speech program is installed on this appliance.", error));
+    const timer = clock.after(longestMs, () => fail("The speech engine timed out."), { background: true });
+    child.on("error", (error) => fail("No speech engine is installed on this appliance.", error));
     child.stdout.on("data", (piece: Buffer) => {
       size += piece.length;
       pieces.push(piece);
@@ -96,15 +92,15 @@ function runProgram(
     child.on("close", (code) => {
       timer.cancel();
       if (code === 0) resolve(Buffer.concat(pieces));
-      else fail(`The speech program failed (${code ?? "killed"}).`);
+      else fail(`The speech engine failed (${code ?? "killed"}).`);
     });
-    // Whoever ends early does not read on; that it ended is told by its code.
+    // A process that exits early stops reading; its exit code reports that.
     child.stdin.on("error", () => undefined);
     child.stdin.end(input);
   });
 }
 
-/** Lines are `Pty Language Age/Gender VoiceName File …`; one voice a language, the first. */
+/** Lines are `Pty Language Age/Gender VoiceName File …`; takes the first voice of each language. */
 function parseVoices(text: string): SpeechVoice[] {
   const found = new Map<string, SpeechVoice>();
   for (const line of text.split("\n").slice(1)) {
@@ -132,10 +128,10 @@ function parseGender(text: string): SpeechVoice["gender"] {
   return text.endsWith("M") ? "male" : null;
 }
 
-/** What is written to a pipe says in its head that it is endless. */
+/** A WAV header written to a pipe claims an endless length. */
 function withCorrectedLengths(wav: Buffer): Uint8Array {
   if (wav.length <= WAV_HEADER_BYTES || wav.toString("latin1", 36, 40) !== "data") {
-    throw new UpstreamError("upstream", "The speech program gave no sound.");
+    throw new UpstreamError("upstream", "The speech engine returned no audio.");
   }
   wav.writeUInt32LE(wav.length - 8, 4);
   wav.writeUInt32LE(wav.length - WAV_HEADER_BYTES, 40);

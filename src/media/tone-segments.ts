@@ -1,11 +1,11 @@
-/** A stretch of an alert tone in which the same pitches sound. */
+/** A part of an alert tone with constant or gliding frequencies. */
 export interface ToneSegment {
-  /** Pitches sounding together, the first one strongest; empty for silence. Hz, within 300..3400. */
+  /** Simultaneous frequencies, the first one strongest; empty for silence. Hz, within 300..3400. */
   readonly frequenciesHz: readonly number[];
-  /** Where each pitch has arrived at the end when it glides; as long as frequenciesHz. */
+  /** End frequencies of a glide; as long as frequenciesHz. */
   readonly glideToHz?: readonly number[];
   readonly durationMs: number;
-  /** `steady`: level; `struck`: at once loud, then dying away like a bell. */
+  /** `steady`: constant level; `struck`: decays like a bell. */
   readonly envelope: "steady" | "struck";
 }
 
@@ -29,23 +29,23 @@ const rest = (durationMs: number): ToneSegment => note([], durationMs);
 
 const times = (count: number, ...segments: ToneSegment[]): ToneSegment[] => Array(count).fill(segments).flat();
 
-/** A low square-like signal wakes sleepers best. @source NFPA 72 §18.4.6 (520 Hz); harmonics own choice */
+/** A low square-like signal wakes sleepers best. @source NFPA 72 §18.4.6 (520 Hz fundamental) */
 const FIRE_HZ = [520, 1560, 2600];
 const BELL_HZ = [620, 1240, 1488, 1860];
 const KLAXON_HZ = [340, 408, 680, 1020];
 
-/** Keys of a telephone, two pitches each. @source ITU-T Q.23 */
+/** DTMF keys, two frequencies each. @source ITU-T Q.23 */
 const KEY_9 = [852, 1477];
 const KEY_1 = [697, 1209];
 
-/** Stands for the word that says that all is an exercise, where nothing can speak it; no alert tone is like it. own choice */
+/** Replaces the spoken drill announcement where no speech engine is available; unlike any alert tone. */
 export const DRILL_SIGNAL: readonly ToneSegment[] = [...times(3, note(440, 90), rest(60), note(660, 90), rest(160))];
 
 /**
- * Every alert tone by its name in the API; `silent` is one of them and has no segments.
- * own choice: all pitches and rhythms, but for fire-alarm's three pulses (ISO 8201 temporal-three, first cycle), evacuate2
- * (NEN 2575 slow whoop), evacuate4 (DIN 33404-3), industrial-alarm (NF S 32-001) and 911-dialed. More pulses of a lockdown
- * are higher, too, so that they are told apart by whoever comes in late.
+ * Every alert tone by its name in the API; `silent` is one of them and has no segments. From standards: fire-alarm's
+ * three pulses (ISO 8201 temporal-three, first cycle), evacuate2 (NEN 2575 slow whoop), evacuate4 (DIN 33404-3),
+ * industrial-alarm (NF S 32-001) and 911-dialed. A lockdown with more pulses is also higher, so that latecomers can
+ * tell them apart. @source docs/decisions/0700-audio-processing.md, Alert tones
  */
 export const TONE_SEGMENTS: Readonly<Record<string, readonly ToneSegment[]>> = {
   "911-dialed": times(2, note(KEY_9, 220), rest(80), ...times(2, note(KEY_1, 220), rest(80))),

@@ -6,25 +6,25 @@ import { TONE_SEGMENTS, type ToneSegment } from "./tone-segments.ts";
 const EDGE_MS = 8;
 const STRUCK_DECAY_DB = 16;
 
-/** Names of the alert tones that can be played, sorted; `silent` is one of them. Any other name is refused. */
+/** Names of the playable alert tones, sorted; includes `silent`. Any other name is rejected. */
 export const ALERT_TONES: readonly string[] = Object.keys(TONE_SEGMENTS).sort();
 
-/** What a tone is made of, in order; empty for `silent`. Throws CallerError (`alertTone`) for a tone not made. */
+/** The segments of a tone; empty for `silent`. Throws CallerError (`alertTone`) for an unknown tone. */
 export function toneSegments(name: string): readonly ToneSegment[] {
   const segments = Object.hasOwn(TONE_SEGMENTS, name) ? TONE_SEGMENTS[name] : undefined;
-  if (!segments) throw invalidValue("alertTone", `Available tones: ${ALERT_TONES.join(", ")}.`);
+  if (!segments) throw invalidValue("alertTone", `Must be one of ${ALERT_TONES.join(", ")}.`);
   return segments;
 }
 
 /**
- * A tone as samples (8 kHz unless told otherwise), every sounding segment at the reference level; no samples for `silent`.
- * Throws CallerError (`alertTone`) for a tone not made.
+ * A tone as samples (8 kHz by default), every audible segment at the reference level; no samples for `silent`. Throws
+ * CallerError (`alertTone`) for an unknown tone.
  */
 export function renderTone(name: string, rateHz = SAMPLE_RATE_HZ): Int16Array {
   return renderSegments(toneSegments(name), rateHz);
 }
 
-/** Segments one after the other, as samples; every sounding one at the reference level. */
+/** Consecutive segments as samples, every audible one at the reference level. */
 export function renderSegments(segments: readonly ToneSegment[], rateHz = SAMPLE_RATE_HZ): Int16Array {
   const parts = segments.map((segment) => renderSegment(segment, rateHz));
   const whole = new Float32Array(parts.reduce((length, part) => length + part.length, 0));
@@ -36,7 +36,7 @@ export function renderSegments(segments: readonly ToneSegment[], rateHz = SAMPLE
   return toPcm(whole);
 }
 
-/** Pitches have amplitudes 1, 1/2, 1/3 …, so that the first one is heard as the pitch of the whole. */
+/** Frequencies have amplitudes 1, 1/2, 1/3 …, so that the first one determines the perceived pitch. */
 function renderSegment(segment: ToneSegment, rateHz: number): Float32Array {
   const samples = new Float32Array(sampleCount(segment.durationMs, rateHz));
   const seconds = segment.durationMs / 1000;

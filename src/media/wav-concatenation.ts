@@ -2,8 +2,8 @@ import { UpstreamError } from "../lib/errors.ts";
 import { inspectWav } from "./wav.ts";
 
 /**
- * One WAV of several that follow each other, with so much silence between them. Throws UpstreamError for different formats
- * and CallerError for what is no WAV.
+ * Joins WAV files with `gapMs` of silence between them. Throws UpstreamError for different formats and CallerError for
+ * a file that is not WAV.
  */
 export function concatenateWavs(files: readonly Uint8Array[], gapMs: number): Uint8Array {
   const [first] = files;
@@ -14,7 +14,7 @@ export function concatenateWavs(files: readonly Uint8Array[], gapMs: number): Ui
   const pieces = files.map((file, at) => {
     const { rateHz, channels, bits, float, offset, frames } = inspectWav(file);
     if (rateHz !== head.rateHz || channels !== head.channels || bits !== head.bits || float !== head.float)
-      throw new UpstreamError("upstream", "What was spoken does not fit together.");
+      throw new UpstreamError("upstream", "The spoken parts have different audio formats.");
     const sound = file.subarray(offset, offset + frames * frameBytes);
     return at === 0 ? [sound] : [gap, sound];
   });

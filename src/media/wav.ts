@@ -3,14 +3,14 @@ import { type CallerError, invalidValue } from "../lib/errors.ts";
 import { RECORDING_RATE_RANGE_HZ, resample, type SampleSource } from "./resample.ts";
 import { SAMPLE_RATE_HZ } from "./samples.ts";
 
-/** What the header of a recording says, checked against the bytes that are really there. */
+/** The header of a recording, checked against the actual bytes. */
 export interface WavInfo {
   rateHz: number;
   channels: 1 | 2;
   bits: 8 | 16 | 24 | 32;
   /** True for IEEE float samples (32 bits only). */
   float: boolean;
-  /** Where the samples start in the file. */
+  /** Offset of the samples in the file. */
   offset: number;
   /** One sample per channel each; at least 1. */
   frames: number;
@@ -20,34 +20,37 @@ export interface WavInfo {
 const TAG_PCM = 1;
 const TAG_FLOAT = 3;
 const TAG_EXTENSIBLE = 0xfffe;
-/** @source reliability: recordings of at most 10 minutes */
+/** @source docs/decisions/0038-reliability.md, Targets */
 const MAX_DURATION_MS = 600_000;
 const HEADER_BYTES = 44;
 
 /**
- * Checks that `bytes` is a WAV recording that can be played: PCM of 8, 16, 24 or 32 bits or 32-bit float, mono or stereo,
- * 8 to 96 kHz, up to 10 minutes. Looks at the header only and allocates nothing by what it claims.
- * Throws CallerError naming `field` and saying what is wrong.
+ * Checks that `bytes` is a playable WAV recording: PCM of 8, 16, 24 or 32 bits or 32-bit float, mono or stereo, 8 to 96
+ * kHz, up to 10 minutes. Reads the header only and allocates nothing by what it claims. Throws CallerError naming
+ * `field` and the problem.
  */
 export function inspectWav(bytes: Uint8Array, field = "audio"): WavInfo {
   const refuse = (detail: string): CallerError => invalidValue(field, detail);
   const chunks = readChunks(bytes, refuse);
   const format = readFormat(chunks.format, refuse);
   const frames = Math.floor(chunks.data.byteLength / ((format.channels * format.bits) / 8));
-  if (frames === 0) throw refuse("The WAV file holds no sound.");
+  if (frames === 0) throw refuse("The WAV file must hold audio samples.");
   const durationMs = (frames * 1000) / format.rateHz;
-  if (durationMs > MAX_DURATION_MS) throw refuse("The recording is longer than 10 minutes.");
+  if (durationMs > MAX_DURATION_MS) throw refuse("The recording must not be longer than 10 minutes.");
   return { ...format, offset: chunks.data.byteOffset - bytes.byteOffset, frames, durationMs };
 }
 
-/** A recording as mono samples (full scale 1; 8 kHz unless told otherwise), channels averaged; CPU work of tens of ms per minute of sound. Throws like inspectWav. */
+/**
+ * Decodes a recording to mono samples (full scale 1; 8 kHz by default), channels averaged; takes tens of ms of CPU per
+ * minute of audio. Throws like inspectWav.
+ */
 export function decodeWav(bytes: Uint8Array, field = "audio", rateHz = SAMPLE_RATE_HZ): Float32Array {
   return resample(sampleSource(bytes, inspectWav(bytes, field)), rateHz);
 }
 
 /** A WAV file of 8 kHz mono 16-bit samples. */
 export function encodeWav(pcm: Int16Array): Buffer {
-  // Written in whole: an hour of sound would take 300 ms sample by sample.
+  // Copied as a block: an hour of audio would take 300 ms sample by sample.
   const samples = Buffer.from(pcm.buffer.slice(pcm.byteOffset, pcm.byteOffset + pcm.byteLength));
   if (endianness() === "BE") samples.swap16();
   const file = Buffer.allocUnsafe(HEADER_BYTES + samples.length);
@@ -69,40 +72,40 @@ export function encodeWav(pcm: Int16Array): Buffer {
 
 type CreateError = (detail: string) => CallerError;
 
-/** @source RIFF: chunks of a four-letter name, a length and content, padded to even places */
+/** @source RIFF: chunks of a four-letter name, a length and content, padded to even offsets */
 function readChunks(bytes: Uint8Array, refuse: CreateError): { format: DataView; data: DataView } {
   const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
-  if (bytes.length < 12 || tagAt(bytes, 0) !== "RIFF" || tagAt(bytes, 8) !== "WAVE") throw refuse("Not a WAV file.");
+  if (bytes.length < 12 || tagAt(bytes, 0) !== "RIFF" || tagAt(bytes, 8) !== "WAVE") throw refuse("Must be a WAV file.");
   let format: DataView | undefined;
   for (let at = 12; at + 8 <= bytes.length; ) {
     const tag = tagAt(bytes, at);
     const size = view.getUint32(at + 4, true);
     if (size > bytes.length - at - 8) {
-      throw refuse(`The WAV file is cut off: "${tag}" announces ${size} bytes, ${bytes.length - at - 8} are there.`);
+      throw refuse(`The WAV file is truncated: "${tag}" announces ${size} bytes, but only ${bytes.length - at - 8} follow.`);
     }
     const content = new DataView(bytes.buffer, bytes.byteOffset + at + 8, size);
     if (tag === "fmt ") format = content;
     if (tag === "data" && format) return { format, data: content };
     at += 8 + size + (size % 2);
   }
-  throw refuse(`The WAV file has no ${format ? "sound data" : "format"}.`);
+  throw refuse(`The WAV file must have a ${format ? "data" : "fmt"} chunk.`);
 }
 
 function readFormat(view: DataView, refuse: CreateError): Pick<WavInfo, "rateHz" | "channels" | "bits" | "float"> {
-  if (view.byteLength < 16) throw refuse("The WAV file's format is cut off.");
+  if (view.byteLength < 16) throw refuse("The format chunk of the WAV file is truncated.");
   const tag = view.getUint16(0, true);
   const kind = tag === TAG_EXTENSIBLE && view.byteLength >= 26 ? view.getUint16(24, true) : tag;
   const channels = view.getUint16(2, true);
   const rateHz = view.getUint32(4, true);
   const bits = view.getUint16(14, true);
-  if (kind !== TAG_PCM && kind !== TAG_FLOAT) throw refuse(`The WAV file is not PCM (format ${kind}).`);
-  if (channels !== 1 && channels !== 2) throw refuse(`The WAV file has ${channels} channels; 1 or 2 can be played.`);
+  if (kind !== TAG_PCM && kind !== TAG_FLOAT) throw refuse(`The WAV file must be PCM (format is ${kind}).`);
+  if (channels !== 1 && channels !== 2) throw refuse(`The WAV file must have 1 or 2 channels (has ${channels}).`);
   if (rateHz < RECORDING_RATE_RANGE_HZ.least || rateHz > RECORDING_RATE_RANGE_HZ.most)
-    throw refuse(`A sample rate of ${rateHz} Hz cannot be played; 8000 to 96000 can.`);
+    throw refuse(`The sample rate must be between 8000 and 96000 Hz (is ${rateHz}).`);
   if ((bits !== 8 && bits !== 16 && bits !== 24 && bits !== 32) || (kind === TAG_FLOAT && bits !== 32)) {
-    throw refuse(`Samples of ${bits} bits (format ${kind}) cannot be played.`);
+    throw refuse(`Samples of ${bits} bits (format ${kind}) are not supported.`);
   }
-  if (view.getUint16(12, true) !== (channels * bits) / 8) throw refuse("The WAV file's format contradicts itself.");
+  if (view.getUint16(12, true) !== (channels * bits) / 8) throw refuse("The format chunk of the WAV file contradicts itself.");
   return { rateHz, channels, bits, float: kind === TAG_FLOAT };
 }
 
@@ -130,7 +133,7 @@ function sampleSource(bytes: Uint8Array, info: WavInfo): SampleSource {
   };
 }
 
-/** Reads the sample at a byte place as -1..1; a float that is no finite number reads as 0, one beyond full scale is clipped. */
+/** Reads the sample at a byte offset as -1..1; a non-finite float reads as 0, one beyond full scale is clipped. */
 export function sampleReader(view: DataView, info: WavInfo): (at: number) => number {
   if (info.float) {
     return (at) => {

@@ -34,20 +34,20 @@ import { createTimerScheduler } from "./responses/timers.ts";
 import { createTrackingEndHandler } from "./responses/tracking.ts";
 import type { TwoPersonRule } from "./responses/two-person-approval.ts";
 
-/** What the notificationService is made of; audio worker and streamer are started and stopped by whoever made them. */
+/** The owner of audio renderer and streamer starts and stops them. */
 export type NotificationServiceDeps = Omit<
   BroadcastActivatorDeps,
   "ledger" | "emergencyPrecedence" | "activeBroadcasts" | "holds" | "signal" | "laneOf" | "livePages"
 > &
   Pick<ActiveBroadcastRegistryDeps, "baseUrl"> &
   Pick<VoiceCallsDeps, "streamer"> & {
-    /** How long somebody may speak live. */
+    /** Maximum length of a live page. */
     livePageMs: number;
-    /** The two-person rule; nobody else is asked without it. */
+    /** The two-person rule; without it no approval is required. */
     secondPerson?: TwoPersonRule | null;
   };
 
-/** Makes the notificationService of an appliance; nothing is sent before `start`. */
+/** Creates the notification service of an appliance; nothing is sent before `start`. */
 export function createNotificationService(given: NotificationServiceDeps): NotificationService {
   const { store, events, log } = given;
   const ending = new AbortController();
@@ -73,7 +73,7 @@ export function createNotificationService(given: NotificationServiceDeps): Notif
   const endings = createCancellationService(needs);
   const forget = events.on("notification.accepted", () => endings.watch());
 
-  /** What a new message takes the place of is ended first, since it may go to the same devices; then the message goes out. */
+  /** Ends the messages that a new one replaces first, since it may go to the same devices; then sends the message. */
   const runAccepted = async (accepted: readonly NotificationRow[], by: ActorContext): Promise<void> => {
     const rows = accepted.filter(({ approval }) => approval !== "waiting");
     if (rows.length < accepted.length) endings.watch();
@@ -83,7 +83,7 @@ export function createNotificationService(given: NotificationServiceDeps): Notif
     for (const id of over) {
       await endings
         .abort(id, asSender)
-        .catch((err) => log.error({ err, notificationId: id }, "message not called off"));
+        .catch((err) => log.error({ event: "notification.cancellation_failed", err, notificationId: id }, "Message could not be cancelled."));
     }
     for (const id of together) runner.run(id);
   };
@@ -115,7 +115,7 @@ export function createNotificationService(given: NotificationServiceDeps): Notif
       ledger.stop();
       await runner.waitUntilIdle();
       await nothingDue;
-      await ledger.flush().catch((error) => log.error({ err: error }, "ledger not written at the end"));
+      await ledger.flush().catch((error) => log.error({ event: "ledger.final_flush_failed", err: error }, "Ledger could not be written at shutdown."));
     },
     async send(input, by, options) {
       const row = await accept(input, by, options, needs);
@@ -152,7 +152,7 @@ export function createNotificationService(given: NotificationServiceDeps): Notif
       const { audioGroup: group, audioPort: port } = store.get(notifications, notificationId) ?? {};
       await store.remove(notifications, notificationId, needs.by);
       holds.forget(notificationId);
-      // It is lent when the message is made ready, and nothing settles that any more.
+      // The address was allocated in `prepare`, and no `settle` will release it any more.
       if (group && port) needs.addresses.release({ group, port });
     },
     clearDisplays: () => stopDeliveries(needs.providers, findShownDeliveries(needs), "expired"),
@@ -171,7 +171,7 @@ export function createNotificationService(given: NotificationServiceDeps): Notif
   };
 }
 
-/** Before anything new borrows them: phones may still listen to what an earlier run sent. */
+/** Before new messages allocate addresses: phones may still listen to those of an earlier run. */
 function claimMulticastAddresses({ store, addresses }: EngineDeps): void {
   const lent = store.all<{ group: string; port: number }>(
     `SELECT audio_group AS "group", audio_port AS port FROM notifications
@@ -180,10 +180,10 @@ function claimMulticastAddresses({ store, addresses }: EngineDeps): void {
   for (const address of lent) addresses.claim(address);
 }
 
-/** How far back something may still be shown. own choice */
+/** How far back displays may still show a message. */
 const SHOWN_MS = 7 * 86_400_000;
 
-/** What settled messages may have left on displays: the last delivery of each device. */
+/** Messages that displays may still show: the last delivery of each device. */
 function findShownDeliveries({ store, clock }: EngineDeps): { pk: number; provider: string }[] {
   return store.all<{ pk: number; provider: string }>(
     `SELECT max(l.pk) AS pk, l.provider FROM notifications n JOIN deliveries l ON l.notification_pk = n.pk

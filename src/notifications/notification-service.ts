@@ -8,32 +8,32 @@ import type { ActorContext, Transaction } from "../store/store.ts";
 import type { DeliveryOutcome } from "./engine/delivery-providers.ts";
 import type { VoiceCalls } from "./engine/voice-calls.ts";
 
-/** How a message is sent, beside what it says. */
+/** How a message is sent, beside its content. */
 export interface SendOptions {
   source: (typeof NOTIFICATION_SOURCES)[number];
   /**
-   * A rule of the appliance, not a person, sends it: it may change what the template keeps to itself and use what its
-   * sender does not see; texts that grow too long are cut.
+   * Sent by a rule of the appliance, not by a person: it may change what the template protects and use what its sender
+   * cannot see; texts that become too long are truncated.
    */
   overrules?: boolean;
-  /** Ids of messages: it goes to everybody whom they were for, instead of whom it names. */
+  /** Ids of messages: sent to all their recipients instead of the given ones. */
   sameRecipientsAs?: readonly string[];
-  /** Somebody speaks it in person, see `speak`. */
+  /** A live page, see `speak`. */
   isLive?: boolean;
-  /** A machine that calls the API starts it, such as a panic button on a wall: nobody else is asked. */
+  /** Sent by a machine through the API, such as a panic button on a wall: no approval required. */
   byMachine?: boolean;
-  /** Id of the incident that it belongs to, whether or not the sender sees it. */
+  /** Id of its incident, whether or not the sender can see it. */
   incidentId?: string;
   /**
-   * It is made ready and then waits: `release` has its devices asked, `begin` lets it sound at `at` (epoch ms). It gets the
-   * id given, so that it can't be there twice, and is of no use `usefulMs` after its time.
+   * Holds the message after preparation: `releaseHold` has its devices asked, `startHeldAt` starts its audio at `at`
+   * (epoch ms). It gets the given id, so that it cannot exist twice, and its deadline is `usefulMs` after its time.
    */
   held?: { id: string; at: number; usefulMs: number; description: string; standsIn?: FailoverRing };
 }
 
-/** A message that goes to the devices of some groups alone, because the appliance that is to sound it there does not. */
+/** A ring for the devices of some groups only, because the appliance that should ring them is down. */
 export interface FailoverRing {
-  /** What that one would sound. */
+  /** Id of the ring of the other appliance. */
   ring: string;
   /** Ids of groups and pairs. */
   groups: readonly string[];
@@ -45,7 +45,7 @@ export interface OutgoingNotification {
   options: SendOptions;
 }
 
-/** What messages that are sent together belong to. */
+/** Common context of messages that are sent together. */
 export type NotificationContext = Pick<
   SystemValues<typeof notifications>,
   | "scenarioNotificationId"
@@ -57,63 +57,65 @@ export type NotificationContext = Pick<
   | "initiationSourceDescription"
 >;
 
-/** How an all-clear is sent. */
 export interface AllClearOptions extends Pick<SendOptions, "source"> {
-  /** Ids of further messages that are over: it goes to whom they were for, too, and ends them. */
+  /** Ids of further messages that are over: the all-clear also goes to their recipients, and ends them. */
   alsoFor?: readonly string[];
-  /** Also where one has gone out already. */
+  /** Send even if an all-clear has been sent already. */
   again?: boolean;
 }
 
-/** How a live page stands: its devices listen `inMs` from now, or it is over. */
+/** State of a live page: its devices listen `inMs` from now, or it is over. */
 export type LivePageState = { notificationId: string } & (
   | { state: "speak"; inMs: number }
   /**
-   * `finished` by who spoke, `limit`: as long as one may be, `stopped` by somebody or by its expiry, `unheard`: no device
-   * listened, `lost`: no sound came any more.
+   * `finished` by the speaker, `limit`: maximum length, `stopped` by a user or by expiry, `unheard`: no device
+   * listened, `lost`: no more audio arrived.
    */
   | { state: "over"; reason: "finished" | "limit" | "stopped" | "unheard" | "lost" }
 );
 
-/** A message that somebody speaks. */
+/** A live page in progress. */
 export interface LivePageHandle {
   readonly notificationId: string;
-  /** What was spoken up to now: 8 kHz, full scale 1. False when nobody will hear it: too early, too late or too much of it. */
+  /**
+   * Adds speech up to now: 8 kHz, full scale 1. False when it will not be heard: too early, too late or too much of it.
+   */
   pushSamples(samples: Float32Array): boolean;
-  /** Nothing more is said; what was said is sent to its end. */
+  /** Ends the speech; the rest of it is still sent. */
   finish(): void;
 }
 
-/** What would become of a message on the devices of one plugin, or of all. */
+/** A simulated delivery to the devices of one plugin, or of all. */
 export interface SimulatedDelivery {
   /** Ids of the devices that would be asked. */
   deviceIds: readonly string[];
-  /** It goes to people as well. */
+  /** True if the message has recipients other than devices. */
   reachesPeople: boolean;
   /** 0 the most urgent. */
   priority: number;
-  /** How urgent it is among bells, 1 most. */
+  /** Rank among bells, 1 the most urgent. */
   rank: number;
   volume: DeliveryProfile["volume"];
-  /** Epoch ms after which it is of no use. */
+  /** Deadline, epoch ms. */
   notAfter: number;
-  /** What would be heard, G.711 µ-law in whole packets; null where nothing is, or nobody hears it. */
+  /** The audio, G.711 µ-law in whole packets; null where there is none or nobody hears it. */
   sound: Uint8Array | null;
 }
 
-/** The one engine that carries messages: everything that starts, ends or answers one comes here. */
+/** The notification engine: everything that starts, ends or answers a message goes through it. */
 export interface NotificationService {
-  /** Takes up what an earlier run left unfinished, then takes new messages. */
+  /** Resumes what an earlier run left unfinished, then accepts new messages. */
   start(): Promise<void>;
-  /** Stops handing out work and writes what is known; rows stay where they are and are taken up at the next start. */
+  /** Stops dispatching and writes the known state; the next start resumes from the rows. */
   stop(): Promise<void>;
   /**
-   * Checks a message and stores it with whom it names in one transaction; resolves after COMMIT. With `draft` nothing is
-   * sent: its row says who and what would be reached. What needs another person waits for `decide`. Throws CallerError, ConflictError.
+   * Validates a message and stores it with its recipients in one transaction; resolves after COMMIT. A `draft` is not
+   * sent: its row says who and what would be reached. A message that requires approval waits for `decideApproval`.
+   * Throws CallerError, ConflictError.
    */
   send(input: Record<string, unknown>, by: ActorContext, options: SendOptions): Promise<RowOf<typeof notifications>>;
   /**
-   * Sends a message whose sound is a voice at this moment, after the alert tone; `tell` hears how it stands. The recording
+   * Sends a live page: its audio is a voice at this moment, after the alert tone; `tell` gets its state. The recording
    * is kept with the message. Throws CallerError.
    */
   speak(
@@ -123,8 +125,8 @@ export interface NotificationService {
     tell: (state: LivePageState) => void,
   ): Promise<LivePageHandle>;
   /**
-   * As `send` for several messages, in one transaction: all of them or none. `belong` runs first in it, stores what they
-   * belong to and says so; the rows come in the order of the messages.
+   * As `send` for several messages, in one transaction: all of them or none. `belong` runs first in it, stores their
+   * common context and returns it; the rows come in the order of the messages.
    */
   sendBatch(
     messages: readonly OutgoingNotification[],
@@ -132,13 +134,13 @@ export interface NotificationService {
     belong: (tx: Transaction) => NotificationContext,
   ): Promise<RowOf<typeof notifications>[]>;
   /**
-   * Sends a settled message again to what it has not reached; resolves after COMMIT. Throws CallerError not-found, and
-   * ConflictError in words where that makes no sense.
+   * Sends a settled message again to the devices it has not reached; resolves after COMMIT. Throws CallerError
+   * not-found, ConflictError if there is nothing to send again.
    */
   retry(notificationId: string, by: ActorContext): Promise<RowOf<typeof notifications>>;
   /**
-   * Sends the all-clear to everybody whom a message was for; a drill stays a drill. own choice: a message that is still
-   * going on is ended, once the all-clear is stored. Throws CallerError, ConflictError.
+   * Sends the all-clear to all recipients of a message; a drill stays a drill. A message still in progress is ended
+   * once the all-clear is stored. Throws CallerError, ConflictError.
    */
   sendAllClear(
     notificationId: string,
@@ -146,7 +148,7 @@ export interface NotificationService {
     by: ActorContext,
     options: AllClearOptions,
   ): Promise<RowOf<typeof notifications>>;
-  /** What a message would be on the devices of one plugin, or of all, if it were sent; nothing is stored. Throws CallerError. */
+  /** What a message would do on the devices of one plugin, or of all; stores nothing. Throws CallerError. */
   simulate(
     input: Record<string, unknown>,
     by: ActorContext,
@@ -154,29 +156,32 @@ export interface NotificationService {
     provider: string | null,
   ): Promise<SimulatedDelivery>;
   /**
-   * Lets a message go out that waits for another person than its sender, or not; those of one scenario together. Throws
-   * CallerError not-found, ConflictError in words.
+   * Approves or refuses a message that waits for a second person; messages of one scenario are decided together. Throws
+   * CallerError not-found, ConflictError.
    */
   decideApproval(
     notificationId: string,
     decision: "approve" | "refuse",
     by: ActorContext,
   ): Promise<RowOf<typeof notifications>>;
-  /** Carries a message out that another side has accepted, from its row on. */
+  /** Carries out a message that the other side has accepted, starting from its row. */
   resume(notificationId: string): void;
-  /** Has the devices of a message asked that was held back. */
+  /** Has the devices of a held message asked. */
   releaseHold(notificationId: string): void;
-  /** Lets a message sound that was held back: its first packet leaves at `at` (epoch ms), at once when that is over. */
+  /** Starts the audio of a held message: its first packet leaves at `at` (epoch ms), at once if that is past. */
   startHeldAt(notificationId: string, at: number): void;
-  /** Takes a message away that was held back and never released; nothing is left of it. */
+  /** Deletes a held message that was never released. */
   discardHeld(notificationId: string): Promise<void>;
-  /** Clears devices of what settled messages left on them. */
+  /** Clears displays of settled messages. */
   clearDisplays(): void;
-  /** Ends a message before its time: devices are silenced, answers refused. One that has ended stays as it is. */
+  /** Ends a message early: devices are silenced, answers refused. Has no effect on one that has ended. */
   abort(notificationId: string, by: ActorContext): Promise<RowOf<typeof notificationActivities>>;
   /** As `abort`, recorded as expiry. */
   expire(notificationId: string, by: ActorContext): Promise<RowOf<typeof notificationActivities>>;
-  /** A recipient's answer; the last one counts. Throws CallerError for an unknown option, an expired request, a non-recipient. */
+  /**
+   * Records a recipient's answer; the last one counts. Throws CallerError for an unknown option, an expired request, a
+   * non-recipient.
+   */
   recordAnswer(
     notificationId: string,
     userId: string,
@@ -189,20 +194,20 @@ export interface NotificationService {
     read: boolean,
     by: ActorContext,
   ): Promise<RowOf<typeof notificationActivities>>;
-  /** What is played, as 8 kHz 16-bit mono WAV; null when nothing is audible. */
+  /** The audio as 8 kHz 16-bit mono WAV; null when nothing is audible. */
   getRenderedAudio(notificationId: string): Promise<Uint8Array | null>;
-  /** An alert tone as it is played, 8 kHz 16-bit mono WAV; null for silence. Throws CallerError for a tone there is not. */
+  /** An alert tone as played, 8 kHz 16-bit mono WAV; null for silence. Throws CallerError for an unknown tone. */
   toneAudio(alertTone: string): Promise<Uint8Array | null>;
-  /** A recording by itself as it would be played, 8 kHz 16-bit mono WAV. */
+  /** A recording as it would be played, 8 kHz 16-bit mono WAV. */
   recordingAudio(recording: StoredFile): Promise<Uint8Array>;
-  /** Reports of the channels; never throws, never waits. */
+  /** Processes reports of the channels; never throws, never waits. */
   handleOutcomes(outcomes: readonly DeliveryOutcome[]): void;
   /** Sends the message's audio to one more target; resolves when the first packet has left. */
   openStream(provider: string, target: Omit<AudioTarget, "ssrc">, notificationId: string): Promise<void>;
   /** Ends the message's stream to one target. */
   closeStream(target: Pick<AudioTarget, "group" | "port">, notificationId: string): void;
-  /** Speaks in calls that channels make. */
+  /** Speech in calls that channels place. */
   readonly voiceCalls: VoiceCalls;
-  /** A recipient's answer that came in through a channel; gives what the recipient is told, null for nothing. */
+  /** Records an answer that came in through a channel; returns the reply to the recipient, null for none. */
   recordChannelAnswer(provider: string, recipientId: string, option: string): Promise<string | null>;
 }

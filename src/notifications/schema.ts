@@ -1,8 +1,9 @@
 import type { InternalTable } from "../store/store.ts";
 
 /**
- * Devices of a broadcast between resolve and queue, each once; a row goes in the transaction that makes its delivery.
- * Keys are internal; `endpoint` is filled by partition. There is no foreign key: what was deleted meanwhile joins nothing.
+ * Target devices of a broadcast between the stages resolve and queue, each once; a row is deleted in the transaction
+ * that creates its delivery. Keys are internal; `endpoint` is filled by partition. There is no foreign key: deleted
+ * rows drop out of joins.
  */
 const TARGETS: InternalTable = {
   name: "notification_targets",
@@ -11,7 +12,7 @@ const TARGETS: InternalTable = {
   ) STRICT, WITHOUT ROWID`,
 };
 
-/** Groups of a message, by id, each once; they go with it. */
+/** Groups of a message by id, each once; deleted with the message. */
 function groupTable(name: string, more = ""): InternalTable {
   const notification = "notification TEXT NOT NULL REFERENCES notifications(id) ON DELETE CASCADE";
   const sql = `CREATE TABLE IF NOT EXISTS ${name} (
@@ -20,28 +21,30 @@ function groupTable(name: string, more = ""): InternalTable {
   return { name, sql };
 }
 
-/** Groups of the devices of a message that is held back which other appliances could sound as well, and `ALONE`. */
+/** Groups of the devices of a held message that other appliances could ring as well, and `ALONE`. */
 const FAILOVER_GROUPS = groupTable("notification_failover_groups");
 
-/** The same of devices that others alone sound it at, which this appliance may sound it at as well. */
+/** The same for devices that other appliances ring and this one may ring as standby. */
 const STANDBY_GROUPS = groupTable("notification_standby_groups");
 
-/** Messages that go to the devices of some groups in the place of another appliance; `ring` is what that one would sound. */
+/**
+ * Failover rings: messages to the devices of some groups in place of another appliance; `ring` is the ring of that one.
+ */
 const FAILOVER_RINGS = groupTable("notification_failover_rings", "ring TEXT NOT NULL, ");
 
-/** Broadcasts whose many recipients are still being written while their devices already ring. */
+/** Broadcasts whose recipients are still being written while their devices already ring. */
 const PENDING_RECIPIENTS: InternalTable = {
   name: "notification_pending_recipients",
   sql: "CREATE TABLE IF NOT EXISTS notification_pending_recipients (notification INTEGER PRIMARY KEY) STRICT",
 };
 
-/** What previews found, as JSON. */
+/** Preview results, JSON. */
 const PREVIEWS: InternalTable = {
   name: "notification_previews",
   sql: "CREATE TABLE IF NOT EXISTS notification_previews (notification INTEGER PRIMARY KEY, found TEXT NOT NULL) STRICT",
 };
 
-/** Numbers that notifications show, kept where they change, so that a list of them costs no counting. */
+/** Counters that notifications show, maintained on change, so that a list needs no counting. */
 const COUNTERS: InternalTable = {
   name: "notification_counters",
   sql: `CREATE TABLE IF NOT EXISTS notification_counters (
@@ -49,7 +52,7 @@ const COUNTERS: InternalTable = {
   ) STRICT, WITHOUT ROWID`,
 };
 
-/** Who holds one of the first places of a reply. */
+/** Who holds the quota slots of a reply. */
 const REPLY_SLOTS: InternalTable = {
   name: "notification_reply_slots",
   sql: `CREATE TABLE IF NOT EXISTS notification_reply_slots (
@@ -58,7 +61,7 @@ const REPLY_SLOTS: InternalTable = {
   ) STRICT, WITHOUT ROWID`,
 };
 
-/** What is to follow from messages, and when (epoch ms); `decided` once its time has come. */
+/** Scheduled actions of messages (epoch ms); `decided` once the decision was made. */
 const TIMERS: InternalTable = {
   name: "notification_timers",
   sql: `CREATE TABLE IF NOT EXISTS notification_timers (
@@ -68,7 +71,7 @@ const TIMERS: InternalTable = {
   CREATE INDEX IF NOT EXISTS notification_timers__kind ON notification_timers(kind, at)`,
 };
 
-/** Whose devices are followed since an answer; epoch ms. */
+/** Users tracked since an answer; epoch ms. */
 const TRACKED_USERS: InternalTable = {
   name: "notification_tracked_users",
   sql: `CREATE TABLE IF NOT EXISTS notification_tracked_users (
@@ -79,7 +82,7 @@ const TRACKED_USERS: InternalTable = {
   CREATE INDEX IF NOT EXISTS notification_tracked_users__until ON notification_tracked_users(notification, until) WHERE ended_at IS NULL`,
 };
 
-/** Where they were: `at` as the device says. */
+/** Positions: `at` as reported by the device. */
 const TRACKED_POSITIONS: InternalTable = {
   name: "notification_tracked_positions",
   sql: `CREATE TABLE IF NOT EXISTS notification_tracked_positions (
@@ -90,7 +93,7 @@ const TRACKED_POSITIONS: InternalTable = {
   CREATE INDEX IF NOT EXISTS notification_tracked_positions__user ON notification_tracked_positions(user)`,
 };
 
-/** What devices said of their own beginning (epoch ms) and how often they were asked again, by delivery. */
+/** Playback start reported by devices (epoch ms) and number of re-requests, by delivery. */
 const DEVICE_STARTS: InternalTable = {
   name: "notification_device_starts",
   sql: `CREATE TABLE IF NOT EXISTS notification_device_starts (
@@ -98,7 +101,7 @@ const DEVICE_STARTS: InternalTable = {
     asked_again INTEGER NOT NULL DEFAULT 0, PRIMARY KEY (notification, delivery)) STRICT, WITHOUT ROWID`,
 };
 
-/** How long models take to begin (ms after the first packet): the newest reports as JSON, and what follows from them. */
+/** Start latency of models (ms after the first packet): the newest reports as JSON, and the statistics. */
 const MODEL_START_LATENCIES: InternalTable = {
   name: "model_start_latencies",
   sql: `CREATE TABLE IF NOT EXISTS model_start_latencies (
@@ -106,13 +109,13 @@ const MODEL_START_LATENCIES: InternalTable = {
     measured_at INTEGER NOT NULL) STRICT, WITHOUT ROWID`,
 };
 
-/** The last test broadcast that was stored. */
+/** The last loopback probe that was stored. */
 const LOOPBACK_PROBE: InternalTable = {
   name: "loopback_probe",
   sql: "CREATE TABLE IF NOT EXISTS loopback_probe (one INTEGER PRIMARY KEY CHECK (one = 1), id TEXT NOT NULL) STRICT",
 };
 
-/** What is kept of single notifications by their internal keys, and goes with them. */
+/** Tables with rows per notification by internal key, deleted with it. */
 export const NOTIFICATION_OWNED_TABLES: readonly InternalTable[] = [
   TARGETS,
   PENDING_RECIPIENTS,
@@ -125,7 +128,7 @@ export const NOTIFICATION_OWNED_TABLES: readonly InternalTable[] = [
   DEVICE_STARTS,
 ];
 
-/** The room's own tables, to be handed to the store. */
+/** The internal tables of this module, registered with the store. */
 export const NOTIFICATION_TABLES: readonly InternalTable[] = [
   ...NOTIFICATION_OWNED_TABLES,
   FAILOVER_GROUPS,

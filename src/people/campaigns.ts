@@ -9,12 +9,11 @@ import type { RowOf } from "../schema/resource.ts";
 import type { ActorContext, Store, Sync } from "../store/store.ts";
 import { type Enrollee, enrollPerson, findUserBySmsNumber } from "./enrollment.ts";
 
-/** What campaigns are made of. */
 export interface CampaignDeps {
   store: Store;
   clock: Clock;
   log: Log;
-  /** Sends the welcome message; `notifications` lies above this module, so it is named by its shape. */
+  /** Sends the welcome message; named by its shape, since `notifications` is a higher layer. */
   notificationService: {
     send(
       input: Record<string, unknown>,
@@ -22,59 +21,61 @@ export interface CampaignDeps {
       options: { idempotencyKey: null; requestSha: string; source: "unknown-source" },
     ): Promise<unknown>;
   };
-  /** On whose behalf people are enrolled. */
+  /** The actor of enrolments. */
   by: ActorContext;
-  /** Where the appliance is reached. */
+  /** Base URL of the appliance. */
   baseUrl(): string;
 }
 
-/** A list that people may join by themselves, as strangers may see it. */
+/** A self-service list, as anonymous visitors may see it. */
 export interface PublicListInfo {
   id: string;
   name: string;
   /** False once the enrolment has ended. */
   isOpen: boolean;
-  /** What whoever comes too late is told; null when nothing was written. */
+  /** Text for those who come after the end of enrolment; null when none is set. */
   inactiveMessage: string | null;
 }
 
-/** What came of an attempt to join. */
+/** Result of an attempt to join. */
 export interface JoinResult {
   outcome: "joined" | "inactive";
   listName: string;
-  /** What whoever comes too late is told. A welcome goes out as a message of its own. */
+  /** Text for those who come after the end of enrolment. The welcome message is sent separately. */
   reply: string | null;
 }
 
-/** People who put themselves on lists, and take themselves off. @source decisions.md 5, Campaign */
+/**
+ * Self-service enrolment: people join lists and leave them. @source docs/decisions/0005-users-and-devices.md, Campaign
+ */
 export interface Campaigns {
-  /** Null for a list that is not there, has no campaign or is not open to self-service. */
+  /** Null for a list that does not exist, has no campaign or is not self-service. */
   find(listId: string): PublicListInfo | null;
   /**
-   * Puts a person on a list. Nobody learns by the answer whether the person was known. Throws not-found, required,
-   * invalid-value, limit-exceeded, TooManyRequests after ten attempts from one address.
+   * Adds a person to a list. The result does not reveal whether the person was known. Throws not-found, required,
+   * invalid-value, limit-exceeded, TooManyRequestsError after ten attempts from one address.
    */
   joinList(listId: string, person: Enrollee, address: string | null): Promise<JoinResult>;
   /**
-   * A joining text message: `tag` is the list's subscribeTag in any case, `from` the sender's number. Throws not-found
-   * for an unknown tag, and as `joinList`. own choice: of several lists with one tag the oldest counts.
+   * Joins by text message: `tag` is the list's subscribeTag in any case, `from` the sender's number. If several lists
+   * share the tag, the oldest counts. Throws not-found for an unknown tag, and as `joinList`.
    */
   joinByText(message: { tag: string; from: string }): Promise<JoinResult>;
-  /** A leaving text message; without a tag it leaves all lists with a campaign. Returns the names of the lists left. */
+  /** Leaves by text message; without a tag it leaves all lists with a campaign. Returns the names of the lists left. */
   leaveByText(message: { tag: string | null; from: string }): Promise<string[]>;
-  /** The list that a leaving link is for; null for a text that is none of ours. `isOn` is false once it was left. */
+  /** The list of an unsubscribe link; null for an invalid link. `isOn` is false once the person has left. */
   findListByLink(token: string): { name: string; isOn: boolean } | null;
-  /** Takes whom the link is for off its list; does nothing when that was done. Throws not-found. */
+  /** Removes the holder of the link from its list; repeating it has no effect. Throws not-found. */
   leaveByLink(token: string): Promise<void>;
 }
 
 type ListRow = RowOf<typeof distributionLists>;
 
-/** own choice: many people may share one address. */
+/** Many people may share one address. */
 const ATTEMPT_LIMIT = { freeAttempts: 10, initialDelayMs: 60_000, maxDelayMs: 3_600_000 };
 const LONGEST_BODY = 10_000;
 
-/** Makes the campaigns; attempts are counted as long as the process runs. */
+/** Creates the campaigns; attempts are counted in memory. */
 export function createCampaigns(needs: CampaignDeps): Campaigns {
   const { store, clock, by } = needs;
   const attempts = createAttemptThrottle(clock, ATTEMPT_LIMIT);
@@ -171,24 +172,24 @@ function listByTag(tag: string, store: Store): ListRow | null {
   return found && store.getByPk(distributionLists, found.pk);
 }
 
-/** A telephone number without blanks and signs between its digits. Throws invalid-value for what is none. */
+/** Normalizes a telephone number: no blanks or punctuation. Throws invalid-value. */
 export function parsePhoneNumber(text: string, field = "from"): string {
   const phone = text.replace(/[\s()./-]/g, "");
-  if (!/^\+?\d{3,15}$/.test(phone)) throw invalidValue(field, "A telephone number such as +49 30 123456 is expected.");
+  if (!/^\+?\d{3,15}$/.test(phone)) throw invalidValue(field, "Must be a telephone number such as +49 30 123456.");
   return phone;
 }
 
-/** Sends the welcome as a message of its own; it says where to leave the list. A welcome that fails keeps nobody out. */
+/** Sends the welcome message with the unsubscribe link. A failure does not undo the enrolment. */
 async function sendWelcome(list: ListRow, { userId, subscriptionId }: Enrollment, needs: CampaignDeps): Promise<void> {
   const text = list.campaign?.welcomeMessage ?? null;
   if (text === null || text === "") return;
   const link = `\n\n${needs.baseUrl()}/leave/${signLink("leave", subscriptionId, needs.store)}`;
   const body = [...text].slice(0, LONGEST_BODY - link.length).join("") + link;
-  // own choice: nothing among the documented sources fits.
+  // No documented source fits.
   const options = { idempotencyKey: null, requestSha: "", source: "unknown-source" } as const;
   try {
     await needs.notificationService.send({ subject: list.name, body, userIds: [userId] }, needs.by, options);
   } catch (error) {
-    needs.log.error({ err: error, distributionListId: list.id }, "a welcome was not sent");
+    needs.log.error({ event: "campaign.welcome_failed", err: error, distributionListId: list.id }, "Welcome message could not be sent.");
   }
 }

@@ -8,8 +8,8 @@ import type { ResourceHooks } from "../store/store.ts";
 type Campaign = NonNullable<RowOf<typeof distributionLists>["campaign"]>;
 
 /**
- * A list with a campaign has the address of its enrolment page, which follows from the list and where the appliance is
- * reached, so it is made when the list is shown. own choice: `<appliance>/join/<list id>`.
+ * Adds the URL of the enrolment page, `<appliance>/join/<list id>`, to a list with a campaign. It is computed on
+ * reading because the appliance's base URL may change.
  */
 export function distributionListHooks(baseUrl: () => string): ResourceHooks<typeof distributionLists> {
   return {
@@ -32,7 +32,7 @@ function serializeCampaign(campaign: Campaign, url: string): Record<string, unkn
   };
 }
 
-/** Shows of each subscription whether its user is locked, with one query a page. */
+/** Adds to each subscription whether its user is locked; one query per page. */
 export function subscriptionHooks(clock: Clock): ResourceHooks<typeof subscriptions> {
   return {
     present(rows, { reader }) {

@@ -5,24 +5,24 @@ import users from "../resources/people/users.ts";
 import type { RowOf } from "../schema/resource.ts";
 import type { ActorContext, StoreReader, Transaction } from "../store/store.ts";
 
-/** Somebody who wants to be on a list; at least one of address and number is given. */
+/** A person who joins a list; at least one of email and phone is set. */
 export interface Enrollee {
   name: string | null;
   email: string | null;
-  /** Digits, a plus before them where it is international. */
+  /** Digits; international numbers start with a plus. */
   phone: string | null;
 }
 
 type ListRow = RowOf<typeof distributionLists>;
 
 const DAY_MS = 86_400_000;
-/** As the declaration of users. */
+/** Must match the declaration of users. */
 const LONGEST_NAME = 140;
 
 /**
- * Puts a person on a list in the open transaction. Somebody with the address, or else with a device of the number, is the
- * same person and keeps the account as it is; else a self-registered account is made, with a device for each of both.
- * The place on the list lasts for the campaign's days; one without an end keeps it. Throws as creations do.
+ * Adds a person to a list in the open transaction. A user with the same email address, or else with an SMS device of
+ * the same number, is reused unchanged; otherwise a self-registered account is created with a device for each given
+ * contact. The subscription lasts for the campaign's days; one without an end date keeps it. Throws as `create` does.
  */
 export function enrollPerson(
   tx: Transaction,
@@ -33,7 +33,10 @@ export function enrollPerson(
   return subscribeUser(tx, list, findPerson(tx, person) ?? createPerson(tx, list, person, by), { by, now });
 }
 
-/** Puts a user on a list for the campaign's days; one who has no end, or a later one, keeps it. Throws as creations do. */
+/**
+ * Subscribes a user to a list for the campaign's days; a subscription without an end, or with a later one, keeps it.
+ * Throws as `create` does.
+ */
 export function subscribeUser(
   tx: Transaction,
   list: ListRow,
@@ -61,13 +64,13 @@ function findPerson(tx: StoreReader, { email, phone }: Enrollee): string | null 
   return phone === null ? null : findUserBySmsNumber(tx, phone);
 }
 
-/** Whose device for text messages has a number; the oldest one's. */
+/** Owner of the oldest SMS device with this number. */
 export function findUserBySmsNumber(reader: StoreReader, phone: string): string | null {
   const [oldest] = smsDevicesByNumber(reader, phone);
   return oldest?.userId ?? null;
 }
 
-/** A device for text messages, and whose it is. */
+/** An SMS device and its owner. */
 export interface SmsDevice {
   id: string;
   userPk: number;
@@ -81,8 +84,8 @@ const BY_DIGITS = `${DEVICES} WHERE d.type = 'SMS' COLLATE NOCASE
   AND replace(d.device_identifier, ' ', '') IN (?, ?) ORDER BY d.pk`;
 
 /**
- * The devices for text messages of a number, with or without the plus of international ones, oldest first. Where none is
- * written just so, which the index tells, those are looked for whose numbers have blanks.
+ * The SMS devices of a number, with or without the international plus, oldest first. Looks for the exact number first,
+ * which uses the index; only if none matches, for numbers written with spaces.
  */
 export function smsDevicesByNumber(reader: StoreReader, phone: string): SmsDevice[] {
   const digits = phone.replace(/^\+/, "");
@@ -91,7 +94,7 @@ export function smsDevicesByNumber(reader: StoreReader, phone: string): SmsDevic
   return found.length > 0 ? found : reader.all<SmsDevice>(BY_DIGITS, ...spellings);
 }
 
-/** own choice: somebody without a mail address is an anonymous user, called by the number. */
+/** A person without an email address becomes an anonymous user named by the number. */
 function createPerson(tx: Transaction, list: ListRow, { name, email, phone }: Enrollee, by: ActorContext): string {
   const input = {
     name: (name || email || phone)?.slice(0, LONGEST_NAME),

@@ -10,30 +10,30 @@ import userTokens from "../resources/people/user-tokens.ts";
 import users from "../resources/people/users.ts";
 import type { ActorContext, Store, Transaction } from "../store/store.ts";
 
-/** Signs that nobody takes for another. @source Crockford's Base32 */
+/** Characters that cannot be mistaken for one another. @source Crockford's Base32 */
 const CODE_ALPHABET = "0123456789ABCDEFGHJKMNPQRSTVWXYZ";
-/** 80 bits; with the waits of log-in beyond any guessing, and short enough to be typed at a screen on the wall. own choice */
+/** 80 bits: beyond guessing with the login throttle, and short enough to type on a wall display. */
 const CODE_LENGTH = 16;
 const GROUP_LENGTH = 4;
-/** How long an invitation can be accepted. own choice: a week */
+/** How long an invitation can be accepted: one week. */
 const INVITATION_MS = 7 * 86_400_000;
-/** What a device stays logged in for; browsers keep a cookie no longer. @source RFC 6265bis §5.5 */
+/** Lifetime of a device session; browsers keep a cookie no longer. @source RFC 6265bis §5.5 */
 export const DEVICE_SESSION_MS = 400 * 86_400_000;
-/** Devices of one user that are logged in at once; a new one ends the oldest. own choice */
+/** Devices of one user logged in at once; a new one ends the oldest session. */
 const MAX_DEVICES_PER_USER = 20;
 
-/** What accepting works with. */
 export interface InvitationDeps {
   store: Store;
   access: Pick<AccessControl, "systemContext">;
   clock: Clock;
-  /** Counts guesses together with those of log-in. */
+  /** Counts guesses together with failed logins. */
   signIn: Pick<LoginService, "registerAttempt">;
 }
 
 /**
- * Invites a user to log a device in without a password: the code is told here and never again, and is good once. It lies
- * among the user's tokens, where it can be revoked. Throws as every creation does; not-found for a user out of sight.
+ * Creates an invitation that logs in one device without a password. The code is returned here only, and works once. The
+ * invitation is one of the user's tokens and can be revoked there. Throws as `create` does; not-found for a user who is
+ * not visible.
  */
 export async function createInvitation(
   { store, clock }: Pick<InvitationDeps, "store" | "clock">,
@@ -48,9 +48,9 @@ export async function createInvitation(
 }
 
 /**
- * Accepts an invitation: ends it, logs in the device that `name` names and returns the value of its cookie. Such a session
- * reaches its user's own messages and devices alone, whatever else that user may do. Throws CallerError `unauthorized` in
- * the same words whatever was wrong with the code, TooManyRequests after too many guesses.
+ * Accepts an invitation: consumes it, logs in the device named `name` and returns the value of its session cookie. Such
+ * a session reaches its user's own messages and devices only, whatever else that user may do. Throws CallerError
+ * `unauthorized` with the same message whatever is wrong with the code, TooManyRequestsError after too many guesses.
  */
 export async function acceptInvitation(
   { store, access, clock, signIn }: InvitationDeps,
@@ -96,12 +96,12 @@ function generateCode(): string {
   return signs.match(new RegExp(`.{${GROUP_LENGTH}}`, "g"))?.join("-") ?? signs;
 }
 
-/** Case, blanks and hyphens don't count, nor which of two like signs was typed. @source Crockford's Base32 */
+/** Ignores case, blanks, hyphens, and which of two similar characters was typed. @source Crockford's Base32 */
 function hashCode(code: string): string {
   const plain = code.toUpperCase().replace(/[\s-]/g, "").replaceAll("O", "0").replace(/[IL]/g, "1");
   return hashToken(`invitation ${plain}`);
 }
 
 function invalidInvitation(): CallerError {
-  return new CallerError("unauthorized", "The invitation is not right, was used, or is over.");
+  return new CallerError("unauthorized", "The invitation code is invalid, expired or already used.");
 }

@@ -7,13 +7,14 @@ import notifications from "../resources/notifications/notifications.ts";
 import type { RowOf } from "../schema/resource.ts";
 import type { ActorContext, ResourceHooks, Store, StoreReader, Sync, Transaction } from "../store/store.ts";
 
-/** What a preview says of the devices of whoever has declined. */
-export const DECLINED_REASON = "The recipient has declined messages of this template.";
+/** Reason that a preview gives for the devices of recipients who opted out. */
+export const DECLINED_REASON = "The recipient has opted out of messages of this template.";
 
 /**
- * True, in SQL, of a message `n` of a template `t` that its recipients may decline. own choice: never an emergency, nor the
- * drill of one, however the template is set; nor what continues an emergency, belongs to an incident or starts one, nor an
- * all-clear. What the template says at the moment counts, so that it can be taken back.
+ * SQL condition: recipients may opt out of message `n` of template `t`. Never an emergency or its drill, whatever the
+ * template says; nor a follow-up of an emergency, a message of an incident or one that starts an incident, nor an
+ * all-clear. The template's current setting counts, so it can be revoked. @source docs/decisions/0103-people.md,
+ * Opt-outs
  */
 export const MAY_DECLINE_SQL = `(t.opt_out IS 1 AND n.priority_level > 0 AND n.incident_pk IS NULL AND n.incident_plan_pk IS NULL
   AND coalesce(n.alert_tone, '') NOT LIKE 'all-clear%'
@@ -23,7 +24,7 @@ export const MAY_DECLINE_SQL = `(t.opt_out IS 1 AND n.priority_level > 0 AND n.i
       UNION SELECT b.parent_notification_pk FROM before JOIN notifications b ON b.pk = before.pk
     ) SELECT 1 FROM before JOIN notifications e ON e.pk = before.pk WHERE e.priority_level = 0))`;
 
-/** Internal key of the template whose decliners a message leaves out; null for a message that goes to everybody. */
+/** Internal key of the template whose opt-outs apply to a message; null for a message that goes to everyone. */
 export function declinableTemplatePk(reader: StoreReader, { pk }: Pick<RowOf<typeof notifications>, "pk">): number | null {
   const found = reader.one<{ pk: number }>(
     `SELECT t.pk FROM notifications n JOIN message_templates t ON t.pk = n.message_template_pk
@@ -33,11 +34,11 @@ export function declinableTemplatePk(reader: StoreReader, { pk }: Pick<RowOf<typ
   return found?.pk ?? null;
 }
 
-/** True, in SQL, of a user `u` who has declined the template with the key that is bound. */
+/** SQL condition: user `u` has opted out of the template whose key is bound. */
 export const HAS_DECLINED_SQL =
   "EXISTS (SELECT 1 FROM opt_outs o WHERE o.user_pk = u.pk AND o.message_template_pk = ?)";
 
-/** Those of some users, by internal key, who have declined a template. */
+/** The users, by internal key, who have opted out of a template. */
 export function filterDecliners(reader: StoreReader, template: number, users: readonly number[]): Set<number> {
   const found = reader.all<{ pk: number }>(
     `SELECT u.pk FROM users u WHERE u.pk IN (SELECT value FROM json_each(?)) AND ${HAS_DECLINED_SQL}`,
@@ -46,7 +47,7 @@ export function filterDecliners(reader: StoreReader, template: number, users: re
   return new Set(found.map(({ pk }) => pk));
 }
 
-/** Shows whether the wishes are heeded; one query per page. */
+/** Adds whether the opt-outs take effect; one query per page. */
 export const optOutHooks: ResourceHooks<typeof optOuts> = {
   present(rows, { reader }) {
     const lines = reader.all<{ id: string }>(
@@ -59,8 +60,8 @@ export const optOutHooks: ResourceHooks<typeof optOuts> = {
 };
 
 /**
- * Declines further messages like one that a user got; does nothing when that was done. Resolves after COMMIT. Throws
- * not-found for whoever is no recipient, and a conflict for a message that can't be declined.
+ * Opts a user out of further messages of a message's template; repeating it has no effect. Resolves after COMMIT.
+ * Throws not-found for a user who is not a recipient, conflict for a message without opt-out.
  */
 export async function optOutOfTemplate(
   store: Store,
@@ -80,36 +81,36 @@ function createOptOut(
   if (!message) throw notFound();
   const { messageTemplateId, subject } = message;
   if (messageTemplateId === null || declinableTemplatePk(tx, message) === null) {
-    throw new ConflictError("Messages like this one can't be declined.");
+    throw new ConflictError("You cannot opt out of messages like this one.");
   }
   const [known] = tx.find(optOuts, { userId, messageTemplateId }, 1);
   return known ?? tx.create(optOuts, { userId }, by, { messageTemplateId, subject });
 }
 
-/** What a link for declining is about, as its holder may see it. */
+/** State of an opt-out link, as its holder may see it. */
 export interface DeclineLinkState {
   subject: string;
-  /** It was declined before. */
+  /** The recipient has opted out already. */
   isDeclined: boolean;
 }
 
-/** Pages on which recipients decline messages without an account, by a link that nobody can guess. */
+/** Public pages on which recipients opt out without an account, by an unguessable signed link. */
 export interface DeclineLinks {
-  /** Null for a text that is none of ours, that is too old, or whose message can't be declined any more. */
+  /** Null for a link that is invalid, expired, or whose message no longer allows opt-out. */
   find(token: string): DeclineLinkState | null;
-  /** Declines. Throws not-found as `find` gives null. */
+  /** Opts the recipient out. Throws not-found where `find` returns null. */
   decline(token: string): Promise<void>;
 }
 
-/** own choice: a mail is read late, and answers to a message end earlier than the wish to get no more of them. */
+/** Mail is read late: the link outlives the time in which answers are accepted. */
 const LINK_TTL_MS = 30 * 86_400_000;
 
-/** The page on which a recipient declines further messages; `recipientId` is the id of the recipient's row. */
+/** URL of the opt-out page; `recipientId` is the id of the recipient row. */
 export function declineLink(recipientId: string, baseUrl: string, store: Pick<Store, "secrets">): string {
   return `${baseUrl}/decline/${signLink("decline", recipientId, store)}`;
 }
 
-/** Makes the links' other side. own choice: a link is good for 30 days after its message was sent. */
+/** Creates the handler of opt-out links. A link is valid for 30 days after its message was sent. */
 export function createDeclineLinks({
   store,
   clock,

@@ -5,7 +5,7 @@ import type { AccessScope, ActorContext, Store, StoreReader } from "../store/sto
 import { buildVisibilitySql } from "../store/visibility-sql.ts";
 import { subscribeUser } from "./enrollment.ts";
 
-/** A list that is open to everybody, and whether a user is on it. */
+/** A list that users may join themselves, and whether a user is subscribed. */
 export interface SubscribableList {
   userId: string;
   distributionListId: string;
@@ -21,11 +21,10 @@ interface SubscribableListRow extends Record<string, string | number | null> {
   name: string;
   domain: string | null;
   made: number;
-  /** 1 while the user is on it. */
+  /** 1 while the user is subscribed. */
   held: number;
 }
 
-/** What is asked for. */
 export interface SubscribableListQuery {
   user: { id: string; pk: number };
   scope: AccessScope;
@@ -35,8 +34,8 @@ export interface SubscribableListQuery {
 }
 
 /**
- * The lists that the acting domain shows and that users may put themselves on, by name; all or the one asked for.
- * @source digest `/v1/users/{userId}/subscribable-distribution-lists`
+ * The self-service lists visible in the acting domain, by name; all of them or the requested one. @source
+ * docs/decisions/0042-api-contract.md
  */
 export function findSubscribableLists(
   reader: StoreReader,
@@ -59,8 +58,8 @@ export function findSubscribableLists(
 }
 
 /**
- * Puts a user on such a list, for as long as its campaign says, or takes the user off it. own choice: no permission for
- * subscriptions is needed, since the list is open. Throws not-found, and a conflict once its enrolment has ended.
+ * Subscribes a user to a self-service list for the campaign's days, or unsubscribes the user. Needs no permission on
+ * subscriptions, since the list is open. Throws not-found, and conflict once enrolment has ended.
  */
 export async function setSubscribed(
   store: Store,
@@ -79,7 +78,7 @@ export async function setSubscribed(
     }
     const end = list.campaign?.enrollmentEndDate ?? null;
     if (!found.subscribed && end !== null && end <= now) {
-      throw new ConflictError(list.campaign?.inactiveMessage ?? "Nobody can join this list any more.");
+      throw new ConflictError(list.campaign?.inactiveMessage ?? "Enrolment in this list has ended.");
     }
     subscribeUser(tx, list, user.id, { by, now });
   });

@@ -41,7 +41,7 @@ const TEMPORARY_TOKEN_MS = 30_000;
 
 interface TokenEntry {
   principal: Omit<Principal, "accessToken">;
-  carrier: TokenTransport;
+  transport: TokenTransport;
   expires: number | null;
   lock: AccountLock | null;
   /** Of a session, of the console or an application: how long it may stay unused, and since when it is, epoch ms. */
@@ -102,7 +102,7 @@ export function createAccessControl({ store, catalogue, clock, events, compile }
       if (!entry) return null;
       if (!entries.has(hash)) cacheEntry(entries, hash, entry);
       const now = clock.now();
-      if (entry.carrier !== carrier || !isValidEntry(entry, now)) return null;
+      if (entry.transport !== carrier || !isValidEntry(entry, now)) return null;
       if (isUse) {
         lastUsedAt.set(entry.principal.tokenId, now);
         if (entry.idle) entry.idle.since = now;
@@ -126,7 +126,7 @@ export function createAccessControl({ store, catalogue, clock, events, compile }
       const principal = { userId, userPk, name, email, tokenId: newId(), scopes };
       cacheEntry(entries, tokenHash, {
         principal,
-        carrier: "bearer",
+        transport: "bearer",
         expires: clock.now() + TEMPORARY_TOKEN_MS,
         lock,
         idle: null,
@@ -167,7 +167,7 @@ function readTokenEntry(
   const since = used.get(token.id) ?? token.lastUsedAt ?? token.createdAt;
   return {
     principal: { userId, userPk, name, email, tokenId: token.id, scopes: token.scope?.split(/\s+/) ?? null },
-    carrier: isInCookie ? "cookie" : "bearer",
+    transport: isInCookie ? "cookie" : "bearer",
     expires: token.expires,
     lock,
     idle: isSession || token.idles === 1 ? { ms: idleTimeoutMs(user), since } : null,

@@ -41,7 +41,7 @@ function assignPath(before: DomainRow | null, after: DomainRow, tx: StoreReader,
   after.namePath = `${parent.namePath}/${after.name}`;
 }
 
-/** What lies in a domain that goes away moves to its parent, and so do the domains below it. @source decisions.md 4 */
+/** What lies in a domain that goes away moves to its parent, and so do the domains below it. @source docs/decisions/0004-domains.md */
 function moveContentsToParent(
   domain: DomainRow,
   families: readonly AnyResource[],

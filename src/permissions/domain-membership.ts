@@ -3,7 +3,7 @@ import domains from "../resources/domains/domains.ts";
 import type { AnyResource, RowBase } from "../schema/resource.ts";
 import type { ActorContext, StoreReader, Transaction } from "../store/store.ts";
 
-/** How a row may be put into a domain although it is in one above or below it. @source decisions.md 4 */
+/** How a row may be put into a domain although it is in one above or below it. @source docs/decisions/0004-domains.md */
 export interface DomainReplacement {
   /** The domain replaces those below it. */
   promote: boolean;

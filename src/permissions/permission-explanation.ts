@@ -96,12 +96,12 @@ export interface PermissionExplanationDeps {
 /** Says whether `user` may do what is asked for and why, as far as the asker's `scope` lets one know. Throws invalid-value. */
 export function explainPermission(
   { user, verb, path, domainId }: PermissionQuery,
-  needs: PermissionExplanationDeps,
+  deps: PermissionExplanationDeps,
   scope: AccessScope,
 ): PermissionExplanation {
   const missing: string[] = [];
-  if (isAccountLocked(user.lock, needs.clock.now())) missing.push("The account is locked.");
-  const acting = resolveActingScope(user, domainId, needs);
+  if (isAccountLocked(user.lock, deps.clock.now())) missing.push("The account is locked.");
+  const acting = resolveActingScope(user, domainId, deps);
   if (!acting)
     return {
       granted: false,
@@ -109,9 +109,9 @@ export function explainPermission(
       grants: [],
       missing: [...missing, "The user may not act in this domain."],
     };
-  const grants = findApplicableGrants(listUserGrants(needs.store, user, scope), acting, { verb, path }, needs);
-  if (!acting.allows(verb, path)) missing.push(...explainMissingGrants({ verb, path }, grants, needs));
-  else missing.push(...explainInvisibleRow({ verb, path }, acting, needs));
+  const grants = findApplicableGrants(listUserGrants(deps.store, user, scope), acting, { verb, path }, deps);
+  if (!acting.allows(verb, path)) missing.push(...explainMissingGrants({ verb, path }, grants, deps));
+  else missing.push(...explainInvisibleRow({ verb, path }, acting, deps));
   const granted = missing.length === 0;
   return { granted, domainId: acting.domainId, grants, missing };
 }

@@ -40,7 +40,7 @@ const MAX_DEPTH = 8;
 /**
  * The rows that the acting domain shows: its own, those of the domains below, and those that domains above share.
  * Sub-resources follow all that their paths name; what concerns the looking user itself is never out of sight. The one
- * place where domains decide. @source service-api.md, Authentication 5; decisions.md 4; interfaces.md, Who sees and may do what
+ * place where domains decide. @source docs/decisions/0004-domains.md; docs/decisions/0023-visibility-and-permissions.md, Scope of resources
  */
 export function compileDomainVisibility(viewpoint: VisibilityContext): RowVisibility {
   const { acting, own } = viewpoint;

@@ -67,10 +67,10 @@ export function createScopeCache({ store, catalogue, compile }: ScopeCacheDeps):
       const { byId, root } = tree;
       const { rights: held, available } = rightsFor(userPk, tree);
       const acting = root === null ? null : chooseActingDomain({ domain, named }, tree, available);
-      const narrowing = compileTokenScopes(scopes);
-      const rights = narrowing?.isImplicitOnly ? NO_RIGHTS : held;
+      const tokenLimit = compileTokenScopes(scopes);
+      const rights = tokenLimit?.isImplicitOnly ? NO_RIGHTS : held;
       const user = { userId, userPk };
-      const scope = compile({ user, rights, acting, available, byId, narrowing, catalogue, organisation });
+      const scope = compile({ user, rights, acting, available, byId, tokenLimit, catalogue, organisation });
       compiled.set(key, scope);
       return scope;
     },

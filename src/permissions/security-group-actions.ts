@@ -9,7 +9,7 @@ type Group = RowOf<typeof securityGroups>;
 
 /**
  * Copies a group with its permissions into each of the domains, under its own name; all or none. Throws not-found,
- * invalid-value on `domainIds`, and all that giving the permissions throws. @source digest `/v1/security-groups/{securityGroupId}/clone-to-domains`
+ * invalid-value on `domainIds`, and all that giving the permissions throws. @source docs/decisions/0042-api-contract.md, Clone paths
  */
 export async function cloneGroupToDomains(
   store: Store,

@@ -21,7 +21,7 @@ const SCOPE_PATTERN = /^urn:service:([a-z0-9-]+):(read|write)$/;
 
 /**
  * Reads scopes such as `urn:service:users:read`: read allows get, write allows all else. What is no such scope
- * (`offline_access`) allows nothing; null narrows nothing. @source decisions.md 3; interfaces.md, Who sees and may do what
+ * (`offline_access`) allows nothing; null narrows nothing. @source docs/decisions/0023-visibility-and-permissions.md, Grants
  */
 export function compileTokenScopes(scopes: readonly string[] | null): TokenScopeLimit | null {
   if (scopes === null) return null;

@@ -34,7 +34,7 @@ export interface ScopeInput {
   available: ReadonlySet<Domain>;
   byId: ReadonlyMap<string, Domain>;
   /** What the token's scopes leave; null for everything. */
-  narrowing: TokenScopeLimit | null;
+  tokenLimit: TokenScopeLimit | null;
   catalogue: Catalogue;
   /** First segments of paths that belong to the whole organisation. */
   organisation: ReadonlySet<string>;
@@ -67,17 +67,17 @@ export function isOrganisationPath(path: string, organisation: ReadonlySet<strin
 }
 
 /** The one decision of who may do and see what. */
-export type CompileScope = (needs: ScopeInput) => UserScope;
+export type CompileScope = (input: ScopeInput) => UserScope;
 
 /** Compiles what a user may do and see in one domain. What it answers follows from its needs alone. */
-export function compileScope(needs: ScopeInput): UserScope {
-  const { rights, acting, available, narrowing, byId } = needs;
-  const judge = compileAuthorizer(needs);
+export function compileScope(input: ScopeInput): UserScope {
+  const { rights, acting, available, tokenLimit, byId } = input;
+  const judge = compileAuthorizer(input);
   const domainVisibility = acting
-    ? compileDomainVisibility({ ...needs.user, acting, own: [...available], catalogue: needs.catalogue })
+    ? compileDomainVisibility({ ...input.user, acting, own: [...available], catalogue: input.catalogue })
     : ALL_ROWS;
   const changeable = acting
-    ? compileChangeableRows({ ...needs.user, acting, own: [], catalogue: needs.catalogue })
+    ? compileChangeableRows({ ...input.user, acting, own: [], catalogue: input.catalogue })
     : ALL_ROWS;
   const held = new Set(acting?.within.map(({ id }) => id));
   const known = new Set([...held, ...[...(acting?.above ?? []), ...available].map(({ id }) => id)]);
@@ -100,7 +100,7 @@ export function compileScope(needs: ScopeInput): UserScope {
     canAssign: (domainId) => held.has(domainId),
     canReference: (domainId) => known.has(domainId),
     canDelegate({ superUser, grants }, holders) {
-      if (rights.superUser && narrowing === null) return true;
+      if (rights.superUser && tokenLimit === null) return true;
       if (superUser) return false;
       const open = grants.filter(({ domainId }) => domainId === null);
       const limited = grants.filter(({ domainId }) => domainId !== null);
@@ -135,8 +135,8 @@ interface Authorizer {
   implicitRows(resource: AnyResource): VisibilityCondition;
 }
 
-function compileAuthorizer({ user, rights, acting, narrowing, catalogue, organisation }: ScopeInput): Authorizer {
-  const left = (grant: Grant): boolean => narrowing?.allows(grant.verb, grant.spec) ?? true;
+function compileAuthorizer({ user, rights, acting, tokenLimit, catalogue, organisation }: ScopeInput): Authorizer {
+  const left = (grant: Grant): boolean => tokenLimit?.allows(grant.verb, grant.spec) ?? true;
   const own = compileGrants(buildImplicitGrants(user.userId).filter(left));
   const places = new Set(acting ? [acting, ...acting.above].map(({ id }) => id) : []);
   const given = rights.grants.filter(left).filter(({ domainId }) => domainId === null || places.has(domainId));
@@ -146,7 +146,7 @@ function compileAuthorizer({ user, rights, acting, narrowing, catalogue, organis
   ]);
   const here = compileGrants([...buildImplicitGrants(user.userId).filter(left), ...given]);
   const forGiven: GrantMatcher = compileGrants(given);
-  const bySuper = (method: Method, path: string): boolean => narrowing?.allows(method, path) ?? true;
+  const bySuper = (method: Method, path: string): boolean => tokenLimit?.allows(method, path) ?? true;
   if (rights.superUser) {
     const shows = ({ paths }: AnyResource) => paths.some(({ at }) => bySuper("get", at));
     return {

@@ -12,7 +12,7 @@ export interface ScenarioPinCheck {
 }
 
 /** own choice: four wrong ones are free, then the wait doubles from 2 s to 5 min */
-const BACKOFF = { free: 4, firstMs: 2_000, mostMs: 300_000 };
+const BACKOFF = { freeAttempts: 4, initialDelayMs: 2_000, maxDelayMs: 300_000 };
 
 /** Makes the check; wrong attempts are counted by user and scenario, so that nobody locks others out. */
 export function createScenarioPinCheck(secrets: Secrets, clock: Clock): ScenarioPinCheck {

@@ -64,7 +64,7 @@ export function findExtension({ extensions }: ScimResourceType, name: string): S
 
 /**
  * What a body says of a resource: known attributes that clients may write, in canonical form. own choice: others are passed
- * over. Throws ScimRefusal `invalidSyntax`, `invalidValue`.
+ * over. Throws ScimRequestError `invalidSyntax`, `invalidValue`.
  */
 export function parseDocument(type: ScimResourceType, body: unknown): ScimDocument {
   if (!isJsonObject(body)) throw new ScimRequestError("invalidSyntax", "The body is no object.");
@@ -79,7 +79,7 @@ export function parseDocument(type: ScimResourceType, body: unknown): ScimDocume
   return document;
 }
 
-/** Throws ScimRefusal `invalidValue` for a document that is too large. */
+/** Throws ScimRequestError `invalidValue` for a document that is too large. */
 export function assertDocumentSize(document: ScimDocument): void {
   if (JSON.stringify(document).length > MAX_DOCUMENT_LENGTH)
     throw new ScimRequestError("invalidValue", "It says too much.");
@@ -87,7 +87,7 @@ export function assertDocumentSize(document: ScimDocument): void {
 
 /**
  * A value of an attribute as it is kept: texts, true or false (also as the texts "True" and "False"), an object, or a list.
- * Undefined for nothing. Throws ScimRefusal `invalidValue`.
+ * Undefined for nothing. Throws ScimRequestError `invalidValue`.
  */
 export function parseAttributeValue(attribute: ScimAttribute, value: unknown): unknown {
   if (!attribute.multiValued) return parseSingleValue(attribute, value);
@@ -98,7 +98,7 @@ export function parseAttributeValue(attribute: ScimAttribute, value: unknown): u
   return read.length === 0 ? undefined : normalizePrimary(read as ScimDocument[]);
 }
 
-/** One value of an attribute. Throws ScimRefusal `invalidValue`. */
+/** One value of an attribute. Throws ScimRequestError `invalidValue`. */
 export function parseSingleValue(attribute: ScimAttribute, value: unknown): unknown {
   if (value === null || value === undefined) return undefined;
   if (attribute.type === "boolean") return parseBoolean(attribute, value);

@@ -5,7 +5,7 @@ export function buildEtag({ pk, updatedAt }: { pk: number; updatedAt: number }, 
   return `W/"${pk.toString(36)}-${updatedAt.toString(36)}${more}"`;
 }
 
-/** Throws ScimRefusal `precondition` unless `ifMatch` (null: nothing was said) names the version. */
+/** Throws ScimRequestError `precondition` unless `ifMatch` (null: nothing was said) names the version. */
 export function assertEtagMatches(ifMatch: string | null, version: string): void {
   if (ifMatch === null || matchesEtag(ifMatch, version)) return;
   throw new ScimRequestError("precondition", "The resource was changed since it was read.");

@@ -24,7 +24,7 @@ const MEMBERSHIP_ATTRIBUTES: ReadonlySet<string> = new Set(["members", "groups"]
 const INDEXED_ATTRIBUTES: ReadonlySet<string> = new Set(["id", "externalId", "userName", "displayName"]);
 
 /**
- * Compiles a filter. own choice: of members, and of a user's groups, only the id can be asked, by eq. Throws ScimRefusal
+ * Compiles a filter. own choice: of members, and of a user's groups, only the id can be asked, by eq. Throws ScimRequestError
  * `invalidFilter`. @source RFC 7644 §3.4.2.2
  */
 export function compileScimFilter(
@@ -77,7 +77,7 @@ export function findIndexKey(type: ScimResourceType, filter: ScimFilter): { name
 
 /**
  * Whether a value of a multi-valued attribute fulfils a filter over its sub-attributes. Texts compare without case.
- * Throws ScimRefusal `invalidFilter` for what reaches beyond the value. @source RFC 7644 §3.5.2
+ * Throws ScimRequestError `invalidFilter` for what reaches beyond the value. @source RFC 7644 §3.5.2
  */
 export function matchesScimFilter(filter: ScimFilter, value: ScimDocument): boolean {
   switch (filter.op) {

@@ -31,7 +31,7 @@ const COMPARISONS: ReadonlySet<string> = new Set(["eq", "ne", "co", "sw", "ew", 
 const TOKEN = /\s*(?:("(?:[^"\\]|\\.)*")|([()[\]])|([^\s()[\]"]+))/y;
 const PATH = /^(?:urn:[\w.:-]+:)?[a-z$][\w$-]*(?:\.[a-z$][\w$-]*)?$/i;
 
-/** Reads a filter. Throws ScimRefusal `invalidFilter`. @source RFC 7644 §3.4.2.2 */
+/** Reads a filter. Throws ScimRequestError `invalidFilter`. @source RFC 7644 §3.4.2.2 */
 export function parseScimFilter(text: string): ScimFilter {
   if (text.length > MAX_FILTER_LENGTH) throw invalidFilter("It is too long.");
   const tokens = tokenizeFilter(text);

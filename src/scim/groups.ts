@@ -30,33 +30,33 @@ export interface ScimGroupMember {
 /** Users read in one turn of the event loop. own choice */
 const CHUNK_SIZE = 1_000;
 
-/** Makes a group with its members. Throws ScimRefusal `uniqueness`, and `invalidValue` for a member that is no user of the directory. */
-export async function createScimGroup(needs: ScimGroupDeps, body: unknown, by: ActorContext): Promise<ScimGroupRow> {
+/** Makes a group with its members. Throws ScimRequestError `uniqueness`, and `invalidValue` for a member that is no user of the directory. */
+export async function createScimGroup(deps: ScimGroupDeps, body: unknown, by: ActorContext): Promise<ScimGroupRow> {
   const { input, members } = parseGroup(body);
-  await assertProvisionedMembers(needs, members);
-  const group = await needs.store.write((tx) => {
+  await assertProvisionedMembers(deps, members);
+  const group = await deps.store.write((tx) => {
     assertNameFree(tx, input.name, null);
     return tx.create(scimGroups, input, by);
   });
-  await changeGroupMembers(needs.store, group.id, { join: members, leave: [] }, by);
+  await changeGroupMembers(deps.store, group.id, { join: members, leave: [] }, by);
   return group;
 }
 
 /** Writes all that a directory says of a group anew; members are those that it names. Throws as `createGroup`, not-found. */
 export async function replaceScimGroup(
-  needs: ScimGroupDeps,
+  deps: ScimGroupDeps,
   id: string,
   body: unknown,
   ifMatch: string | null,
   by: ActorContext,
 ): Promise<ScimGroupRow> {
   const { input, members } = parseGroup(body);
-  return changeGroup(needs, id, ifMatch, replaceMembers(members), () => input, by);
+  return changeGroup(deps, id, ifMatch, replaceMembers(members), () => input, by);
 }
 
 /** Changes a group by the operations of a PATCH. Throws as `replaceGroup`. */
 export function patchScimGroup(
-  needs: ScimGroupDeps,
+  deps: ScimGroupDeps,
   id: string,
   body: unknown,
   ifMatch: string | null,
@@ -68,10 +68,10 @@ export function patchScimGroup(
     const { displayName, externalId } = applyPatch(GROUP_RESOURCE_TYPE, document, others);
     return parseGroupInput(displayName, externalId ?? null);
   };
-  return changeGroup(needs, id, ifMatch, plan, patched, by);
+  return changeGroup(deps, id, ifMatch, plan, patched, by);
 }
 
-/** Deletes a group: what is tied to it loses its members. Throws not-found, ScimRefusal `precondition`. */
+/** Deletes a group: what is tied to it loses its members. Throws not-found, ScimRequestError `precondition`. */
 export async function deleteScimGroup(
   { store }: ScimGroupDeps,
   id: string,
@@ -181,18 +181,18 @@ function findCandidates(reader: StoreReader, where: string, ...params: (string |
 }
 
 async function changeGroup(
-  needs: ScimGroupDeps,
+  deps: ScimGroupDeps,
   id: string,
   ifMatch: string | null,
   plan: MemberPatch,
   changed: (document: ScimDocument) => GroupInput,
   by: ActorContext,
 ): Promise<ScimGroupRow> {
-  const { store } = needs;
-  const joining = [...plan.joins];
+  const { store } = deps;
+  const joining = [...plan.added];
   const present = getProvisionedGroup(store, id);
-  await assertProvisionedMembers(needs, joining);
-  const leaving = await findLeavingMembers(needs, present, plan);
+  await assertProvisionedMembers(deps, joining);
+  const leaving = await findLeavingMembers(deps, present, plan);
   const group = await store.write((tx) => {
     const before = getProvisionedGroup(tx, id);
     assertEtagMatches(ifMatch, groupEtag(tx, before));
@@ -207,22 +207,22 @@ async function changeGroup(
 
 /** Ids of those who go. Somebody whom people put into the group is not the directory's to take out. */
 async function findLeavingMembers(
-  needs: ScimGroupDeps,
+  deps: ScimGroupDeps,
   { pk }: ScimGroupRow,
-  { joins, leaves, isWhole }: MemberPatch,
+  { added, removed, replacesAll }: MemberPatch,
 ): Promise<string[]> {
-  const ids = await filterProvisioned(needs, [...leaves]);
-  if (!isWhole) return ids;
-  for (const slice of readGroupMembers(needs.store, pk)) {
-    for (const { id } of slice) if (!joins.has(id)) ids.push(id);
-    await yieldToEventLoop(needs.clock);
+  const ids = await filterProvisioned(deps, [...removed]);
+  if (!replacesAll) return ids;
+  for (const slice of readGroupMembers(deps.store, pk)) {
+    for (const { id } of slice) if (!added.has(id)) ids.push(id);
+    await yieldToEventLoop(deps.clock);
   }
   return ids;
 }
 
-/** Throws ScimRefusal `invalidValue` for ids that are no users of the directory. */
-async function assertProvisionedMembers(needs: ScimGroupDeps, ids: readonly string[]): Promise<void> {
-  const found = await filterProvisioned(needs, ids);
+/** Throws ScimRequestError `invalidValue` for ids that are no users of the directory. */
+async function assertProvisionedMembers(deps: ScimGroupDeps, ids: readonly string[]): Promise<void> {
+  const found = await filterProvisioned(deps, ids);
   if (found.length < ids.length)
     throw new ScimRequestError("invalidValue", "A member is no user that was provisioned here.");
 }

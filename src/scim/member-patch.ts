@@ -14,20 +14,20 @@ const MEMBERS_PATH = new RegExp(
 
 /** What a request makes of a group's members, ids of users. */
 export interface MemberPatch {
-  joins: ReadonlySet<string>;
-  leaves: ReadonlySet<string>;
+  added: ReadonlySet<string>;
+  removed: ReadonlySet<string>;
   /** True where nobody else is in it afterwards. */
-  isWhole: boolean;
+  replacesAll: boolean;
 }
 
 type MutableMemberPatch = { joins: Set<string>; leaves: Set<string>; isWhole: boolean };
 
 /** The plan by which these alone are in the group afterwards. */
 export function replaceMembers(ids: readonly string[]): MemberPatch {
-  return { joins: new Set(ids), leaves: new Set(), isWhole: true };
+  return { added: new Set(ids), removed: new Set(), replacesAll: true };
 }
 
-/** What operations say of members, and those that say something of others. Throws ScimRefusal. */
+/** What operations say of members, and those that say something of others. Throws ScimRequestError. */
 export function extractMemberOperations(operations: readonly PatchOperation[]): {
   plan: MemberPatch;
   others: PatchOperation[];
@@ -36,7 +36,7 @@ export function extractMemberOperations(operations: readonly PatchOperation[]): 
   return { others: operations.flatMap((operation) => extractMembers(plan, operation) ?? []), plan };
 }
 
-/** Ids of users in a value of `members`. Throws ScimRefusal `invalidValue`, `tooMany`. */
+/** Ids of users in a value of `members`. Throws ScimRequestError `invalidValue`, `tooMany`. */
 export function parseMemberIds(value: unknown): string[] {
   const values = Array.isArray(value) ? value : [value];
   if (values.length > MAX_MEMBERS) {
@@ -96,7 +96,7 @@ function removeMembers(plan: MutableMemberPatch, ids: readonly string[]): void {
   }
 }
 
-/** The ids that a filter over members names. Throws ScimRefusal `invalidFilter`. own choice: by their ids alone. */
+/** The ids that a filter over members names. Throws ScimRequestError `invalidFilter`. own choice: by their ids alone. */
 function memberIdsInFilter(filter: ScimFilter): string[] {
   if (filter.op === "or") return filter.all.flatMap(memberIdsInFilter);
   if (filter.op === "eq" && filter.path.toLowerCase() === "value" && typeof filter.value === "string") {

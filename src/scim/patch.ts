@@ -30,7 +30,7 @@ export interface PatchTarget extends AttributeTarget {
 /** own choice */
 const MAX_OPERATIONS = 1_000;
 
-/** Reads the operations of a PATCH; names in any case. Throws ScimRefusal `invalidSyntax`. @source RFC 7644 §3.5.2 */
+/** Reads the operations of a PATCH; names in any case. Throws ScimRequestError `invalidSyntax`. @source RFC 7644 §3.5.2 */
 export function parsePatchOperations(body: unknown): PatchOperation[] {
   const given = isJsonObject(body) ? readMember(body, "operations") : null;
   if (!Array.isArray(given) || given.length === 0 || given.length > MAX_OPERATIONS) {
@@ -48,7 +48,7 @@ export function parsePatchOperations(body: unknown): PatchOperation[] {
 }
 
 /**
- * The place that a path names; null for what is understood and not kept. Throws ScimRefusal `invalidPath`, `invalidFilter`,
+ * The place that a path names; null for what is understood and not kept. Throws ScimRequestError `invalidPath`, `invalidFilter`,
  * and `mutability` for what only this side writes.
  */
 function resolvePatchTarget(type: ScimResourceType, path: string): PatchTarget | null {
@@ -71,7 +71,7 @@ function resolvePatchTarget(type: ScimResourceType, path: string): PatchTarget |
 
 /**
  * What a document is after the operations, in order; the given one stays as it is. own choice: an operation on a value that
- * a filter of equalities describes and that is not there makes it, as some directories expect. Throws ScimRefusal.
+ * a filter of equalities describes and that is not there makes it, as some directories expect. Throws ScimRequestError.
  */
 export function applyPatch(
   type: ScimResourceType,

@@ -45,7 +45,7 @@ const CHUNK_SIZE = 500;
 const MAX_SORTED = 100_000;
 
 /**
- * Finds a page of a list. Where no index helps each resource is looked at, in slices. Throws ScimRefusal `invalidFilter`,
+ * Finds a page of a list. Where no index helps each resource is looked at, in slices. Throws ScimRequestError `invalidFilter`,
  * `invalidPath` for an unknown `sortBy`, `tooMany`.
  */
 export async function findScimPage(

@@ -30,14 +30,14 @@ const MAX_LISTED_MEMBERS = 20_000;
 
 /** Users as they are answered, in order; their groups are one query. */
 export function serializeScimUsers(
-  needs: ScimSerializerDeps,
+  deps: ScimSerializerDeps,
   rows: readonly ScimUserRow[],
   shape: AttributeSelection,
 ): SerializedResource[] {
-  const groups = shape.has("groups") ? readGroupsByUser(needs, rows) : null;
+  const groups = shape.has("groups") ? readGroupsByUser(deps, rows) : null;
   return rows.map((row) => {
     const version = buildEtag(row);
-    const location = `${needs.base}/Users/${row.id}`;
+    const location = `${deps.base}/Users/${row.id}`;
     const { meta, ...said } = buildUserDocument(row);
     const document: ScimDocument = {
       schemas: said[ENTERPRISE_SCHEMA_URN] === undefined ? [USER_SCHEMA_URN] : [USER_SCHEMA_URN, ENTERPRISE_SCHEMA_URN],
@@ -51,34 +51,34 @@ export function serializeScimUsers(
 
 /** A page of users, by their keys. */
 export function serializeScimUserPage(
-  needs: ScimSerializerDeps,
+  deps: ScimSerializerDeps,
   pks: readonly number[],
   shape: AttributeSelection,
 ): string[] {
-  const rows = orderByKeys(pks, needs.reader.getByPks(users, pks));
-  return serializeScimUsers(needs, rows, shape).map(({ text }) => text);
+  const rows = orderByKeys(pks, deps.reader.getByPks(users, pks));
+  return serializeScimUsers(deps, rows, shape).map(({ text }) => text);
 }
 
 /** A group as it is answered, its members in slices. */
 export async function serializeScimGroup(
-  needs: ScimSerializerDeps,
+  deps: ScimSerializerDeps,
   row: ScimGroupRow,
   shape: AttributeSelection,
 ): Promise<SerializedResource> {
-  return { ...(await serializeGroupText(needs, row, shape)), id: row.id };
+  return { ...(await serializeGroupText(deps, row, shape)), id: row.id };
 }
 
 /** A page of groups, by their keys. */
 export async function serializeScimGroupPage(
-  needs: ScimSerializerDeps,
+  deps: ScimSerializerDeps,
   pks: readonly number[],
   shape: AttributeSelection,
 ): Promise<string[]> {
   const texts: string[] = [];
   let told = 0;
-  for (const row of orderByKeys(pks, needs.reader.getByPks(scimGroups, pks))) {
+  for (const row of orderByKeys(pks, deps.reader.getByPks(scimGroups, pks))) {
     if (told > MAX_LISTED_MEMBERS) break;
-    const { text, members } = await serializeGroupText(needs, row, shape);
+    const { text, members } = await serializeGroupText(deps, row, shape);
     texts.push(text);
     told += members;
   }

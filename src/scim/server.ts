@@ -58,8 +58,8 @@ export interface ScimListPage {
 }
 
 /**
- * What can be done with the resources of a kind. All throw not-found, ScimRefusal and what the store throws; writes throw
- * OwnedElsewhere where the cloud does them.
+ * What can be done with the resources of a kind. All throw not-found, ScimRequestError and what the store throws; writes throw
+ * OwnedByCloudError where the cloud does them.
  */
 export interface ScimResourceHandler {
   type: ScimResourceType;
@@ -99,7 +99,7 @@ export function createScimServer({
   baseUrl,
   isManagedByCloud = () => false,
 }: ScimServerDeps): ScimServer {
-  const needs = { store, clock };
+  const deps = { store, clock };
   const base = (): string => `${baseUrl().replace(/\/$/, "")}${SCIM_BASE_PATH}`;
   const presenting = () => ({ reader: store, clock, base: base() });
   const serializeUser = (row: ScimUserRow, shape: AttributeSelection): SerializedResource =>
@@ -108,35 +108,35 @@ export function createScimServer({
     serializeScimGroup(presenting(), row, shape);
   const users: ScimResourceHandler = {
     type: USER_RESOURCE_TYPE,
-    create: async ({ body, by }, shape) => serializeUser(await createScimUser(needs, body, by), shape),
+    create: async ({ body, by }, shape) => serializeUser(await createScimUser(deps, body, by), shape),
     get: async (id, shape) => serializeUser(getProvisionedUser(store, id), shape),
     async list(query, shape) {
       const { total, pks } = await findScimPage(createUserSource(store), query, clock);
       return { total, texts: serializeScimUserPage(presenting(), pks, shape) };
     },
     replace: async (id, { body, ifMatch, by }, shape) =>
-      serializeUser(await replaceScimUser(needs, id, body, ifMatch, by), shape),
+      serializeUser(await replaceScimUser(deps, id, body, ifMatch, by), shape),
     patch: async (id, { body, ifMatch, by }, shape) =>
-      serializeUser(await patchScimUser(needs, id, body, ifMatch, by), shape),
-    remove: (id, { ifMatch, by }) => deleteScimUser(needs, id, ifMatch, by),
+      serializeUser(await patchScimUser(deps, id, body, ifMatch, by), shape),
+    remove: (id, { ifMatch, by }) => deleteScimUser(deps, id, ifMatch, by),
   };
   const groups: ScimResourceHandler = {
     type: GROUP_RESOURCE_TYPE,
-    create: async ({ body, by }, shape) => serializeGroup(await createScimGroup(needs, body, by), shape),
+    create: async ({ body, by }, shape) => serializeGroup(await createScimGroup(deps, body, by), shape),
     get: (id, shape) => serializeGroup(getProvisionedGroup(store, id), shape),
     async list(query, shape) {
       const { total, pks } = await findScimPage(createGroupSource(store), query, clock);
       return { total, texts: await serializeScimGroupPage(presenting(), pks, shape) };
     },
     replace: async (id, { body, ifMatch, by }, shape) =>
-      serializeGroup(await replaceScimGroup(needs, id, body, ifMatch, by), shape),
+      serializeGroup(await replaceScimGroup(deps, id, body, ifMatch, by), shape),
     patch: async (id, { body, ifMatch, by }, shape) =>
-      serializeGroup(await patchScimGroup(needs, id, body, ifMatch, by), shape),
-    remove: (id, { ifMatch, by }) => deleteScimGroup(needs, id, ifMatch, by),
+      serializeGroup(await patchScimGroup(deps, id, body, ifMatch, by), shape),
+    remove: (id, { ifMatch, by }) => deleteScimGroup(deps, id, ifMatch, by),
   };
   return {
     authenticate(token, address) {
-      const row = findScimToken(needs, token);
+      const row = findScimToken(deps, token);
       return row && { name: row.name, by: scimActorContext(access, row, address) };
     },
     baseUrl: base,

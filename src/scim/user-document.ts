@@ -25,7 +25,7 @@ export function buildUserDocument({
   };
 }
 
-/** What a document makes of a row, in API form; the lock is the caller's to decide. Throws ScimRefusal `invalidValue`. */
+/** What a document makes of a row, in API form; the lock is the caller's to decide. Throws ScimRequestError `invalidValue`. */
 export function parseUserInput(document: ScimDocument): {
   name: string;
   email: string | null;
@@ -42,7 +42,7 @@ export function parseUserInput(document: ScimDocument): {
   };
 }
 
-/** What of a document the row keeps for itself. Throws ScimRefusal `invalidValue` without a userName. */
+/** What of a document the row keeps for itself. Throws ScimRequestError `invalidValue` without a userName. */
 export function provisioningFields(document: ScimDocument): SystemValues<typeof users> {
   const { externalId } = document;
   return {
@@ -54,7 +54,7 @@ export function provisioningFields(document: ScimDocument): SystemValues<typeof 
   };
 }
 
-/** The userName in the form that is compared. Throws ScimRefusal `invalidValue` without one. */
+/** The userName in the form that is compared. Throws ScimRequestError `invalidValue` without one. */
 export function readUserName({ userName }: ScimDocument): string {
   if (typeof userName !== "string" || userName.trim() === "") {
     throw new ScimRequestError("invalidValue", "Attribute userName is required.");

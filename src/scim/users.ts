@@ -26,7 +26,7 @@ export interface ScimUserDeps {
 
 /**
  * Makes a user. own choice: an account that nobody has a password or rights of its own for, and whose address it is, is
- * taken over. Throws ScimRefusal `uniqueness` and what a document throws.
+ * taken over. Throws ScimRequestError `uniqueness` and what a document throws.
  */
 export function createScimUser({ store, clock }: ScimUserDeps, body: unknown, by: ActorContext): Promise<ScimUserRow> {
   const document = { active: true, ...parseDocument(USER_RESOURCE_TYPE, body) };
@@ -43,9 +43,9 @@ export function createScimUser({ store, clock }: ScimUserDeps, body: unknown, by
   });
 }
 
-/** Writes all that a directory says of a user anew. Throws not-found, ScimRefusal. */
+/** Writes all that a directory says of a user anew. Throws not-found, ScimRequestError. */
 export function replaceScimUser(
-  needs: ScimUserDeps,
+  deps: ScimUserDeps,
   id: string,
   body: unknown,
   ifMatch: string | null,
@@ -53,25 +53,25 @@ export function replaceScimUser(
 ): Promise<ScimUserRow> {
   const given = parseDocument(USER_RESOURCE_TYPE, body);
   // What is not said stays as it is, as switching somebody on takes a word.
-  return changeUser(needs, id, ifMatch, by, ({ active }) => ({
+  return changeUser(deps, id, ifMatch, by, ({ active }) => ({
     ...(active === undefined ? {} : { active }),
     ...given,
   }));
 }
 
-/** Changes a user by the operations of a PATCH, all or none. Throws not-found, ScimRefusal. */
+/** Changes a user by the operations of a PATCH, all or none. Throws not-found, ScimRequestError. */
 export function patchScimUser(
-  needs: ScimUserDeps,
+  deps: ScimUserDeps,
   id: string,
   body: unknown,
   ifMatch: string | null,
   by: ActorContext,
 ): Promise<ScimUserRow> {
   const operations = parsePatchOperations(body);
-  return changeUser(needs, id, ifMatch, by, (document) => applyPatch(USER_RESOURCE_TYPE, document, operations));
+  return changeUser(deps, id, ifMatch, by, (document) => applyPatch(USER_RESOURCE_TYPE, document, operations));
 }
 
-/** Deletes a user, whose sessions and tokens end with it. Throws not-found, ScimRefusal `precondition`. */
+/** Deletes a user, whose sessions and tokens end with it. Throws not-found, ScimRequestError `precondition`. */
 export async function deleteScimUser(
   { store }: ScimUserDeps,
   id: string,

@@ -25,7 +25,7 @@ interface ProvisioningContext {
   /** Epoch ms. */
   now: number;
   /** Groups that may still be made; counted down. */
-  makes: number;
+  remainingGroups: number;
 }
 
 /** A user, and whether it is in all groups that the provider names; if not, the same call in a further transaction goes on. */
@@ -36,7 +36,7 @@ interface ProvisionedAccount {
 
 /**
  * The user whom a provider vouches for, in the groups that it names: known by what the provider calls it, else by the mail
- * address, else made where the provider may. Throws LogInFault: `no-account`, `locked`.
+ * address, else made where the provider may. Throws LoginError: `no-account`, `locked`.
  *
  * own choice: an account with `breakGlass`, of another type than regular, or of another provider is taken over by none.
  */
@@ -162,7 +162,7 @@ function syncGroups(
   row: IdentityProviderRow,
   user: User,
   named: readonly ProviderGroup[],
-  writing: Pick<ProvisioningContext, "by" | "makes">,
+  writing: Pick<ProvisioningContext, "by" | "remainingGroups">,
 ): boolean {
   const lines = readProviderGroups(tx, row, user);
   const known = createGroupMatcher(lines);
@@ -174,13 +174,13 @@ function syncGroups(
   const among = changed.slice(0, CHUNK_SIZE);
   syncUserGroups(tx, user.id, { wanted: among.filter((id) => wanted.has(id)), among }, writing.by);
   const unknown = new Map(named.filter((group) => !known(group)).map((group) => [groupKey(group), group]));
-  const made = [...unknown.values()].slice(0, Math.min(CHUNK_SIZE - among.length, writing.makes));
-  writing.makes -= made.length;
+  const made = [...unknown.values()].slice(0, Math.min(CHUNK_SIZE - among.length, writing.remainingGroups));
+  writing.remainingGroups -= made.length;
   for (const group of made) {
     const id = createProviderGroup(tx, row, group, writing.by);
     if (id !== null) syncUserGroups(tx, user.id, { wanted: [id], among: [id] }, writing.by);
   }
-  return among.length === changed.length && (made.length === unknown.size || writing.makes <= 0);
+  return among.length === changed.length && (made.length === unknown.size || writing.remainingGroups <= 0);
 }
 
 function groupKey({ name, externalId }: ProviderGroup): string {

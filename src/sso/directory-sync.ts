@@ -40,8 +40,8 @@ export interface DirectorySync {
 }
 
 /** Makes it. */
-export function createDirectorySync(needs: DirectorySyncDeps): DirectorySync {
-  const { store, clock, events, log, by, signal } = needs;
+export function createDirectorySync(deps: DirectorySyncDeps): DirectorySync {
+  const { store, clock, events, log, by, signal } = deps;
   const inProgress = new Map<string, Promise<void>>();
   let endings: (() => void)[] = [];
   let off: () => void = () => undefined;
@@ -58,7 +58,7 @@ export function createDirectorySync(needs: DirectorySyncDeps): DirectorySync {
 
   async function runSync(row: IdentityProviderRow, anyway: boolean): Promise<void> {
     try {
-      const outcome = await syncDirectory(row, anyway, needs);
+      const outcome = await syncDirectory(row, anyway, deps);
       await recordOutcome(row, outcome);
       if (outcome.code === "held-back")
         log.warn({ providerId: row.id, gone: outcome.gone }, "a directory's word was held back");
@@ -95,7 +95,7 @@ export function createDirectorySync(needs: DirectorySyncDeps): DirectorySync {
     for (const end of endings) end();
     endings = store
       .find(identityProviders, { type: "ldap", enabled: true })
-      .flatMap(({ id, syncSchedule }) => (syncSchedule ? [needs.schedule(syncSchedule, () => runScheduled(id))] : []));
+      .flatMap(({ id, syncSchedule }) => (syncSchedule ? [deps.schedule(syncSchedule, () => runScheduled(id))] : []));
   }
 
   return {
@@ -129,9 +129,9 @@ const REMOVAL_THRESHOLD = { people: 10, part: 0.2 };
 async function syncDirectory(
   row: IdentityProviderRow,
   anyway: boolean,
-  needs: DirectorySyncDeps,
+  deps: DirectorySyncDeps,
 ): Promise<SyncOutcome> {
-  const { store, clock, providers, by, signal } = needs;
+  const { store, clock, providers, by, signal } = deps;
   const { password } = providers.providerFor(row);
   if (!password) throw invalidValue("type", "Only a directory can be asked for others than who logs in.");
   const known = readKnownUsers(row, store);
@@ -144,7 +144,7 @@ async function syncDirectory(
     if (userId === undefined) continue;
     // Who loses all groups is judged with those who are gone, below.
     if (wouldLoseAllGroups(store, row, userId, vouched.groups)) bare.push([userId, vouched]);
-    else await syncUser(row, userId, vouched, needs);
+    else await syncUser(row, userId, vouched, deps);
   }
   const gone: string[] = [];
   for (const userId of left.values()) {
@@ -161,7 +161,7 @@ async function syncDirectory(
       return { code: "held-back", inLine: found - bare.length, gone: taken, words };
     }
   }
-  for (const [userId, vouched] of bare) await syncUser(row, userId, vouched, needs);
+  for (const [userId, vouched] of bare) await syncUser(row, userId, vouched, deps);
   for (const userId of gone) await store.write((tx) => revokeAccess(tx, row, userId, by));
   return {
     code: "in-line",
@@ -175,9 +175,9 @@ async function syncUser(
   row: IdentityProviderRow,
   userId: string,
   vouched: ExternalIdentity,
-  needs: DirectorySyncDeps,
+  deps: DirectorySyncDeps,
 ): Promise<void> {
-  const { store, clock, by, signal } = needs;
+  const { store, clock, by, signal } = deps;
   const writing = { by, now: clock.now(), makes: row.createsGroups ? MAX_GROUPS_PER_LOGIN : 0 };
   const once = (tx: Transaction): boolean => {
     const user = tx.get(users, userId);

@@ -25,7 +25,7 @@ const PAGE_SIZE = 500;
 const MAX_GROUPS = 1_000;
 
 /** own choice: as at accounts here, since a directory knows one person by many spellings. */
-const THROTTLE_POLICY = { free: 5, firstMs: 1_000, mostMs: 30_000 };
+const THROTTLE_POLICY = { freeAttempts: 5, initialDelayMs: 1_000, maxDelayMs: 30_000 };
 
 const USER_FILTER = "(|(mail={login})(uid={login})(sAMAccountName={login}))";
 const GROUP_FILTER = "(member={dn})";
@@ -45,9 +45,9 @@ function fillFilter(filter: string, values: Readonly<Record<string, string>>): s
  * A directory (LDAP 3, Active Directory): who logs in is searched, then bound as; groups are those that name the person.
  * @source RFC 4511, RFC 4513 §5.1.2 (an empty password binds as nobody and is never sent)
  */
-export function createLdapProvider(row: IdentityProviderRow, needs: ProviderDeps): Provider {
+export function createLdapProvider(row: IdentityProviderRow, deps: ProviderDeps): Provider {
   const { userFilter } = row;
-  const attempts = createAttemptThrottle(needs.clock, THROTTLE_POLICY);
+  const attempts = createAttemptThrottle(deps.clock, THROTTLE_POLICY);
   const find = (client: Client, login: string): Promise<Entry[]> =>
     searchDirectory(
       client,
@@ -57,21 +57,21 @@ export function createLdapProvider(row: IdentityProviderRow, needs: ProviderDeps
       2,
     );
   return {
-    test: () => test(row, needs),
+    test: () => test(row, deps),
     password: {
       async verify({ login, password }) {
         if (password === "" || login.trim() === "") return null;
-        return withClient(row, needs, async (client) => {
+        return withClient(row, deps, async (client) => {
           const [entry, other] = await find(client, login.trim());
           // Two that fit are nobody, who is to take as long as a wrong password.
           if (!entry || other || isDisabled(entry)) {
-            await verifyPassword(row, needs, `cn=${randomUUID()},${row.userBase}`, password).catch(() => false);
+            await verifyPassword(row, deps, `cn=${randomUUID()},${row.userBase}`, password).catch(() => false);
             return null;
           }
           const key = entry.dn.toLowerCase();
           const seconds = attempts.begin(key);
           if (seconds > 0) throw new TooManyRequestsError(seconds);
-          const isRight = await verifyPassword(row, needs, entry.dn, password).catch((error: unknown) => {
+          const isRight = await verifyPassword(row, deps, entry.dn, password).catch((error: unknown) => {
             attempts.rollback(key);
             throw error;
           });
@@ -80,19 +80,19 @@ export function createLdapProvider(row: IdentityProviderRow, needs: ProviderDeps
           return readIdentity(row, client, entry);
         });
       },
-      findPeople: (subjects) => findPeople(row, needs, subjects),
+      findPeople: (subjects) => findPeople(row, deps, subjects),
     },
   };
 }
 
 async function* findPeople(
   row: IdentityProviderRow,
-  needs: ProviderDeps,
+  deps: ProviderDeps,
   subjects: ReadonlySet<string>,
 ): AsyncGenerator<ExternalIdentity, void, undefined> {
-  const client = await connect(row, needs);
+  const client = await connect(row, deps);
   try {
-    await bind(client, row, needs);
+    await bind(client, row, deps);
     // A star is what any login looks like.
     const filter = (row.userFilter ?? USER_FILTER).replaceAll("{login}", "*");
     const options = { ...searchOptions(filter, requestedAttributes(row)), paged: { pageSize: PAGE_SIZE } } as const;
@@ -113,12 +113,12 @@ async function* findPeople(
 /** Runs `work` with a connection that may search. Throws UpstreamError. */
 async function withClient<T>(
   row: IdentityProviderRow,
-  needs: ProviderDeps,
+  deps: ProviderDeps,
   work: (client: Client) => Promise<T>,
 ): Promise<T> {
-  const client = await connect(row, needs);
+  const client = await connect(row, deps);
   try {
-    await bind(client, row, needs);
+    await bind(client, row, deps);
     return await work(client);
   } catch (error) {
     throw toUpstreamError(row, error);
@@ -130,12 +130,12 @@ async function withClient<T>(
 /** Whether somebody may bind as the entry with the password, on a connection of its own. */
 async function verifyPassword(
   row: IdentityProviderRow,
-  needs: ProviderDeps,
+  deps: ProviderDeps,
   dn: string,
   password: string,
 ): Promise<boolean> {
   const { InvalidCredentialsError } = await import("ldapts");
-  const client = await connect(row, needs);
+  const client = await connect(row, deps);
   try {
     await client.bind(dn, password);
     return true;
@@ -282,13 +282,13 @@ const MAX_COUNTED = 1_000;
 
 const ENCRYPTION_NAMES = { tls: "TLS", starttls: "STARTTLS", plain: "no encryption" } as const;
 
-async function test(row: IdentityProviderRow, needs: ProviderDeps): Promise<ProviderCheck[]> {
+async function test(row: IdentityProviderRow, deps: ProviderDeps): Promise<ProviderCheck[]> {
   const checks: ProviderCheck[] = [];
   const way = row.url?.startsWith("ldaps:") ? "tls" : row.startTls ? "starttls" : "plain";
   const client = await runCheck(
     checks,
     "address",
-    () => connect(row, needs),
+    () => connect(row, deps),
     () => ({
       code: `called-${way}`,
       value: row.url,
@@ -301,7 +301,7 @@ async function test(row: IdentityProviderRow, needs: ProviderDeps): Promise<Prov
       checks,
       "bind",
       async () => {
-        await bind(client, row, needs).catch((error: unknown) => {
+        await bind(client, row, deps).catch((error: unknown) => {
           throw toUpstreamError(row, error);
         });
         return true;

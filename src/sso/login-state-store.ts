@@ -19,7 +19,7 @@ const CLEANUP_CHUNK_SIZE = 25;
 /** What anybody may have kept, so that there must be an end to it: `kind` is how its keys begin. */
 export interface KindLimit {
   kind: string;
-  most: number;
+  maxEntries: number;
 }
 
 /**
@@ -45,10 +45,10 @@ export function putIfAbsent(
 }
 
 /** Some at a time, as finding the oldest takes longer than counting. Keys are ordered, and a kind is below its next sign. */
-function makeRoom(tx: Transaction, { kind, most }: KindLimit): void {
+function makeRoom(tx: Transaction, { kind, maxEntries }: KindLimit): void {
   const own = "FROM sso_login_state WHERE key >= ? AND key < ?";
   const range = [`${kind} `, `${kind}!`] as const;
-  if ((tx.one<{ n: number }>(`SELECT COUNT(*) AS n ${own}`, ...range)?.n ?? 0) < most) return;
+  if ((tx.one<{ n: number }>(`SELECT COUNT(*) AS n ${own}`, ...range)?.n ?? 0) < maxEntries) return;
   tx.run(
     `DELETE FROM sso_login_state WHERE key IN (SELECT key ${own} ORDER BY until LIMIT ?)`,
     ...range,

@@ -34,12 +34,12 @@ const ERROR_CODES: Readonly<Record<string, LoginErrorCode>> = {
  * OpenID Connect: authorization code with PKCE, state and nonce; what the provider says of itself and its keys are read
  * from where its issuer says. @source OpenID Connect Core 1.0 §3.1; Discovery 1.0 §4; RP-Initiated Logout 1.0; RFC 7636
  */
-export function createOidcProvider(row: IdentityProviderRow, needs: ProviderDeps): Provider {
-  const { redirectUri } = buildProviderUrls(row, needs.baseUrl());
+export function createOidcProvider(row: IdentityProviderRow, deps: ProviderDeps): Provider {
+  const { redirectUri } = buildProviderUrls(row, deps.baseUrl());
   // Read once: providers are made anew when their rows change, and by the hour.
   let known: Promise<Configuration> | null = null;
   const configuration = (): Promise<Configuration> => {
-    known ??= discover(row, needs).catch((error: unknown) => {
+    known ??= discover(row, deps).catch((error: unknown) => {
       known = null;
       throw error;
     });
@@ -216,7 +216,7 @@ async function test(
   return checks;
 }
 
-/** Runs a step of the protocol; what goes wrong becomes a LogInFault. */
+/** Runs a step of the protocol; what goes wrong becomes a LoginError. */
 async function withLoginErrors<T>(work: () => Promise<T>): Promise<T> {
   try {
     return await work();

@@ -50,7 +50,7 @@ export function providerHooks({ policy, clock, baseUrl }: ProviderHooksDeps): Re
     afterWrite(change, tx) {
       if (change.after?.type === "built-in" && !isBuiltInEnabled(tx)) assertBreakGlassAccount(tx, clock.now());
     },
-    removeInSlices: removeProvider,
+    removeInChunks: removeProvider,
     present: (rows) =>
       rows.map((row) => {
         const { redirectUri, consumerUrl, metadataUrl } = buildProviderUrls(row, baseUrl());

@@ -54,9 +54,9 @@ export type CallbackParameters = Readonly<Record<string, string>>;
 
 /** Log-in by way of the provider's own pages. */
 export interface RedirectLogin {
-  /** Where the browser is sent. Throws LogInFault. */
+  /** Where the browser is sent. Throws LoginError. */
   begin(relay: string): Promise<{ location: string; kept: RedirectState }>;
-  /** Who came back. Throws LogInFault. */
+  /** Who came back. Throws LoginError. */
   finish(brought: CallbackParameters, kept: RedirectState): Promise<ExternalIdentity>;
   /** Where somebody logs out at the provider, who then comes back to `back`; null where the provider has no such place. */
   buildLogoutUrl(back: string): Promise<string | null>;
@@ -67,7 +67,7 @@ export interface RedirectLogin {
 /** Log-in with an address or name and a password that the provider keeps. */
 export interface PasswordLogin {
   /**
-   * Who that is; null when it is nobody, or the password is wrong. Throws UpstreamError, TooManyRequests after too many wrong
+   * Who that is; null when it is nobody, or the password is wrong. Throws UpstreamError, TooManyRequestsError after too many wrong
    * passwords, however the person was named.
    */
   verify(account: { login: string; password: string }): Promise<ExternalIdentity | null>;
@@ -96,7 +96,7 @@ export interface ProviderDeps {
 }
 
 /** Makes a provider of its row; nothing is connected, and no library loaded, until it is used. */
-export type ProviderFactory = (row: IdentityProviderRow, needs: ProviderDeps) => Provider;
+export type ProviderFactory = (row: IdentityProviderRow, deps: ProviderDeps) => Provider;
 
 /** Addresses of this appliance that the provider must know. */
 export function buildProviderUrls({ id }: Pick<IdentityProviderRow, "id">, baseUrl: string) {

@@ -37,15 +37,15 @@ export interface IdentityProviders {
   verifyCredentials: VerifyWithProviders;
   /** The provider of a row, whether it is enabled or not. */
   providerFor(row: IdentityProviderRow): Provider;
-  /** An enabled provider. Throws LogInFault `off`. */
+  /** An enabled provider. Throws LoginError `off`. */
   requireEnabled(id: string): { row: IdentityProviderRow; provider: Provider };
-  /** The user whom a provider vouches for, as `accountOf` finds or makes it. Throws LogInFault. */
+  /** The user whom a provider vouches for, as `accountOf` finds or makes it. Throws LoginError. */
   provisionAccount(row: IdentityProviderRow, vouched: ExternalIdentity): Promise<{ id: string }>;
 }
 
 /** Makes the providers; nothing is connected, and no library loaded, until somebody logs in by one. */
-export function createIdentityProviders(needs: ProviderDeps & { by: ActorContext }): IdentityProviders {
-  const { store, clock, by } = needs;
+export function createIdentityProviders(deps: ProviderDeps & { by: ActorContext }): IdentityProviders {
+  const { store, clock, by } = deps;
   const kept = new Map<string, { row: IdentityProviderRow; madeAt: number; provider: Provider }>();
   const enabledRows = (type: IdentityProviderRow["type"]): IdentityProviderRow[] =>
     store.find(identityProviders, { type, enabled: true });
@@ -56,7 +56,7 @@ export function createIdentityProviders(needs: ProviderDeps & { by: ActorContext
     const known = kept.get(row.id);
     if (known && known.row.updatedAt === row.updatedAt && now - known.madeAt < PROVIDER_LIFETIME_MS)
       return known.provider;
-    const provider = FACTORIES[row.type](row, needs);
+    const provider = FACTORIES[row.type](row, deps);
     kept.set(row.id, { row, madeAt: now, provider });
     return provider;
   }

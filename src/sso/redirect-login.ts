@@ -29,7 +29,7 @@ export interface BrowserContext {
   address: string | null;
 }
 
-/** Log-in by way of another site's pages. All but `begin` may throw TooManyRequests; all throw LogInFault. */
+/** Log-in by way of another site's pages. All but `begin` may throw TooManyRequestsError; all throw LoginError. */
 export interface RedirectLoginService {
   /** Where the browser goes to log in, and the cookie by which it is known when it comes back. */
   begin(providerId: string, to: string | null): Promise<{ location: string; cookie: string }>;
@@ -51,14 +51,14 @@ export interface RedirectLoginService {
 /** What log-in is made of. */
 export interface RedirectLoginDeps extends ProviderDeps {
   providers: IdentityProviders;
-  signIn: Pick<LoginService, "loginVerifiedUser" | "registerAttempt">;
+  loginService: Pick<LoginService, "loginVerifiedUser" | "registerAttempt">;
   log: Log;
   by: ActorContext;
 }
 
 /** Makes the log-in by way of other sites' pages. */
-export function createRedirectLoginService(needs: RedirectLoginDeps): RedirectLoginService {
-  const { store, clock, providers, signIn, log, by, baseUrl } = needs;
+export function createRedirectLoginService(deps: RedirectLoginDeps): RedirectLoginService {
+  const { store, clock, providers, loginService, log, by, baseUrl } = deps;
 
   function requireRedirect(providerId: string): { row: IdentityProviderRow; redirect: RedirectLogin } {
     const { row, provider } = providers.requireEnabled(providerId);
@@ -68,7 +68,7 @@ export function createRedirectLoginService(needs: RedirectLoginDeps): RedirectLo
 
   /** Refused log-ins stand in the audit, but for those that anybody could cause without a provider. */
   async function withAudit<T>(providerId: string, address: string | null, work: () => Promise<T>): Promise<T> {
-    const takeBack = signIn.registerAttempt(address);
+    const takeBack = loginService.registerAttempt(address);
     try {
       const done = await work();
       takeBack();
@@ -102,7 +102,7 @@ export function createRedirectLoginService(needs: RedirectLoginDeps): RedirectLo
     { address }: BrowserContext,
   ): Promise<LoginSession> {
     const { id } = await providers.provisionAccount(row, vouched);
-    return { session: await signIn.loginVerifiedUser(id, address), returnPath };
+    return { session: await loginService.loginVerifiedUser(id, address), returnPath };
   }
 
   return {

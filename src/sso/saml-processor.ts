@@ -91,7 +91,7 @@ async function readResponse({
   return toAssertion(profile);
 }
 
-/** Throws LogInFault `answer` for what would take long to read. */
+/** Throws LoginError `answer` for what would take long to read. */
 function assertResponseSize(xml: string): void {
   const counted = (pattern: RegExp): number => xml.match(pattern)?.length ?? 0;
   // The library takes attributes without a value or its quotes, too; those would not be counted.

@@ -23,7 +23,7 @@ const DEFAULT_ASSERTION_MS = 86_400_000;
  * than people begin at eight o'clock. Anybody may begin one, so the oldest go: whoever begins thousands cuts off none but
  * those that take longer than that, while a refusal would keep everybody out for ten minutes.
  */
-const PENDING_REQUEST_LIMIT: KindLimit = { kind: "request", most: 10_000 };
+const PENDING_REQUEST_LIMIT: KindLimit = { kind: "request", maxEntries: 10_000 };
 /** Attributes by which providers of the field tell a mail address and a name, when the row names none. */
 const EMAIL_ATTRIBUTES = ["email", "mail", "urn:oid:0.9.2342.19200300.100.1.3"];
 const NAME_ATTRIBUTES = ["name", "displayName", "cn", "urn:oid:2.16.840.1.113730.3.1.241"];
@@ -33,25 +33,25 @@ const NAME_ATTRIBUTES = ["name", "displayName", "cn", "urn:oid:2.16.840.1.113730
  * of ours that is not older than ten minutes, and good now; each counts once, over restarts too.
  * @source SAML 2.0 Profiles §4.1; SAML 2.0 Core §2.5
  */
-export function createSamlProvider(row: IdentityProviderRow, needs: ProviderDeps): Provider {
+export function createSamlProvider(row: IdentityProviderRow, deps: ProviderDeps): Provider {
   return {
-    test: () => test(row, needs),
+    test: () => test(row, deps),
     redirect: {
-      begin: async (relay) => ({ location: await begin(row, needs, relay), kept: {} }),
-      finish: (brought) => finish(row, needs, brought),
+      begin: async (relay) => ({ location: await begin(row, deps, relay), kept: {} }),
+      finish: (brought) => finish(row, deps, brought),
       buildLogoutUrl: async () => null,
-      metadata: () => needs.saml.generate({ what: "metadata", parties: readSamlConfig(row, needs) }),
+      metadata: () => deps.saml.generate({ what: "metadata", parties: readSamlConfig(row, deps) }),
     },
   };
 }
 
-async function begin(row: IdentityProviderRow, needs: ProviderDeps, relay: string): Promise<string> {
+async function begin(row: IdentityProviderRow, deps: ProviderDeps, relay: string): Promise<string> {
   const request = requestIdOf(relay);
-  const location = await needs.saml.generate({ what: "url", parties: readSamlConfig(row, needs), request, relay });
-  const now = needs.clock.now();
+  const location = await deps.saml.generate({ what: "url", parties: readSamlConfig(row, deps), request, relay });
+  const now = deps.clock.now();
   const value = new Date(now).toISOString();
   await putIfAbsent(
-    needs.store,
+    deps.store,
     { key: requestKey(row, request), value, until: now + LOGIN_TIMEOUT_MS, now },
     PENDING_REQUEST_LIMIT,
   );
@@ -71,11 +71,11 @@ function requestKey({ id }: IdentityProviderRow, request: string): string {
   return `${PENDING_REQUEST_LIMIT.kind} ${id} ${request}`;
 }
 
-function readSamlConfig(row: IdentityProviderRow, needs: ProviderDeps): SamlConfig {
+function readSamlConfig(row: IdentityProviderRow, deps: ProviderDeps): SamlConfig {
   return {
-    consumerUrl: buildProviderUrls(row, needs.baseUrl()).consumerUrl,
-    issuer: entityIdOf(row, needs),
-    privateKey: row.spPrivateKey ? needs.store.secrets.open(row.spPrivateKey) : null,
+    consumerUrl: buildProviderUrls(row, deps.baseUrl()).consumerUrl,
+    issuer: entityIdOf(row, deps),
+    privateKey: row.spPrivateKey ? deps.store.secrets.open(row.spPrivateKey) : null,
     certificate: row.spCertificate,
     entryPoint: row.entryPoint ?? "",
     idpIssuer: row.idpIssuer,
@@ -90,27 +90,27 @@ function entityIdOf(row: IdentityProviderRow, { baseUrl }: ProviderDeps): string
 
 async function finish(
   row: IdentityProviderRow,
-  needs: ProviderDeps,
+  deps: ProviderDeps,
   brought: CallbackParameters,
 ): Promise<ExternalIdentity> {
   const { SAMLResponse: response = "", RelayState = "" } = brought;
   const request = requestIdOf(RelayState);
   // Each log-in has one answer read: reading is dear, and anybody may post.
-  const requestedAt = await consumeValue(needs.store, requestKey(row, request), needs.clock.now());
+  const requestedAt = await consumeValue(deps.store, requestKey(row, request), deps.clock.now());
   if (requestedAt === null) throw new LoginError("replayed", "No log-in awaits this answer.");
-  const parties = readSamlConfig(row, needs);
-  const said = await needs.saml.validateResponse({ what: "read", parties, request, requestedAt, response });
+  const parties = readSamlConfig(row, deps);
+  const said = await deps.saml.validateResponse({ what: "read", parties, request, requestedAt, response });
   if (row.idpIssuer && said.issuer !== row.idpIssuer) {
     throw new LoginError("audience", "The assertion is of another provider.");
   }
   assertBearer(said, request, parties.consumerUrl);
-  await assertNotReplayed(row, needs, said);
+  await assertNotReplayed(row, deps, said);
   return readIdentity(row, said);
 }
 
 /**
  * The library looks at the answer around the assertion, which is not signed, for its issuer and request; this is what is.
- * Throws LogInFault.
+ * Throws LoginError.
  * @source SAML 2.0 Profiles §4.1.4.3
  */
 function assertBearer({ bearers }: SamlAssertion, request: string, consumerUrl: string): void {
@@ -121,7 +121,7 @@ function assertBearer({ bearers }: SamlAssertion, request: string, consumerUrl: 
   }
 }
 
-/** Throws LogInFault `replayed` for an assertion that was used before. */
+/** Throws LoginError `replayed` for an assertion that was used before. */
 async function assertNotReplayed(
   row: IdentityProviderRow,
   { store, clock }: ProviderDeps,
@@ -156,9 +156,9 @@ export function splitCertificates(pem: string | null): string[] {
   return pem?.match(/-----BEGIN CERTIFICATE-----[^-]+-----END CERTIFICATE-----/g) ?? [];
 }
 
-async function test(row: IdentityProviderRow, needs: ProviderDeps): Promise<ProviderCheck[]> {
+async function test(row: IdentityProviderRow, deps: ProviderDeps): Promise<ProviderCheck[]> {
   const checks: ProviderCheck[] = [];
-  const now = needs.clock.now();
+  const now = deps.clock.now();
   for (const pem of splitCertificates(row.idpCertificates)) {
     await runCheck(
       checks,
@@ -167,11 +167,11 @@ async function test(row: IdentityProviderRow, needs: ProviderDeps): Promise<Prov
       (end) => ({ code: "good-until", value: end, words: `What it signs can be checked until ${end}.` }),
     );
   }
-  const { consumerUrl, metadataUrl } = buildProviderUrls(row, needs.baseUrl());
+  const { consumerUrl, metadataUrl } = buildProviderUrls(row, deps.baseUrl());
   await runCheck(
     checks,
     "page",
-    () => begin(row, needs, randomUUID()),
+    () => begin(row, deps, randomUUID()),
     () => ({
       code: "log-in-page",
       value: row.entryPoint,

@@ -16,11 +16,11 @@ const MAX_QUEUED = 50;
 
 /** Answers questions of SAML in a thread, which is there from the first one until nobody has asked for a while. */
 export interface SamlService {
-  /** A text for the questions `url` and `metadata`. Throws LogInFault, TooManyRequests. */
+  /** A text for the questions `url` and `metadata`. Throws LoginError, TooManyRequestsError. */
   generate(question: SamlWorkerRequest & { what: "url" | "metadata" }): Promise<string>;
-  /** What an answer says. Throws LogInFault, TooManyRequests. */
+  /** What an answer says. Throws LoginError, TooManyRequestsError. */
   validateResponse(question: SamlWorkerRequest & { what: "read" }): Promise<SamlAssertion>;
-  /** Ends the thread; who waits for it gets LogInFault `down`. */
+  /** Ends the thread; who waits for it gets LoginError `down`. */
   close(): Promise<void>;
 }
 

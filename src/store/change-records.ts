@@ -10,22 +10,22 @@ import { isSameValue } from "./row-values.ts";
 import type { SearchIndex } from "./search-index.ts";
 import type { ActorContext, AuditEvent, SqlValue } from "./store.ts";
 
-/** The two records that every write leaves in its own transaction. @source interfaces.md, Writing and reading */
+/** The two records that every write leaves in its own transaction: change feed and audit. @source docs/decisions/0017-store.md, Two records per write */
 export interface ChangeRecords {
-  /** Change feed: the newest version per row, tombstones included. Returns its sequence number. */
+  /** Change feed: the newest version per row, tombstones included. Returns the sequence number. */
   appendChange(resource: AnyResource, id: string, op: "create" | "update" | "delete"): number;
   /**
-   * Audit: append-only, before and after with secrets masked, each row's hash covers the one before. own choice: of what
-   * another side changed, which has it whole, the fields that differ.
+   * Audit: append-only, before and after with secrets masked; each entry's hash covers the previous one. For replicated
+   * updates only the changed fields are kept, because the other side has the full entry.
    */
   appendAudit(resource: AnyResource, before: AnyRow | null, after: AnyRow | null, by: ActorContext): void;
-  /** An audit entry of something that wrote no row. */
+  /** Adds an audit entry for an event that wrote no row. */
   appendAuditEvent(note: AuditEvent, by: ActorContext): void;
-  /** Must be called when anything written was rolled back. */
+  /** Must be called after a rollback. */
   resetCache(): void;
 }
 
-/** Makes the recorder; its statements live as long as the database. */
+/** Creates the recorder; its prepared statements live as long as the database. */
 export function createChangeRecords(
   db: Database.Database,
   searchIndex: Pick<SearchIndex, "markChanged">,
@@ -37,10 +37,10 @@ export function createChangeRecords(
     `INSERT INTO audit_entries (${names.join(", ")}) VALUES (${names.map(() => "?").join(", ")})`,
   );
   let tail: AuditTail | null = null;
-  const shown = new Map<AnyResource, AuditedFields>();
+  const auditedFieldsByResource = new Map<AnyResource, AuditedFields>();
 
   function appendEntry(
-    what: { op: string; resource: string; rowId: string | null },
+    event: { op: string; resource: string; rowId: string | null },
     by: ActorContext,
     texts: (string | null)[],
   ): void {
@@ -48,7 +48,7 @@ export function createChangeRecords(
     const { actor, scope } = by;
     const now = clock.now();
     const entry: SqlValue[] = [
-      ...[tail.pk + 1, newId(), now, now, what.op, what.resource, what.rowId],
+      ...[tail.pk + 1, newId(), now, now, event.op, event.resource, event.rowId],
       ...[actor.kind, actor.userId, actor.name, actor.address, scope.domainId],
       ...texts,
     ];
@@ -58,8 +58,10 @@ export function createChangeRecords(
   }
 
   function auditedFields(resource: AnyResource): AuditedFields {
-    const found = shown.get(resource) ?? Object.entries(resource.fields).filter(([, { kind }]) => kind !== "internal");
-    shown.set(resource, found);
+    const found =
+      auditedFieldsByResource.get(resource) ??
+      Object.entries(resource.fields).filter(([, { kind }]) => kind !== "internal");
+    auditedFieldsByResource.set(resource, found);
     return found;
   }
 
@@ -95,24 +97,24 @@ export function createChangeRecords(
   };
 }
 
-/** Fields of a resource that the audit may show. */
+/** Fields of a resource that may appear in the audit. */
 type AuditedFields = readonly (readonly [name: string, spec: Field])[];
 
-/** The row as the API writes it, what is not set left out. */
+/** The row in API form, without unset fields. */
 function auditText(fields: AuditedFields, row: AnyRow): string {
-  const shown: Record<string, unknown> = {
+  const entry: Record<string, unknown> = {
     id: row.id,
     createdAt: isoTime(row.createdAt),
     updatedAt: isoTime(row.updatedAt),
   };
-  if (row.domainId !== null) shown.domainId = row.domainId;
-  if (row.alsoIn !== null) shown.alsoIn = row.alsoIn;
+  if (row.domainId !== null) entry.domainId = row.domainId;
+  if (row.alsoIn !== null) entry.alsoIn = row.alsoIn;
   for (const [name, spec] of fields) {
     const value = row[name];
     if (value === null || value === undefined) continue;
-    shown[name] = auditValue(spec, value);
+    entry[name] = auditValue(spec, value);
   }
-  return JSON.stringify(shown);
+  return JSON.stringify(entry);
 }
 
 function auditValue(spec: Field, value: unknown): unknown {
@@ -142,7 +144,7 @@ function isoTime(at: number): string {
   return new Date(at).toISOString();
 }
 
-/** Free JSON may hold sealed members (a plugin's configuration): they are masked by their form. */
+/** Free-form JSON may hold sealed members (plugin configuration); they are recognised by the prefix `v1:`. */
 function maskSealed(value: unknown): unknown {
   if (typeof value !== "object" || value === null) return value;
   return JSON.parse(

@@ -8,15 +8,15 @@ import { fieldEquals, type RowShape } from "./row-shape.ts";
 import { searchCondition } from "./search.ts";
 import type { Page, PageQuery } from "./store.ts";
 
-/** Lists facts that are searched, of which there may be very many, with turns of the event loop in between. */
+/** Lists append-only rows by a search, in chunks between which the event loop gets a turn. */
 export type PageInChunks = <R extends AnyResource>(resource: R, query: PageQuery) => Promise<Page<R>>;
 
-/** Rows searched in one go: about 3 ms. */
+/** Rows scanned per chunk: about 3 ms. */
 const CHUNK_SIZE = 500;
-/** Rows that may be sorted by anything in one go. own choice: about 5 ms of work. */
+/** Maximum number of hits that may be sorted by any field; about 5 ms of work. */
 const MAX_SORTED = 5_000;
 
-/** What `createFactPager` needs. */
+/** Dependencies of the chunked pager. */
 export interface ChunkedPagerDeps {
   selects: PreparedSelects;
   page: ReturnType<typeof createPager>;
@@ -24,10 +24,11 @@ export interface ChunkedPagerDeps {
 }
 
 /**
- * Makes the list function of searched facts. Where the index finds many rows, or there is none, each row is looked at in
- * slices, which give the keys of all that are found; then the page is read. Facts are never
- * changed in what they are sorted by and get their keys as they are made, so that of very many found the keys next to the
- * page are enough for it. Throws invalid-value on `sort` when very many would have to be sorted by something else.
+ * Creates the list function for searches over append-only rows. If the full-text index finds few rows, one query
+ * answers. Otherwise the rows are scanned in chunks to collect the matching keys, then the page is read. Append-only
+ * rows never change their sort fields and get their keys in creation order, so with many hits only the keys around the
+ * page are needed. Throws invalid-value on `sort` when too many hits would have to be sorted by a field other than
+ * `createdAt`.
  */
 export function createChunkedPager({ selects, page, clock }: ChunkedPagerDeps): PageInChunks {
   return async (resource, query) => {
@@ -35,13 +36,13 @@ export function createChunkedPager({ selects, page, clock }: ChunkedPagerDeps): 
     const pks = await findKeys(resource, query);
     return page(resource, query, (start, limit, order) => {
       if (pks.length <= MAX_SORTED) return { pks, skip: query.skip ?? 0, total: pks.length };
-      if (order.field !== "createdAt") throw invalidValue("sort", "Too many are found to sort them by it.");
+      if (order.field !== "createdAt") throw invalidValue("sort", `Must be createdAt or -createdAt when more than ${MAX_SORTED} rows are found.`);
       const ordered = order.descending ? pks.toReversed() : pks;
       return selectKeysAround(ordered, query, limit, start && keyOf(resource, start.id));
     });
   };
 
-  /** True when the full-text index finds few enough rows to read them in one go. */
+  /** True when the full-text index finds few enough rows for one query. */
   function isSelective(resource: AnyResource, { search }: PageQuery): boolean {
     const found = search && searchCondition(search, selects.shape(resource).layout);
     if (!found?.keys) return false;
@@ -50,9 +51,9 @@ export function createChunkedPager({ selects, page, clock }: ChunkedPagerDeps): 
     return ((count ?? 0) as number) <= MAX_SORTED;
   }
 
-  /** Keys of all rows that a list shows, in order. */
+  /** Keys of all matching rows, in key order. */
   async function findKeys(resource: AnyResource, query: PageQuery): Promise<number[]> {
-    const shown = compileListCondition(resource, query, selects, true);
+    const condition = compileListCondition(resource, query, selects, true);
     const parents = Object.keys(query.within ?? {});
     const between = (shape: RowShape) =>
       sql`${shape.column("pk")} > ${sql.placeholder("above")} AND ${shape.column("pk")} <= ${sql.placeholder("upTo")}`;
@@ -66,12 +67,12 @@ export function createChunkedPager({ selects, page, clock }: ChunkedPagerDeps): 
     });
     const found: number[] = [];
     for (let above = 0; ; await yieldToEventLoop(clock)) {
-      const values = { ...shown.values, above, skip: CHUNK_SIZE - 1 };
+      const values = { ...condition.values, above, skip: CHUNK_SIZE - 1 };
       const end = selects.value(resource, `slice|${parents.join()}`, sql`t."pk"`, last, values) as number | undefined;
       const upTo = end ?? Number.MAX_SAFE_INTEGER;
-      const build = (shape: RowShape): SelectClauses => ({ where: and(...shown.where(shape), between(shape)) });
+      const build = (shape: RowShape): SelectClauses => ({ where: and(...condition.where(shape), between(shape)) });
       const keys = sql`json_group_array(t."pk")`;
-      const text = selects.value(resource, `found|${shown.key}`, keys, build, { ...values, upTo }) as string;
+      const text = selects.value(resource, `found|${condition.key}`, keys, build, { ...values, upTo }) as string;
       found.push(...(JSON.parse(text) as number[]).sort((one, other) => one - other));
       if (end === undefined) return found;
       above = end;
@@ -84,7 +85,7 @@ export function createChunkedPager({ selects, page, clock }: ChunkedPagerDeps): 
   }
 }
 
-/** The keys that a page and a look beyond both its ends can reach. `from`: key of the row that its token names. */
+/** The keys of the page plus one beyond each end. `from`: key of the row that the page token names. */
 function selectKeysAround(
   ordered: readonly number[],
   { start, skip = 0 }: PageQuery,
@@ -100,6 +101,6 @@ function selectKeysAround(
   if (start === "end") return part(total - skip - limit - 2, total, skip);
   if (start === undefined || start === "") return part(skip - 1, skip + limit + 2, Math.min(skip, 1));
   const at = from === null ? -1 : ordered.indexOf(from);
-  if (at < 0) throw invalidValue("start", "That place in the list is gone.");
+  if (at < 0) throw invalidValue("start", "The row that this page token refers to no longer exists.");
   return part(at - limit - skip - 2, at + limit + skip + 3, skip);
 }

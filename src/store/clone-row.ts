@@ -6,33 +6,28 @@ import { UploadedFile } from "../schema/uploaded-file.ts";
 import type { AnyRow } from "./row-shape.ts";
 import type { ActorContext, StoreReader, Transaction } from "./store.ts";
 
-/** The open transaction and the declarations that say what a copy takes along. */
+/** The open transaction and the declarations that name the children to copy. */
 export interface CloneDeps {
   tx: Transaction;
   catalogue: Catalogue;
 }
 
-/** Most children of one kind that a copy takes along. own choice: more than any limit of a documented family allows. */
+/** Maximum number of children of one kind that are copied; above every declared limit. */
 const MAX_CHILDREN = 100_000;
-/** Room that ` (Copy 1234567)` may take at the end of a name. */
+/** Characters reserved for ` (Copy 1234567)` at the end of a name. */
 const SUFFIX_LENGTH = 15;
 
-/**
- * Copies a row that `by` sees, with the children that its declaration's `clone` names, through the checks of every
- * creation. Fields that Carillon keeps (read-only, internal) begin anew; files are shared by content; of its domains the
- * copy is in those that the caller may write to, else in the acting one. `prepare` is not asked again: what a row holds has passed it. Throws not-found, and all that `create` throws.
- * @source decisions.md 1, clone
- */
-export function cloneRow(needs: CloneDeps, resource: AnyResource, id: string, by: ActorContext): AnyRow {
+/** Copies a row that `by` sees, with the children that its declaration's `clone` names, through the checks of every creation. Read-only and internal fields start fresh; files are shared by content. The copy belongs to those domains of the source that the caller may write to, else to the acting domain. The hook `prepare` does not run: the source row has passed it already. Throws not-found and everything that `create` throws. @source docs/decisions/0001-lists-and-paging.md, Clone
+export function cloneRow(deps: CloneDeps, resource: AnyResource, id: string, by: ActorContext): AnyRow {
   if (!resource.clone) throw new BugError(`resource ${resource.name} is not declared to be cloned`);
-  const source = needs.tx.get(resource, id, by.scope) as AnyRow | null;
+  const source = deps.tx.get(resource, id, by.scope) as AnyRow | null;
   if (!source) throw notFound();
-  const name = typeof source.name === "string" ? { name: findCopyName(needs.tx, resource, source.name) } : {};
-  return cloneTree(needs, resource, source, name, {}, by);
+  const name = typeof source.name === "string" ? { name: findCopyName(deps.tx, resource, source.name) } : {};
+  return cloneTree(deps, resource, source, name, {}, by);
 }
 
 function cloneTree(
-  needs: CloneDeps,
+  deps: CloneDeps,
   resource: AnyResource,
   source: AnyRow,
   name: { name?: string },
@@ -40,18 +35,18 @@ function cloneTree(
   by: ActorContext,
 ): AnyRow {
   const { input, system } = cloneableContent(resource, source);
-  const own = { ...system, ...domainsOf(source, by), ...parent } as never;
-  const made = needs.tx.create(resource, { ...input, ...name }, by, own) as unknown as AnyRow;
+  const systemFields = { ...system, ...domainsOf(source, by), ...parent } as never;
+  const made = deps.tx.create(resource, { ...input, ...name }, by, systemFields) as unknown as AnyRow;
   for (const name of resource.clone?.children ?? []) {
-    const child = needs.catalogue.byName(name);
+    const child = deps.catalogue.byName(name);
     const parentField = parentFieldOf(child, resource);
-    const rows = needs.tx.find(child, { [parentField]: source.id } as never, MAX_CHILDREN) as unknown as AnyRow[];
-    for (const row of rows) cloneTree(needs, child, row, {}, { [parentField]: made.id }, by);
+    const rows = deps.tx.find(child, { [parentField]: source.id } as never, MAX_CHILDREN) as unknown as AnyRow[];
+    for (const row of rows) cloneTree(deps, child, row, {}, { [parentField]: made.id }, by);
   }
   return made;
 }
 
-/** What the copy takes over: writable fields as API input, and what is set past the checks. */
+/** The copied content: writable fields as API input, and sealed values that bypass the checks. */
 function cloneableContent(resource: AnyResource, row: AnyRow): { input: object; system: object } {
   const input: Record<string, unknown> = {};
   const system: Record<string, unknown> = {};
@@ -59,7 +54,7 @@ function cloneableContent(resource: AnyResource, row: AnyRow): { input: object; 
     const value = row[name];
     const kept = field.readOnly || field.kind === "internal" || field.kind === "computed";
     if (kept || value === null || value === undefined || resource.clone?.omit?.includes(name)) continue;
-    // A row holds a secret sealed; sealed texts are longer than the clear ones that the check measures.
+    // Sealed text is longer than the clear text, so it could fail the length check.
     if (field.kind === "secret") system[name] = value;
     else input[name] = toInput(field, value);
   }
@@ -71,7 +66,7 @@ function domainsOf({ domainId, alsoIn }: AnyRow, { scope }: ActorContext): objec
   return home === undefined ? {} : { domainId: home, alsoIn: others.length > 0 ? others : null };
 }
 
-/** A value of a row as a request would give it; members of objects that Carillon keeps are left out. */
+/** A stored value in the form of API input; read-only members of objects are left out. */
 function toInput(field: Field, value: unknown): unknown {
   if (value === null) return null;
   if (field.kind === "timestamp") return new Date(value as number).toISOString();
@@ -92,22 +87,22 @@ function parentFieldOf(child: AnyResource, parent: AnyResource): string {
 }
 
 /**
- * The first free name of `name (Copy)`, `name (Copy 2)` …, compared without case over the whole family.
- * own choice: a name too long for that is shortened at its end.
+ * The first free name of `name (Copy)`, `name (Copy 2)` and so on, compared without case over the whole table. A name
+ * that is too long is shortened at its end.
  */
 function findCopyName(reader: StoreReader, resource: AnyResource, name: string): string {
   const spec = resource.fields.name;
-  const most = spec?.kind === "text" ? spec.max : Number.POSITIVE_INFINITY;
+  const maxLength = spec?.kind === "text" ? spec.max : Number.POSITIVE_INFINITY;
   const characters = [...name];
-  const stem = characters.slice(0, Math.max(0, most - SUFFIX_LENGTH)).join("");
-  const alike = reader.all<{ name: string }>(
+  const stem = characters.slice(0, Math.max(0, maxLength - SUFFIX_LENGTH)).join("");
+  const similar = reader.all<{ name: string }>(
     `SELECT name FROM ${tableName(resource)} WHERE name LIKE ? ESCAPE '\\'`,
     `${stem.replace(/[\\%_]/g, "\\$&")}%`,
   );
-  const taken = new Set(alike.map((row) => row.name.toLowerCase()));
+  const taken = new Set(similar.map((row) => row.name.toLowerCase()));
   for (let number = 1; ; number++) {
     const suffix = number === 1 ? " (Copy)" : ` (Copy ${number})`;
-    const candidate = `${characters.slice(0, most - suffix.length).join("")}${suffix}`;
+    const candidate = `${characters.slice(0, maxLength - suffix.length).join("")}${suffix}`;
     if (!taken.has(candidate.toLowerCase())) return candidate;
   }
 }

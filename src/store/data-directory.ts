@@ -5,7 +5,10 @@ import { UpstreamError } from "../lib/errors.ts";
 
 const { R_OK, W_OK, X_OK } = constants;
 
-/** Makes `dataDir` when it is missing. Throws UpstreamError (about the data directory) when `database` can't be kept in it. */
+/**
+ * Creates `dataDir` if it is missing. Throws UpstreamError (`starting`) when the file `database` cannot be written
+ * there.
+ */
 export function prepareDataDirectory(dataDir: string, database: string): void {
   try {
     createDirectory(dataDir);
@@ -17,7 +20,7 @@ export function prepareDataDirectory(dataDir: string, database: string): void {
   }
 }
 
-/** Throws UpstreamError (about the data directory) when `dataDir` is there and can't be looked into. */
+/** Throws UpstreamError (`starting`) when `dataDir` exists but cannot be read. */
 export function assertDataDirectoryReadable(dataDir: string): void {
   try {
     opendirSync(dataDir).closeSync();
@@ -27,7 +30,10 @@ export function assertDataDirectoryReadable(dataDir: string): void {
   }
 }
 
-/** Level by level: Node's own way tries without end where the system says of each folder that it is missing, as /proc does. */
+/**
+ * Creates one level at a time: Node's recursive mkdir loops forever on file systems such as /proc that report ENOENT
+ * for every folder.
+ */
 function createDirectory(path: string): void {
   if (statSync(path, { throwIfNoEntry: false })?.isDirectory()) return;
   const above = dirname(path);
@@ -36,29 +42,29 @@ function createDirectory(path: string): void {
 }
 
 function toStartupError(dataDir: string, error: unknown): unknown {
-  const words = ERROR_MESSAGES[codeOf(error) ?? ""];
-  if (words === undefined) return error;
-  return new UpstreamError("starting", words(dataDir), { dataDir }, error);
+  const message = ERROR_MESSAGES[codeOf(error) ?? ""];
+  if (message === undefined) return error;
+  return new UpstreamError("starting", message(dataDir), { dataDir }, error);
 }
 
 const permissionMessage = (dataDir: string): string =>
-  `The user ${processUserName()} may not use the folder ${dataDir}. Give it to that user (chown -R ${processUserName()} ${dataDir}), or run this as its owner.`;
-const notDirectoryMessage = (dataDir: string): string => `${dataDir} is a file, or lies below one. Name a folder.`;
+  `The user ${processUserName()} has no access to the folder ${dataDir}. Change its owner (chown -R ${processUserName()} ${dataDir}) or run as its owner.`;
+const notDirectoryMessage = (dataDir: string): string => `${dataDir} is a file or is below a file. It must be a folder.`;
 
 const ERROR_MESSAGES: Readonly<Record<string, (dataDir: string) => string>> = {
   EACCES: permissionMessage,
   EPERM: permissionMessage,
   EEXIST: notDirectoryMessage,
   ENOTDIR: notDirectoryMessage,
-  ENOENT: (dataDir) => `The folder ${dataDir} can't be made. Name another one.`,
-  EROFS: (dataDir) => `Nothing can be written at ${dataDir}: its disk is mounted read-only. Name another folder.`,
+  ENOENT: (dataDir) => `Failed to create the folder ${dataDir}. Use another folder.`,
+  EROFS: (dataDir) => `Failed to write to ${dataDir}: the file system is mounted read-only. Use another folder.`,
 };
 
 function codeOf(error: unknown): string | undefined {
   return (error as { code?: string } | null)?.code;
 }
 
-/** Who runs this; the number where the system has no name for it. */
+/** Name of the user that runs this process; the numeric id if the system has no name for it. */
 export function processUserName(): string {
   try {
     return userInfo().username;

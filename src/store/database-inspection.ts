@@ -2,19 +2,19 @@ import Database from "better-sqlite3";
 import { readAuditTail } from "./audit-chain.ts";
 import { readDataVersion } from "./data-version.ts";
 
-/** What a database says of itself, to be compared with what was noted of it. */
+/** Summary of a database, to be compared with the one stored in a backup manifest. */
 export interface DatabaseSummary {
-  /** What SQLite's check found, empty when all is sound; at most 20 of them. */
+  /** Findings of SQLite's `integrity_check`, at most 20; empty when the database is intact. */
   faults: string[];
-  /** Rows by table. */
+  /** Row counts by table. */
   rows: Record<string, number>;
-  /** Number and hash of the last entry of the audit; 0 and empty without one. */
+  /** Number and hash of the last audit entry; 0 and empty without one. */
   audit: { number: number; hash: string };
-  /** The Carillon that wrote it last; null from before that was noted. */
+  /** The version that wrote it last; null when none is stored. */
   version: string | null;
 }
 
-/** Makes one plain file of a copy, without a journal beside it, and looks through all of it: seconds for a large one. */
+/** Converts a database copy to a single file without a WAL and checks all of it; takes seconds for a large one. */
 export function inspectDatabase(path: string): DatabaseSummary {
   const db = new Database(path, { fileMustExist: true });
   try {

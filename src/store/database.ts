@@ -3,12 +3,12 @@ import Database from "better-sqlite3";
 import { UpstreamError } from "../lib/errors.ts";
 import { prepareDataDirectory } from "./data-directory.ts";
 
-/** First SQLite release without the WAL-reset corruption bug. @source reliability.md 1.6 */
+/** The first SQLite release without the WAL-reset corruption bug. @source docs/decisions/0017-store.md, SQLite settings */
 const MIN_SQLITE_VERSION = [3, 51, 3];
 
 const DATABASE_FILE = "carillon.db";
 
-/** A database that nothing outlives, for simulations. */
+/** Opens an in-memory database, for simulations. */
 export function openInMemoryDatabase(): Database.Database {
   const db = new Database(":memory:");
   db.pragma("foreign_keys = ON");
@@ -17,8 +17,8 @@ export function openInMemoryDatabase(): Database.Database {
 
 /**
  * Opens DIR/carillon.db for this process alone: WAL, EXCLUSIVE (works on a full disk, keeps other programs out),
- * synchronous=FULL read back, foreign keys on. Throws UpstreamError when DIR is in use or can't be trusted.
- * @source reliability.md 1 (1, 4, 6)
+ * synchronous=FULL read back, foreign keys on. Throws UpstreamError when DIR is in use or the settings do not take effect.
+ * @source docs/decisions/0017-store.md, SQLite settings
  */
 export function openDatabase(dataDir: string): Database.Database {
   prepareDataDirectory(dataDir, DATABASE_FILE);
@@ -30,7 +30,7 @@ export function openDatabase(dataDir: string): Database.Database {
     db.pragma("foreign_keys = ON");
     db.pragma("cache_size = -65536");
     db.pragma("journal_size_limit = 67108864");
-    // Each write keeps the pages that it changes until its savepoint ends: in a file, that is half of its time.
+    // Savepoints keep changed pages in a temporary store; in a file, that takes half the time of a write.
     db.pragma("temp_store = MEMORY");
     assertDatabaseSettings(db);
     // Takes the lock now instead of at the first write.
@@ -60,6 +60,6 @@ function assertDatabaseSettings(db: Database.Database): void {
     locking: db.pragma("locking_mode", { simple: true }),
   };
   if (difference < 0 || found.synchronous !== 2 || found.journal !== "wal" || found.locking !== "exclusive") {
-    throw new UpstreamError("starting", `The database does not keep its promises (SQLite ${version}).`, found);
+    throw new UpstreamError("starting", `The database settings did not take effect: synchronous must be FULL, journal_mode WAL, locking_mode EXCLUSIVE and SQLite at least ${MIN_SQLITE_VERSION.join(".")} (found ${version}).`, found);
   }
 }

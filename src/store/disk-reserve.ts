@@ -3,24 +3,27 @@ import { rmSync } from "node:fs";
 import { open, stat, statfs } from "node:fs/promises";
 import { dirname } from "node:path";
 
-/** Room on the disk that is kept for emergencies: a file that makes way once nothing else is left. */
+/** Reserved disk space for emergencies: a file that is deleted once the disk is full. */
 export interface DiskReserve {
-  /** Gives the room up; false when there is none. */
+  /** Deletes the reserve; false when there is none. */
   release(): boolean;
-  /** Takes the room where it is not taken and enough is left beside it. Never throws. */
+  /** Creates the reserve if it is missing and enough space is free. Never throws. */
   allocate(): Promise<void>;
 }
 
 const CHUNK_BYTES = 1_048_576;
-/** So many times the room must be free before it is taken: it must not fill the disk itself. own choice */
+/**
+ * The free space must be this many times the reserve before it is created, so that the reserve does not fill the disk.
+ */
 const MIN_FREE_FACTOR = 4;
 
 /**
- * Room of `bytes` in the file `path`, not taken yet. Its bytes are random, as some disks keep nothing of zeros.
- * @source reliability.md, The store, 5: even a removal fails on a full disk until a file beside the database is gone
+ * A reserve of `bytes` in the file `path`, not allocated yet. It holds random bytes because some file systems store
+ * zeros as holes. On a full disk even a delete fails until a file beside the database is removed. @source
+ * docs/decisions/0038-reliability.md, 1. Traps
  */
 export function createDiskReserve(path: string, bytes: number): DiskReserve {
-  let isTaking = false;
+  let isAllocating = false;
   let released = 0;
 
   const writeReserve = async (): Promise<void> => {
@@ -48,11 +51,11 @@ export function createDiskReserve(path: string, bytes: number): DiskReserve {
       }
     },
     async allocate() {
-      if (isTaking) return;
-      isTaking = true;
-      // A part would be what fills the disk, or a quota that nobody sees beforehand.
+      if (isAllocating) return;
+      isAllocating = true;
+      // A partial file would itself fill the disk, or a quota that statfs does not report.
       await writeReserve().catch(() => rmSync(path, { force: true }));
-      isTaking = false;
+      isAllocating = false;
     },
   };
 }

@@ -8,14 +8,14 @@ import type { Catalogue } from "../schema/catalogue.ts";
 import type { AnyResource } from "../schema/resource.ts";
 import { buildTableLayout, type TableLayout } from "./table-layout.ts";
 
-/** Everything the store knows of where declarations lie. */
+/** Table layouts and drizzle tables of all declarations. */
 export interface Tables {
   readonly catalogue: Catalogue;
   readonly layouts: readonly TableLayout[];
   layout(resource: AnyResource): TableLayout;
-  /** The drizzle table of a table name of any layout or link. */
+  /** The drizzle table with this name, of a resource or a link table. */
   table(name: string): SQLiteTable;
-  /** Name of the column that holds a domain-scoped row's home, null when the resource has none. */
+  /** Name of the column that holds a row's home domain; null when the resource is not scoped to a domain. */
   domainColumn(layout: TableLayout): "domain_pk" | null;
 }
 

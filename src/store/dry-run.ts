@@ -3,33 +3,33 @@ import type { AnyResource, RowOf } from "../schema/resource.ts";
 import type { AnyRow } from "./row-shape.ts";
 import type { ActorContext, Store, StoreReader, Sync, Transaction } from "./store.ts";
 
-/** One row that was written in a rehearsal, with what was asked about it before and after; null where there was no row. */
+/** One row written in a dry run, with the observation before and after the write; null where there was no row. */
 export interface DryRunWrite<T> {
   resource: AnyResource;
   before: { row: AnyRow; seen: T } | null;
   after: { row: AnyRow; seen: T } | null;
 }
 
-/** A store whose writes are undone. */
+/** A store whose writes are rolled back. */
 export interface DryRun<T> {
-  /** All checks, behaviours and refusals are those of real writes; nothing is kept, told or seen by others. */
+  /** Runs the checks and hooks of real writes; stores nothing, emits no event, and no other reader sees the writes. */
   store: Store;
-  /** What was written through `store`, in order; rows that went along with a deleted one are not among it. */
+  /** The writes made through `store`, in order, without cascading deletions. */
   writes: readonly DryRunWrite<T>[];
 }
 
 /**
- * Makes a store for a rehearsal: each write runs in a savepoint that is rolled back. `look` is asked about each row
- * within that savepoint, before and after the write; it must be quick.
+ * Creates a store for a dry run: each write runs in a savepoint that is rolled back. `inspect` is called for each row
+ * within that savepoint, before and after the write; it must take well under a millisecond.
  */
 export function createDryRun<T>(
   store: Store,
-  look: (reader: StoreReader, resource: AnyResource, row: AnyRow) => T,
+  inspect: (reader: StoreReader, resource: AnyResource, row: AnyRow) => T,
 ): DryRun<T> {
   const written: DryRunWrite<T>[] = [];
 
   async function write<R>(fn: (tx: Transaction) => Sync<R>): Promise<R> {
-    const undo = new BugError("A rehearsal is undone.");
+    const undo = new BugError("dry run: roll back");
     let value: { of: R } | null = null;
     const failed = await store
       .write((tx) => {
@@ -42,11 +42,11 @@ export function createDryRun<T>(
   }
 
   const observe = (tx: StoreReader, resource: AnyResource, row: unknown) =>
-    row === null ? null : { row: row as AnyRow, seen: look(tx, resource, row as AnyRow) };
+    row === null ? null : { row: row as AnyRow, seen: inspect(tx, resource, row as AnyRow) };
 
-  /** The transaction, which notes what is written through it. */
+  /** Wraps the transaction so that each write is recorded in `writes`. */
   function recordingTransaction(tx: Transaction): Transaction {
-    const noted = <W>(resource: AnyResource, id: string | null, work: () => W): W => {
+    const recorded = <W>(resource: AnyResource, id: string | null, work: () => W): W => {
       const before = id === null ? null : observe(tx, resource, tx.get(resource, id));
       const result = work();
       written.push({ resource, before, after: observe(tx, resource, result ?? null) });
@@ -54,13 +54,13 @@ export function createDryRun<T>(
     };
     return Object.assign(Object.create(tx) as Transaction, {
       create: <R extends AnyResource>(resource: R, input: object, by: ActorContext, system?: object) =>
-        noted(resource, null, () => tx.create(resource, input, by, system as never)),
+        recorded(resource, null, () => tx.create(resource, input, by, system as never)),
       update: <R extends AnyResource>(resource: R, id: string, input: object, by: ActorContext, system?: object) =>
-        noted(resource, id, () => tx.update(resource, id, input, by, system as never)),
+        recorded(resource, id, () => tx.update(resource, id, input, by, system as never)),
       clone: <R extends AnyResource>(resource: R, id: string, by: ActorContext) =>
-        noted(resource, null, () => tx.clone(resource, id, by)),
+        recorded(resource, null, () => tx.clone(resource, id, by)),
       remove: (resource: AnyResource, id: string, by: ActorContext) =>
-        noted(resource, id, () => tx.remove(resource, id, by)),
+        recorded(resource, id, () => tx.remove(resource, id, by)),
     });
   }
 
@@ -69,8 +69,8 @@ export function createDryRun<T>(
     write,
     async create<R extends AnyResource>(resource: R, input: object, by: ActorContext, system?: object) {
       const given = { ...input };
-      const { createInSlices, prepare } = store.hooksFor(resource);
-      if (createInSlices) return (await createInSlices(given, by, dryRunStore)) as RowOf<R>;
+      const { createInChunks, prepare } = store.hooksFor(resource);
+      if (createInChunks) return (await createInChunks(given, by, dryRunStore)) as RowOf<R>;
       await prepare?.(given, "create", store);
       return write((tx) => tx.create(resource, given, by, system as never) as Sync<RowOf<R>>);
     },
@@ -84,8 +84,8 @@ export function createDryRun<T>(
       });
     },
     async remove(resource, id, by, check) {
-      const { removeInSlices } = store.hooksFor(resource);
-      if (removeInSlices) return removeInSlices(id, by, dryRunStore, check as never);
+      const { removeInChunks } = store.hooksFor(resource);
+      if (removeInChunks) return removeInChunks(id, by, dryRunStore, check as never);
       const row = store.get(resource, id) as AnyRow | null;
       await store.dryRunRemoval(resource, id, by, check as never);
       written.push({ resource, before: observe(store, resource, row), after: null });

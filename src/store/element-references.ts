@@ -3,12 +3,15 @@ import { tableName } from "../schema/catalogue.ts";
 import type { AnyResource } from "../schema/resource.ts";
 import type { ActorContext, StoreReader } from "./store.ts";
 
-/** Members of a JSON list's elements that hold the id, or ids, of rows; a row keeps the ids in a many field beside. */
+/**
+ * Members of JSON list elements that hold ids of rows; `kept` names the many field that stores these ids for the whole
+ * row.
+ */
 export type ElementReference<K extends string> = Readonly<Record<K, { resource: AnyResource; kept: string }>>;
 
 type Element = Readonly<Record<string, unknown>>;
 
-/** The ids that elements refer to, each once, by the many field that keeps them. */
+/** The distinct ids that elements refer to, by the many field that stores them. */
 export function collectReferences<K extends string>(
   parts: readonly object[],
   references: ElementReference<K>,
@@ -20,28 +23,31 @@ export function collectReferences<K extends string>(
   return Object.fromEntries(kept);
 }
 
-/** Throws CallerError for what the elements of `field` refer to and `by` does not see, unless the row referred to it `before`. */
+/**
+ * Throws CallerError when elements of `field` refer to rows that `by` does not see, unless the row referred to them
+ * `before`.
+ */
 export function assertReferencesVisible<K extends string>(
   parts: readonly object[],
   references: ElementReference<K>,
   { field, before, reader, by }: { field: string; before: object | null; reader: StoreReader; by: ActorContext },
 ): void {
   const known = (before ?? {}) as Readonly<Record<string, readonly string[]>>;
-  const faults: FieldError[] = [];
+  const errors: FieldError[] = [];
   for (const [member, { resource, kept }] of Object.entries<ElementReference<K>[K]>(references)) {
-    const good = new Set(known[kept] ?? []);
+    const visible = new Set(known[kept] ?? []);
     (parts as readonly Element[]).forEach((part, at) => {
       for (const id of toIds(part[member])) {
-        if (good.has(id)) continue;
-        if (reader.get(resource, id, by.scope)) good.add(id);
-        else faults.push(referenceNotFound(`${field}[${at}].${member}`, id));
+        if (visible.has(id)) continue;
+        if (reader.get(resource, id, by.scope)) visible.add(id);
+        else errors.push(referenceNotFound(`${field}[${at}].${member}`, id));
       }
     });
   }
-  if (faults.length > 0) throw validationError(faults);
+  if (errors.length > 0) throw validationError(errors);
 }
 
-/** Ids and names of rows, by id, for what elements refer to; one query. */
+/** Ids and names of rows, by id; one query. */
 export function readNamedRows(
   reader: StoreReader,
   resource: AnyResource,
@@ -61,5 +67,5 @@ function toIds(value: unknown): readonly string[] {
 }
 
 function referenceNotFound(field: string, id: string): FieldError {
-  return { field, type: "invalid-value", message: `Field ${field} is not valid. There is none with the id ${id}.` };
+  return { field, type: "invalid-value", message: `Field ${field} is not valid. No resource with the id ${id} was found.` };
 }

@@ -11,23 +11,23 @@ import type { SharedLog } from "./shared-log.ts";
 import type { FileStore } from "./store.ts";
 
 const HEAD_BYTES = 65_536;
-/** Begins the names of files that have not arrived whole. */
+/** Prefix of the names of incomplete uploads. */
 const TEMPORARY_PREFIX = "arriving-";
 
-/** Makes files that are stored of files that are sent. */
+/** Converts uploaded files to the format in which they are stored. */
 export interface FileConverter {
-  /** Content types that are not stored as they are where others are wanted, too. */
+  /** Content types that are converted, unless the field accepts any type. */
   readonly from: readonly string[];
   /**
-   * Writes what file `source` of such a type is stored as into file `target`, urgent ones before others that wait. Rejects
-   * as `FileStore.put` does.
+   * Converts the file `source` into the file `target`; urgent conversions overtake waiting ones. Rejects as
+   * `FileStore.put` does.
    */
   convert(contentType: string, source: string, target: string, isUrgent: () => boolean): Promise<void>;
 }
 
 /**
- * Files under DIR/files/<first two hex digits>/<sha256>; client names are kept as text only. What was arriving when an
- * earlier process ended is removed, so there may be one store of a folder at a time.
+ * Stores files under DIR/files/<first two hex digits>/<sha256>; client file names are kept as text only. Removes
+ * incomplete uploads of an earlier process, so only one store may use a folder at a time.
  */
 export function createFileStore(
   dataDir: string,
@@ -37,14 +37,14 @@ export function createFileStore(
   const root = join(dataDir, "files");
   removeTemporaryFiles(root);
   const pathOf = (file: StoredFile): string => join(root, file.sha256.slice(0, 2), file.sha256);
-  /** By content, while somebody has stored it and not yet said whether a row took it. */
+  /** By SHA-256: uploads that were stored but not released yet. */
   const holds = new Map<string, { times: number; isNew: boolean; kept: boolean }>();
   const hold = (file: StoredFile): void => {
     const held = holds.get(file.sha256) ?? { times: 0, isNew: !existsSync(pathOf(file)), kept: false };
     held.times += 1;
     holds.set(file.sha256, held);
   };
-  // Without await, so that nobody can store the same content in between.
+  // No await: the same content must not be stored in between.
   const release: FileStore["release"] = ({ file }, kept) => {
     const held = holds.get(file.sha256);
     if (!held) return;
@@ -62,12 +62,12 @@ export function createFileStore(
       await mkdir(root, { recursive: true, mode: 0o700 });
       const arriving = join(root, `${TEMPORARY_PREFIX}${newId()}`);
       try {
-        const sent = await writeTemporaryFile(bytes, arriving, maxBytes);
-        const kind = detectFileType(sent.head);
+        const received = await writeTemporaryFile(bytes, arriving, maxBytes);
+        const kind = detectFileType(received.head);
         if (!types.includes("*/*") && !types.includes(kind.contentType)) {
           throw new CallerError(
             "unsupported-media-type",
-            `The file is ${kind.contentType}; send one of ${types.join(", ")}.`,
+            `The file type ${kind.contentType} is not allowed; must be one of ${types.join(", ")}.`,
           );
         }
         const name = sanitizeFileName(fileName);
@@ -75,7 +75,7 @@ export function createFileStore(
           converter !== undefined && !types.includes("*/*") && converter.from.includes(kind.contentType);
         const file: StoredFile = isConverted
           ? await convertFile(arriving, kind.contentType, name, { converter, isUrgent })
-          : { sha256: sent.sha256, size: sent.size, fileName: name, ...kind };
+          : { sha256: received.sha256, size: received.size, fileName: name, ...kind };
         const upload = new UploadedFile(file);
         hold(file);
         try {
@@ -96,7 +96,7 @@ export function createFileStore(
   };
 }
 
-/** Puts what the converter makes in the place of what has arrived. */
+/** Replaces the uploaded file by its converted form. */
 async function convertFile(
   arrived: string,
   contentType: string,
@@ -135,7 +135,7 @@ async function writeTemporaryFile(
     for await (const chunk of bytes) {
       if (size < HEAD_BYTES) head.push(chunk.subarray(0, HEAD_BYTES - size));
       size += chunk.length;
-      if (size > maxBytes) throw new CallerError("too-large", `The file is larger than ${maxBytes} bytes.`);
+      if (size > maxBytes) throw new CallerError("too-large", `The file must not be larger than ${maxBytes} bytes.`);
       hash.update(chunk);
       await file.write(chunk);
     }
@@ -146,7 +146,7 @@ async function writeTemporaryFile(
   return { sha256: hash.digest("hex"), size, head: Buffer.concat(head) };
 }
 
-/** Gives the bytes their final name and makes name and bytes survive a power cut. */
+/** Renames the file to its final name and fsyncs the folders, so that name and bytes survive a power cut. */
 async function moveIntoPlace(from: string, to: string): Promise<void> {
   await mkdir(dirname(to), { recursive: true, mode: 0o700 });
   await rename(from, to);
@@ -157,9 +157,9 @@ async function moveIntoPlace(from: string, to: string): Promise<void> {
   }
 }
 
-/** The client's name for people to read: no path, no control characters, at most 255 characters. */
+/** The client's file name for display: no path, no control characters, at most 255 characters. */
 function sanitizeFileName(name: string): string {
   const last = basename(name.replaceAll("\\", "/"));
-  // Cut first: that may split a character in two.
+  // Slice first: it may split a surrogate pair, and the pattern removes the half.
   return last.slice(0, 255).replace(/[\p{Cc}\p{Cs}]/gu, "") || "file";
 }

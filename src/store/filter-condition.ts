@@ -5,20 +5,20 @@ import type { FieldFilter, SqlValue } from "./store.ts";
 
 const SQL_OPERATORS = { gt: ">", gte: ">=", lt: "<", lte: "<=" } as const;
 
-/** Names the form of a filter: those of equal keys differ by their bound value alone. */
+/** Cache key of a filter: filters with equal keys differ only in their bound values. */
 export function filterKey({ field, op, value }: FieldFilter): string {
   if (op === "in") return `${field} in ${(value as readonly unknown[]).length}`;
   return `${field} ${op}${value === null || op === "set" ? String(value) : ""}`;
 }
 
-/** What the placeholders of a filter's condition hold, which begin with `name`. */
+/** Values of the placeholders in a filter's condition; their names start with `name`. */
 export function filterValues({ value }: FieldFilter, name: string): Record<string, SqlValue> {
   const values = Array.isArray(value) ? value : [value as Exclude<FieldFilter["value"], readonly unknown[]>];
   const bound = values.map((each) => (typeof each === "boolean" ? Number(each) : each));
   return Object.fromEntries(bound.map((each, at) => [`${name}_${at}`, each]));
 }
 
-/** A filter as a condition over `filterValues`. */
+/** Compiles a filter to an SQL condition over the placeholders of `filterValues`. */
 export function filterCondition(shape: RowShape, { field, op, value }: FieldFilter, name: string): SQL {
   if (op === "set") return value === true ? not(fieldIsNull(shape, field)) : fieldIsNull(shape, field);
   if (op === "eq") return value === null ? fieldIsNull(shape, field) : fieldEquals(shape, field, `${name}_0`);

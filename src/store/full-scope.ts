@@ -1,6 +1,6 @@
 import type { AccessScope } from "./store.ts";
 
-/** A scope without any limit, as the system acts with; `home` says where its new rows go. */
+/** A scope without limits, for system actors; `home` returns the home domain of new rows. */
 export function fullScope(home: () => string | null): AccessScope {
   const scope: AccessScope = {
     get domainId() {

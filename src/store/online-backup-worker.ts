@@ -2,15 +2,15 @@ import { closeSync, fdatasyncSync, ftruncateSync, openSync, readSync, rmSync, wr
 import { setImmediate as turn } from "node:timers/promises";
 import { type MessagePort, parentPort, workerData } from "node:worker_threads";
 import { BugError } from "../lib/errors.ts";
-import type { BackupOrder, BackupProgress, WalSegment } from "./online-backup.ts";
+import type { BackupRequest, BackupProgress, WalSegment } from "./online-backup.ts";
 import { WAL_FRAME_HEADER_BYTES, WAL_HEADER_BYTES } from "./wal-checkpoint.ts";
 
-/** Entry of the thread that copies the open database; how is said where it is started. */
-async function runBackup({ source, target }: BackupOrder, port: MessagePort): Promise<void> {
-  const tell = (progress: BackupProgress): void => port.postMessage(progress);
+/** Worker thread that copies the open database; the protocol is described in `online-backup.ts`. */
+async function runBackup({ source, target }: BackupRequest, port: MessagePort): Promise<void> {
+  const report = (progress: BackupProgress): void => port.postMessage(progress);
   const failed = (error: unknown): void => {
     const { code, message } = error as NodeJS.ErrnoException;
-    tell({ fault: `The database could not be copied: ${message}`, isFull: code === "ENOSPC" || code === "EDQUOT" });
+    report({ fault: `Failed to copy the database: ${message}`, isFull: code === "ENOSPC" || code === "EDQUOT" });
   };
   const file = openSync(target, "wx+", 0o600);
   const parts = openWalSegments(`${target}-log`);
@@ -22,29 +22,31 @@ async function runBackup({ source, target }: BackupOrder, port: MessagePort): Pr
       fdatasyncSync(file);
       closeSync(file);
       parts.remove();
-      tell("whole");
+      report("whole");
     } catch (error) {
       failed(error);
     }
   });
   try {
     await copyDatabaseFile(source, file);
-    tell("copied");
+    report("copied");
   } catch (error) {
     failed(error);
   }
 }
 
-/** Written at once and then waited for: a COMMIT that comes then waits for no more than that. own choice: with 1 MiB the longest wait of a COMMIT was twice as long */
+/**
+ * Bytes written per fdatasync. A COMMIT waits for at most one of these; with 1 MiB its longest wait was twice as long.
+ */
 const CHUNK_BYTES = 256 * 1_024;
 
-/** Copies what there is, with a look at the messages after each piece. */
+/** Copies the file; handles waiting messages after each chunk. */
 async function copyDatabaseFile(source: number, target: number): Promise<void> {
-  const piece = Buffer.allocUnsafeSlow(CHUNK_BYTES);
+  const chunk = Buffer.allocUnsafeSlow(CHUNK_BYTES);
   for (let at = 0; ; ) {
-    const read = readSync(source, piece, 0, piece.length, at);
+    const read = readSync(source, chunk, 0, chunk.length, at);
     if (read === 0) return;
-    writeFully(target, piece.subarray(0, read), at);
+    writeFully(target, chunk.subarray(0, read), at);
     fdatasyncSync(target);
     at += read;
     await turn();
@@ -53,12 +55,12 @@ async function copyDatabaseFile(source: number, target: number): Promise<void> {
 
 interface WalSegments {
   add(log: Uint8Array): void;
-  /** In the order of their coming. */
+  /** In order of arrival. */
   all(): Generator<Buffer>;
   remove(): void;
 }
 
-/** Parts of the log, kept in a file until they are wanted: there may be more of them than memory. */
+/** WAL segments, buffered in a file because they may exceed memory. */
 function openWalSegments(path: string): WalSegments {
   const file = openSync(path, "wx+", 0o600);
   const sizes: number[] = [];
@@ -73,7 +75,7 @@ function openWalSegments(path: string): WalSegments {
       let at = 0;
       for (const size of sizes) {
         const part = Buffer.allocUnsafeSlow(size);
-        if (readSync(file, part, 0, size, at) !== size) throw new BugError("A part of the log is gone.");
+        if (readSync(file, part, 0, size, at) !== size) throw new BugError("A buffered WAL segment is incomplete.");
         at += size;
         yield part;
       }
@@ -85,7 +87,7 @@ function openWalSegments(path: string): WalSegments {
   };
 }
 
-/** Writes the pages of a log where they belong, and cuts the file to the length that its last transaction left. */
+/** Writes the pages of a WAL segment to their offsets and truncates the file to the size after its last transaction. */
 function applyWal(file: number, log: Buffer): void {
   if (log.length === 0) return;
   const pageBytes = log.readUInt32BE(8);
@@ -103,5 +105,5 @@ function writeFully(file: number, bytes: Uint8Array, position: number): void {
   for (let at = 0; at < bytes.length; ) at += writeSync(file, bytes, at, bytes.length - at, position + at);
 }
 
-if (!parentPort) throw new BugError("The thread that copies was started outside a worker.");
-await runBackup(workerData as BackupOrder, parentPort);
+if (!parentPort) throw new BugError("The online backup worker must run in a worker thread.");
+await runBackup(workerData as BackupRequest, parentPort);

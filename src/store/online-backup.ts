@@ -5,49 +5,52 @@ import { BugError, UpstreamError } from "../lib/errors.ts";
 import { workerEntry } from "../lib/worker-entry.ts";
 import type { WalBytes, WalCheckpointer } from "./wal-checkpoint.ts";
 
-/** What the thread is started with. */
-export interface BackupOrder {
-  /** Descriptor of the database's file. */
+/** Start data of the worker thread. */
+export interface BackupRequest {
+  /** File descriptor of the database. */
   source: number;
   target: string;
 }
 
-/** What the thread is told: what lies in the log, and whether that is the end of it. */
+/** Message to the worker: bytes of the WAL, and whether they are the last ones. */
 export interface WalSegment {
   log: WalBytes;
   isLast: boolean;
 }
 
-/** What the thread tells: the file is copied and the end of the log is wanted; the copy is whole; or what went wrong. */
+/**
+ * Message from the worker: `copied` asks for the end of the WAL; `whole` reports a complete copy; otherwise the error.
+ */
 export type BackupProgress = "copied" | "whole" | { fault: string; isFull: boolean };
 
-/** Copies the open database. */
+/** Copies the database while it is open. */
 export interface OnlineBackup {
   /**
-   * Writes a copy to `path`, which must not exist, in a thread of its own; others read and write meanwhile. It has what
-   * was committed before it began, and the later transactions up to one of them. Throws UpstreamError.
+   * Writes a copy to `path`, which must not exist, in a worker thread; reads and writes go on. The copy holds every
+   * transaction committed before the call and a prefix of the later ones. Throws UpstreamError.
    */
   copyTo(path: string): Promise<void>;
-  /** Once the database is closed: breaks off what is being copied. */
+  /** Aborts a running copy. Call it after the database is closed. */
   close(): void;
 }
 
 /**
- * Copies the file while the log goes on being moved into it, which leaves pages of different times in the copy; what lay
- * in the log meanwhile is then written over them in its order, and they are of one time again. The main thread reads the
- * log, a few megabytes at a time. own choice: SQLite's own backup belongs to the thread that has the database, and its
- * last step writes out a cache and waits for the disk, 70 to 100 ms.
+ * Copies the database file while WAL checkpoints go on, so the copied pages belong to different times. The WAL frames
+ * written during the copy are then applied over it in order, which makes the copy consistent. The main thread reads the
+ * WAL a few megabytes at a time. SQLite's backup API is not used: it runs on the thread that owns the database, and its
+ * last step blocks for 70 to 100 ms.
+ * @source docs/decisions/0405-store-limits.md, Backup
  */
 export function createOnlineBackup(db: Database.Database, checkpoint: WalCheckpointer): OnlineBackup {
-  // Kept open: to close any descriptor of the file gives up SQLite's lock on it. @source sqlite.org/howtocorrupt.html, 2.2
+  // Stays open: closing any descriptor of the file drops SQLite's lock on it. @source sqlite.org/howtocorrupt.html, 2.2
   let source: number | null = null;
   let running: Worker | null = null;
   return {
     async copyTo(path) {
-      if (db.memory) throw new BugError("A database in memory can't be copied.");
-      if (running) throw new BugError("The database is being copied already.");
+      if (db.memory) throw new BugError("An in-memory database cannot be copied.");
+      if (running) throw new BugError("A copy of the database is already running.");
       source ??= openSync(db.name, "r");
-      const workerData: BackupOrder = { source, target: path };
+      const workerData: BackupRequest = { source, target: path };
       const worker = new Worker(workerEntry(import.meta.url, "./online-backup-worker"), { workerData });
       const send = (log: WalBytes, isLast: boolean): void =>
         worker.postMessage({ log, isLast } satisfies WalSegment, [log.buffer]);
@@ -69,7 +72,7 @@ export function createOnlineBackup(db: Database.Database, checkpoint: WalCheckpo
   };
 }
 
-/** Resolves once the copy is whole; `sendRest` sends what is left in the log. */
+/** Resolves once the copy is complete; `sendRest` sends the remaining WAL. */
 function untilFinished(worker: Worker, sendRest: () => void): Promise<void> {
   return new Promise((resolve, reject) => {
     const failed = (message: string, isFull = false): void =>
@@ -84,7 +87,7 @@ function untilFinished(worker: Worker, sendRest: () => void): Promise<void> {
           reject(error);
         }
     });
-    worker.once("error", (error) => failed(`The database could not be copied: ${error.message}`));
-    worker.once("exit", () => failed("The copy of the database was broken off."));
+    worker.once("error", (error) => failed(`Failed to copy the database: ${error.message}`));
+    worker.once("exit", () => failed("The copy of the database was aborted."));
   });
 }

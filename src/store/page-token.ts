@@ -10,7 +10,7 @@ export interface PageStart {
 
 /**
  * Makes and reads page tokens: standard base64 of a JSON string. `list` names the list (resource, filters, order); a token
- * signed for another list, or by nobody, is a 400. @source decisions.md 1
+ * signed for another list, or by nobody, is a 400. @source docs/decisions/0001-lists-and-paging.md, Paging
  */
 export interface PageTokens {
   sign(list: string, start: PageStart): string;

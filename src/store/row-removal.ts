@@ -41,7 +41,7 @@ interface LargeReference {
 const CHUNKING_THRESHOLD = 300;
 /** Rows taken at once; between two the clock is asked. */
 const CHUNK_SIZE = 50;
-/** Longest work of one transaction, leaving others their turn. @source interfaces.md, Writing and reading */
+/** Longest work of one transaction, leaving others their turn. @source docs/decisions/0017-store.md, Writing */
 const CHUNK_MS = 4;
 
 /**
@@ -49,8 +49,8 @@ const CHUNK_MS = 4;
  * nothing; then the many go in slices, the row itself last. own choice: a crash in between keeps the row with the
  * dependants that are left, and the caller, who got no answer, deletes again.
  */
-export function createRowRemover(needs: RowRemovalDeps): RowRemover {
-  const { reader, writer, write } = needs;
+export function createRowRemover(deps: RowRemovalDeps): RowRemover {
+  const { reader, writer, write } = deps;
 
   function removeInTransaction(
     { resource, id, by, check }: RemovalRequest,
@@ -64,10 +64,10 @@ export function createRowRemover(needs: RowRemovalDeps): RowRemover {
 
   const findLargeReferences = ({ resource, id }: RemovalRequest): { pk: number; large: LargeReference[] } => {
     const row = reader.get(resource, id) as AnyRow | null;
-    return { pk: row?.pk ?? 0, large: row ? largeReferences(needs, resource, row.pk) : [] };
+    return { pk: row?.pk ?? 0, large: row ? largeReferences(deps, resource, row.pk) : [] };
   };
   const dryRunWithout = (asked: RemovalRequest, large: readonly LargeReference[]): Promise<void> =>
-    runAndRollBack(needs, () =>
+    runAndRollBack(deps, () =>
       removeInTransaction(asked, (from, field) => large.some((each) => each.from === from && each.field === field)),
     );
 
@@ -77,7 +77,7 @@ export function createRowRemover(needs: RowRemovalDeps): RowRemover {
       const { pk, large } = findLargeReferences(asked);
       if (large.length > 0) {
         await dryRunWithout(asked, large);
-        for (const each of large) while (await write(() => removeChunk(needs, each, pk, by)));
+        for (const each of large) while (await write(() => removeChunk(deps, each, pk, by)));
       }
       await write(() => removeInTransaction(asked));
     },

@@ -52,10 +52,10 @@ interface OpenRange extends KeyRange {
  * of each table's name stands before the table and leaves the batch's keys out, so everybody's statements see the rows
  * that were there without asking for it; who writes a table in SQL of its own says `main.<table>`.
  */
-export function createStagedBatches(needs: StagedBatchDeps): StagedBatches {
-  const { db, tables, reader, writer, write } = needs;
+export function createStagedBatches(deps: StagedBatchDeps): StagedBatches {
+  const { db, tables, reader, writer, write } = deps;
   db.exec(BATCH_TABLE);
-  if (!needs.keepLeftovers) removeLeftovers(db, tables);
+  if (!deps.keepLeftovers) removeLeftovers(db, tables);
   let hidden: Map<string, OpenRange> | null = null;
   let isInside = false;
   const bound = (end: "first" | "last", none: number) => (table: unknown) =>

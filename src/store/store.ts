@@ -55,7 +55,7 @@ export interface IdempotencyRecord {
   createdRow: { resource: string; id: string } | null;
 }
 
-/** Remembers what was carried out under which key. @source decisions.md 2; own choice: for 24 hours */
+/** Remembers what was carried out under which key. @source docs/decisions/0042-api-contract.md, Common rules */
 export interface IdempotencyStore {
   /** Null when nothing was carried out under the key. Throws ConflictError when it was another request. */
   find(claim: IdempotencyClaim): IdempotencyRecord | null;
@@ -120,9 +120,9 @@ export interface ResourceHooks<R extends AnyResource = AnyResource> {
    * Instead of `prepare` and one write, where a create changes very many other rows: carries it out in slices through
    * `store`, with all that one write promises.
    */
-  createInSlices?(input: object, by: ActorContext, store: Store): Promise<RowOf<R>>;
+  createInChunks?(input: object, by: ActorContext, store: Store): Promise<RowOf<R>>;
   /** As `createInSlices`, for a removal. */
-  removeInSlices?(id: string, by: ActorContext, store: Store, check?: (row: RowOf<R>) => void): Promise<void>;
+  removeInChunks?(id: string, by: ActorContext, store: Store, check?: (row: RowOf<R>) => void): Promise<void>;
   /** Inside the transaction, after the field checks, before the row is stored; throws CallerError. */
   beforeWrite?(change: RowMutation<R>, tx: Transaction, by: ActorContext): void;
   /** Inside the transaction, after the row is stored. */

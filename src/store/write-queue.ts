@@ -13,7 +13,7 @@ export type Durability = "immediate" | "deferred";
 
 /** A write waiting for its group commit. */
 interface Job {
-  safety: Durability;
+  durability: Durability;
   run(): void;
   /** After COMMIT. */
   done(): void;
@@ -41,12 +41,12 @@ export interface WriteQueueOptions {
   /** Who else must have what is committed, before it is; nobody unless given. */
   replica?: Replica | null;
   /** Given up for what is urgent once the disk is full; none unless given. */
-  spareRoom?: Pick<DiskReserve, "release"> | undefined;
+  diskReserve?: Pick<DiskReserve, "release"> | undefined;
 }
 
 /**
  * The only way into the database: jobs of one turn of the event loop share a transaction, each in a savepoint of its
- * own, emergency ones first. @source performance.md, What the measurements teach
+ * own, emergency ones first. @source docs/decisions/0027-performance-goals.md, What the measurements teach
  */
 export class WriteQueue {
   readonly #options: WriteQueueOptions;
@@ -81,14 +81,14 @@ export class WriteQueue {
     fn: () => T,
     committed: () => void,
     lane: "emergency" | "normal",
-    safety: Durability = "immediate",
+    durability: Durability = "immediate",
   ): Promise<T> {
     if (this.#closed) return Promise.reject(new UpstreamError("starting", "The database is closed."));
     if (this.#fatal) return Promise.reject(outcomeUnknown());
     return new Promise((resolve, reject) => {
       let value: T;
       this.#lanes[lane].push({
-        safety,
+        durability,
         run: () => {
           value = fn();
         },
@@ -214,7 +214,7 @@ export class WriteQueue {
     const { db, replica } = this.#options;
     const { emergency, normal } = this.#lanes;
     const group = isUrgent ? emergency : normal;
-    const isAwaited = replica || group.length === 0 || group.some(({ safety }) => safety === "immediate");
+    const isAwaited = replica || group.length === 0 || group.some(({ durability }) => durability === "immediate");
     const safety = isAwaited ? "immediate" : "deferred";
     if (safety === this.#safety) return;
     db.exec(`PRAGMA synchronous = ${safety === "immediate" ? "FULL" : "NORMAL"}`);
@@ -225,7 +225,7 @@ export class WriteQueue {
   #isStricter(isUrgent: boolean): boolean {
     if (this.#safety === "immediate") return false;
     const next = this.#lanes.emergency[0] ?? (isUrgent ? undefined : this.#lanes.normal[0]);
-    return next?.safety === "immediate";
+    return next?.durability === "immediate";
   }
 
   #groupDone(jobs: readonly Job[]): void {
@@ -261,7 +261,7 @@ export class WriteQueue {
     const code = (error as { code?: string }).code ?? "";
     // Where nothing could begin, such as for want of room for the rows of others, it is for whoever waits.
     const isUrgent = jobs.length > 0 ? this.#isUrgent : this.#lanes.emergency.length > 0;
-    if (code === "SQLITE_FULL" && isUrgent && this.#options.spareRoom?.release()) {
+    if (code === "SQLITE_FULL" && isUrgent && this.#options.diskReserve?.release()) {
       // In the room that is free now; what was refused for a reason of its own stays so.
       this.#lanes.emergency.unshift(...jobs.filter((job) => !("error" in job)));
       for (const job of jobs) if ("error" in job) job.failed(job.error);

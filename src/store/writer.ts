@@ -46,7 +46,7 @@ export interface WriterDeps {
   /** The open transaction, handed to behaviours. */
   transaction(): Transaction;
   /** Who takes what is written; null for nobody. Looked up at each write. */
-  recorder(): ChangeCapture | null;
+  changeCapture(): ChangeCapture | null;
   /** Tells a changed row after COMMIT. */
   changed(seq: number, resource: AnyResource, id: string, op: "create" | "update" | "delete"): void;
   /** What will be told after COMMIT so far. */
@@ -341,11 +341,11 @@ export function createWriter(options: WriterDeps): Writer {
   }
 
   function isCaptured({ replicate }: AnyResource, by: ActorContext): boolean {
-    return !by.replicated && replicate !== "local" && replicate !== "E" && options.recorder() !== null;
+    return !by.replicated && replicate !== "local" && replicate !== "E" && options.changeCapture() !== null;
   }
 
   function captureChange(resource: AnyResource, before: AnyRow | null, after: AnyRow | null, by: ActorContext): void {
-    if (isCaptured(resource, by)) options.recorder()?.({ resource, before, after }, options.transaction(), by);
+    if (isCaptured(resource, by)) options.changeCapture()?.({ resource, before, after }, options.transaction(), by);
   }
 
   function record(resource: AnyResource, before: AnyRow | null, after: AnyRow | null, by: ActorContext): void {

@@ -1,4 +1,4 @@
-import type { HttpResponse } from "../http/action.ts";
+import type { HttpResponse } from "../lib/http-response.ts";
 import type { LinkedQuestion } from "../notifications/responses/answer-links.ts";
 import type { AnswerMessages } from "./answer-messages.ts";
 import { fillPlaceholders } from "./authorize-messages.ts";

@@ -1,6 +1,6 @@
 import type { Branding } from "../auth/branding.ts";
 import type { AuthorizationRequest } from "../auth/oauth-authorization.ts";
-import type { HttpResponse } from "../http/action.ts";
+import type { HttpResponse } from "../lib/http-response.ts";
 import { type AuthorizeMessages, fillPlaceholders } from "./authorize-messages.ts";
 import { html, type Markup, rawHtml, renderHtmlPage } from "./html-page.ts";
 import { pageBranding } from "./page-branding.ts";

@@ -1,4 +1,4 @@
-import type { HttpResponse } from "../http/action.ts";
+import type { HttpResponse } from "../lib/http-response.ts";
 import { fillPlaceholders } from "./authorize-messages.ts";
 import type { CampaignMessages } from "./campaign-messages.ts";
 import { html, type Markup, rawHtml, renderHtmlPage } from "./html-page.ts";

@@ -1,5 +1,5 @@
 import { hash } from "node:crypto";
-import type { HttpResponse } from "../http/action.ts";
+import type { HttpResponse } from "../lib/http-response.ts";
 
 /** A page for people that needs no scripts. */
 export interface HtmlPage {

@@ -1,6 +1,6 @@
 import type { Branding } from "../auth/branding.ts";
-import type { HttpResponse } from "../http/action.ts";
 import { CallerError, TooManyRequestsError } from "../lib/errors.ts";
+import type { HttpResponse } from "../lib/http-response.ts";
 import { LoginError, type LoginErrorCode } from "../sso/login-error.ts";
 import { fillPlaceholders } from "./authorize-messages.ts";
 import { html, type Markup, renderHtmlPage } from "./html-page.ts";

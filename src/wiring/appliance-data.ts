@@ -57,7 +57,7 @@ export function openApplianceData(options: ApplianceDataOptions): ApplianceData 
   const recording = { recorder: null };
   const converter = createRecordingConverter(options.clock);
   const room = options.keepsDiskReserve ? keepDiskReserve(options) : null;
-  const spareRoom = room && { spareRoom: room };
+  const spareRoom = room && { diskReserve: room };
   const store = openStore({ version: productVersion(), ...options, ...spareRoom, catalogue, recording, converter });
   const access = createAccessControl({ store, catalogue, clock: options.clock, events: options.events });
   return {

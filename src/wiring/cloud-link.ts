@@ -94,7 +94,7 @@ export function createCloudLink(needs: CloudLinkDeps): CloudLink {
   const by = data.access.systemContext("replication");
   const restart = (): void => needs.onRestart?.();
   const { store, catalogue } = data;
-  const adminDeps = { store, catalogue, clock, work: createSqliteProgramRunner(store, catalogue, by), restart };
+  const adminDeps = { store, catalogue, clock, runner: createSqliteProgramRunner(store, catalogue, by), restart };
   const createAdminService = (of: Pick<CloudLink, "site" | "hub">): LinkAdminService =>
     createLinkAdminService({ ...adminDeps, ...of, endpointId: needs.endpointId });
   if (needs.isHub) {
@@ -105,7 +105,7 @@ export function createCloudLink(needs: CloudLinkDeps): CloudLink {
     ...common,
     by,
     version: productVersion(),
-    way: connectionSettings(needs.settings.cloud),
+    route: connectionSettings(needs.settings.cloud),
     random: () => randomInt(RANDOM_STEPS) / RANDOM_STEPS,
   });
   return {
@@ -144,7 +144,7 @@ export function createCloudLink(needs: CloudLinkDeps): CloudLink {
 
 /** Throws UpstreamError when the file can't be read. */
 function connectionSettings({ address, proxy, authority, heartbeatSeconds }: Settings["cloud"]): HubRoute {
-  return { address, proxy, authority: authority && readAuthority(authority), beatMs: heartbeatSeconds * 1_000 };
+  return { address, proxy, authority: authority && readAuthority(authority), pingIntervalMs: heartbeatSeconds * 1_000 };
 }
 
 function readAuthority(path: string): string {

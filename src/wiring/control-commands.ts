@@ -88,7 +88,7 @@ export function createControlCommands({
       return { id: found.id, user: found.email ?? found.name };
     },
     /** AuditStretch -> AuditVerdict, at most MOST_VERIFIED entries at a time. */
-    "audit.verify": (stretch) => verifyAudit(store, clock, { ...stretch, most: MAX_VERIFIED_ENTRIES }),
+    "audit.verify": (stretch) => verifyAudit(store, clock, { ...stretch, maxEntries: MAX_VERIFIED_ENTRIES }),
   };
 }
 

@@ -47,11 +47,11 @@ export function createIdentityServices({
   const saml = createSamlService(needs.clock);
   const common = { ...needs, store, signal, by, saml };
   const providers = createIdentityProviders(common);
-  const signIn = createLoginService({ store, access, clock: needs.clock, askProviders: providers.verifyCredentials });
-  const providerLogin = createRedirectLoginService({ ...common, providers, signIn });
+  const loginService = createLoginService({ store, access, clock: needs.clock, verifyWithProviders: providers.verifyCredentials });
+  const providerLogin = createRedirectLoginService({ ...common, providers, loginService });
   const sync = createDirectorySync({ ...common, providers, schedule });
   return {
-    signIn,
+    signIn: loginService,
     desk: {
       loginOptions: providers.loginOptions,
       passwordLoginOptions: providers.passwordLoginOptions,

@@ -156,7 +156,7 @@ async function openWorld(): Promise<World> {
   const catalogue = createCatalogue(await loadDeclarations([BUILT_IN_DECLARATIONS]));
   const store = openStore({
     ...{ dataDir, catalogue, clock, events, log: silentLog, onFatal: fail },
-    behaviours: {},
+    hooks: {},
     tables: ALARM_TABLES,
   });
   let rootId: string | null = null;

@@ -6,7 +6,7 @@ import type { killAroundBells } from "./failover.ts";
 export const FAILOVER_BUGS: readonly PlantedBug[] = [
   {
     name: "evidence-is-not-heeded",
-    file: "failover/turns.ts",
+    file: "src/failover/duty.ts",
     changes: [
       ['for (const id of starts) note(id, "sounding");', ""],
       ['for (const id of ends) note(id, "over");', ""],
@@ -14,17 +14,17 @@ export const FAILOVER_BUGS: readonly PlantedBug[] = [
   },
   {
     name: "standby-waits-for-ever",
-    file: "failover/turns.ts",
+    file: "src/failover/duty.ts",
     changes: [["if (patience > 0 && clock.now() < turnAt)", "if (patience > 0)"]],
   },
   {
     name: "not-played-again-when-the-first-is-gone",
-    file: "failover/turns.ts",
-    changes: [['if (goneMs < patience || !circle.isSettled() || needs.isIsolated()) return "wait";', 'return "wait";']],
+    file: "src/failover/duty.ts",
+    changes: [['if (goneMs < patience || !membership.isSettled() || needs.isIsolated()) return "wait";', 'return "wait";']],
   },
   {
     name: "an-end-counts-as-silence",
-    file: "failover/turns.ts",
+    file: "src/failover/duty.ts",
     changes: [
       [
         "if (began && sounding.delete(key)) over.set(key, { ...began, at: clock.monotonicMs() });",
@@ -34,47 +34,47 @@ export const FAILOVER_BUGS: readonly PlantedBug[] = [
   },
   {
     name: "nobody-is-waited-for-after-a-start",
-    file: "failover/circle.ts",
+    file: "src/failover/membership.ts",
     changes: [["if (clock.monotonicMs() - wokenAt >= SETTLING_MS) return true;", "if (wokenAt >= 0) return true;"]],
   },
   {
     name: "standing-still-is-not-noticed",
-    file: "failover/circle.ts",
-    changes: [["if (now - lookedAt >= STALLED_MS) wokenAt = now;", ""]],
+    file: "src/failover/membership.ts",
+    changes: [["if (now - lookedAt >= STALL_THRESHOLD_MS) wokenAt = now;", ""]],
   },
   {
     name: "who-moves-up-does-not-wait",
-    file: "failover/turns.ts",
+    file: "src/failover/duty.ts",
     changes: [["const turnAt = Math.min(latest, from);", "const turnAt = Math.min(latest, at + patience, from);"]],
   },
   {
     name: "nobody-stands-in",
-    file: "failover/failover.ts",
+    file: "src/failover/failover.ts",
     changes: [
       [
-        "return turns.turn({ id, at, groups: groupsOf(groupIds), part });",
-        'return part === null ? turns.turn({ id, at, groups: groupsOf(groupIds) }) : "wait";',
+        "return ringDuty.decide({ id, at, groups: groupsOf(groupIds), part });",
+        'return part === null ? ringDuty.decide({ id, at, groups: groupsOf(groupIds) }) : "wait";',
       ],
     ],
   },
   {
     name: "a-share-counts-as-the-whole",
-    file: "failover/turns.ts",
+    file: "src/failover/duty.ts",
     changes: [
       ["covers: coversOf([...[...over.values()].filter(({ at }) => at >= before), ...sounding.values()]),", ""],
     ],
   },
   {
     name: "a-share-is-not-made-anew",
-    file: "failover/failover.ts",
+    file: "src/failover/failover.ts",
     changes: [
       ["return new Set(isAlsoAlone ? [...likes, ownId] : likes).size > 1;", "return isAlsoAlone && likes.length < 0;"],
     ],
   },
   {
     name: "roles-go-back-at-once",
-    file: "failover/circle.ts",
-    changes: [["const STABLE_MS = 60_000;", "const STABLE_MS = 0;"]],
+    file: "src/failover/membership.ts",
+    changes: [["const FAILBACK_DELAY_MS = 60_000;", "const FAILBACK_DELAY_MS = 0;"]],
   },
 ];
 

@@ -3,7 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { PeerHeartbeat } from "../../src/failover/heartbeat.ts";
 import type { FailoverGroup } from "../../src/failover/membership.ts";
-import { createSeededRandom, type SeededRandom } from "../sim/seeded-random.ts";
+import { createRandomSource, type RandomSource } from "../sim/seeded-random.ts";
 import { createVirtualTime, type VirtualTime } from "../sim/virtual-time.ts";
 import { type BellSounding, createFailoverAppliance, type SimulatedFailoverAppliance } from "./failover-appliance.ts";
 
@@ -70,7 +70,7 @@ export async function killAroundBells(kills: number, seed: number, untilBroken =
   const waits: number[] = [];
   for (let done = 0; done < kills && !(untilBroken && figures.broken.length > 0); done += BELLS_PER_WORLD) {
     const rounds = Math.min(BELLS_PER_WORLD, kills - done);
-    await runWorld({ rounds, number: done / BELLS_PER_WORLD, dice: createSeededRandom(seed + done), figures, waits });
+    await runWorld({ rounds, number: done / BELLS_PER_WORLD, dice: createRandomSource(seed + done), figures, waits });
   }
   waits.sort((a, b) => a - b);
   figures.takeoverP50Ms = Math.round(waits[waits.length >> 1] ?? 0);
@@ -98,7 +98,7 @@ const ORDERS: readonly Readonly<Record<string, readonly string[]>>[] = [
 interface World {
   rounds: number;
   number: number;
-  dice: SeededRandom;
+  dice: RandomSource;
   figures: FailoverFigures;
   waits: number[];
 }
@@ -180,7 +180,7 @@ async function runWorld({ rounds, number, dice, figures, waits }: World): Promis
   }
 }
 
-function plan(at: number, dice: SeededRandom, groups: readonly FailoverGroup[]): Mishap {
+function plan(at: number, dice: RandomSource, groups: readonly FailoverGroup[]): Mishap {
   // Rings are shared out half a minute ahead.
   const early = groups.length > 1 ? -35_000 : -10_000;
   const group = groups[dice.below(groups.length)] as FailoverGroup;
@@ -316,6 +316,6 @@ function watchRoles(appliances: readonly SimulatedFailoverAppliance[], group: Fa
   };
 }
 
-function between(dice: SeededRandom, least: number, most: number): number {
+function between(dice: RandomSource, least: number, most: number): number {
   return least + dice.below(most - least);
 }

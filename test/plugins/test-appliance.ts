@@ -63,7 +63,7 @@ export async function openAppliance(
   const store = openStore({
     dataDir,
     catalogue: createCatalogue(await loadDeclarations([BUILT_IN_DECLARATIONS])),
-    behaviours: { extensions: late as unknown as ResourceHooks },
+    hooks: { extensions: late as unknown as ResourceHooks },
     tables: PLUGIN_HOST_TABLES,
     clock,
     events,

@@ -27,7 +27,7 @@ export async function buildWithBug(
   root: string,
   entry: string,
 ): Promise<{ module: string; remove(): void }> {
-  const target = resolve(root, "src/replication", bug.file);
+  const target = resolve(root, bug.file);
   let planted = 0;
   const handler = (code: string, id: string): string | null => {
     if (id !== target) return null;

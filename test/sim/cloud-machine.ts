@@ -8,14 +8,14 @@ import type { MemoryBlobStore } from "./memory-blob-store.ts";
 import type { ConnectionEnd } from "./network.ts";
 import type { Oracle } from "./oracle.ts";
 import type { RunStatistics } from "./run-statistics.ts";
-import type { SeededRandom } from "./seeded-random.ts";
+import type { RandomSource } from "./seeded-random.ts";
 import type { VirtualTime } from "./virtual-time.ts";
 
 /** What the cloud of the simulation needs. */
 export interface CloudMachineDeps {
   disk: Disk;
   time: VirtualTime;
-  dice: SeededRandom;
+  dice: RandomSource;
   types: ReplicatedTypes;
   limits: SyncLimits;
   blobs: MemoryBlobStore;

@@ -11,13 +11,13 @@ import type { Network } from "./network.ts";
 import type { IssuedByTest } from "./oracle.ts";
 import { SCOPES } from "./row-comparison.ts";
 import type { RunStatistics } from "./run-statistics.ts";
-import type { SeededRandom } from "./seeded-random.ts";
+import type { RandomSource } from "./seeded-random.ts";
 import type { DiskImage, SiteMachine } from "./site-machine.ts";
 import type { VirtualTime } from "./virtual-time.ts";
 
 /** All that can be done to a simulated world. */
 export interface SimulatedWorld {
-  dice: SeededRandom;
+  dice: RandomSource;
   time: VirtualTime;
   figures: RunStatistics;
   cloud: CloudMachine;

@@ -4,7 +4,7 @@ import type {
   TransactionProgram,
   TransactionStore,
 } from "../../src/sync/storage/transaction-program.ts";
-import type { SeededRandom } from "./seeded-random.ts";
+import type { RandomSource } from "./seeded-random.ts";
 import { type ClockFault, clockOf, type VirtualTime } from "./virtual-time.ts";
 
 /** A statement that was performed, and its answer. */
@@ -90,7 +90,7 @@ export interface SimulatedMachine {
 /** What a machine needs. */
 export interface MachineDeps {
   time: VirtualTime;
-  dice: SeededRandom;
+  dice: RandomSource;
   disk: Disk;
   fault: ClockFault;
   /** A transaction was committed. */

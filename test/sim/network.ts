@@ -1,6 +1,6 @@
 import type { Frame, FrameTransport } from "../../src/sync/protocol/frames.ts";
 import { createPriorityMultiplexer } from "../../src/sync/transport/priority-multiplexer.ts";
-import type { SeededRandom } from "./seeded-random.ts";
+import type { RandomSource } from "./seeded-random.ts";
 import type { VirtualTime } from "./virtual-time.ts";
 
 /** One end of a connection, as the process behind it takes part. */
@@ -40,7 +40,7 @@ export interface Network {
 }
 
 /** One of its members is of another kind. */
-function garbled(frame: Frame, dice: SeededRandom): unknown {
+function garbled(frame: Frame, dice: RandomSource): unknown {
   return { ...frame, [dice.pick(Object.keys(frame))]: { other: 1 } };
 }
 
@@ -56,7 +56,7 @@ function isBulk(frame: Frame): boolean {
 /** Makes it. `violated` is told when a command waits for bulk that was not yet on its way. */
 export function createNetwork(
   time: VirtualTime,
-  dice: SeededRandom,
+  dice: RandomSource,
   figures: NetworkStatistics,
   violated: (what: string) => void,
 ): Network {

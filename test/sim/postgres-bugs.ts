@@ -4,57 +4,57 @@ import type { PlantedBug } from "./planted-bugs.ts";
 export const POSTGRES_BUGS: readonly PlantedBug[] = [
   {
     name: "answered-before-the-database-has-it",
-    file: "../store/write-queue.ts",
+    file: "src/store/write-queue.ts",
     changes: [
       [
-        "        await turn.keep();\n        this.#commit.run();\n",
-        "        this.#commit.run();\n        this.#groupDone(jobs.splice(0));\n        await turn.keep();\n",
+        "        await turn.publish();\n        this.#commit.run();\n",
+        "        this.#commit.run();\n        this.#groupDone(jobs.splice(0));\n        await turn.publish();\n",
       ],
     ],
   },
   {
     name: "broken-commit-taken-for-kept",
-    file: "hub/postgres/row-log.ts",
+    file: "src/ha/postgres-row-log.ts",
     changes: [["if (head && Number(head.seq) <= base) throw cause;", "if (head && Number(head.seq) <= base) return;"]],
   },
   {
     name: "changed-rows-not-stored",
-    file: "hub/postgres/row-log.ts",
+    file: "src/ha/postgres-row-log.ts",
     changes: [["DO UPDATE SET seq = excluded.seq, image = excluded.image", "DO NOTHING"]],
   },
   {
     name: "gone-rows-stay-in-copies",
-    file: "../store/row-images.ts",
+    file: "src/store/row-images.ts",
     changes: [["if (image === null) table.drop.run(...parts);", "if (image === null) return;"]],
   },
   {
     name: "fencing-left-out",
-    file: "hub/postgres/row-log.ts",
-    changes: [["acting.term === null || Number(head.term) !== acting.term)", "acting.term === null)"]],
+    file: "src/ha/postgres-row-log.ts",
+    changes: [["leadership.term === null || Number(head.term) !== leadership.term)", "leadership.term === null)"]],
   },
   {
     name: "broken-commit-asked-for-in-vain",
-    file: "hub/postgres/row-log.ts",
+    file: "src/ha/postgres-row-log.ts",
     changes: [["if (head?.last_write === name) return;", "if (head?.last_write === name) throw cause;"]],
   },
   {
     name: "rows-of-an-unknown-commit-not-taken",
-    file: "hub/postgres/row-log.ts",
-    changes: [["const news = after < at ? await rowsAfter(writer, after) : [];", "const news: StoredRow[] = [];"]],
+    file: "src/ha/postgres-row-log.ts",
+    changes: [["const news = after < at ? await readRowsAfter(writer, after) : [];", "const news: StoredRow[] = [];"]],
   },
   {
     name: "copies-outlive-a-restore",
-    file: "hub/postgres/acting.ts",
+    file: "src/ha/leadership.ts",
     changes: [["SET history = gen_random_uuid() WHERE", "SET history = history WHERE"]],
   },
   {
     name: "old-copies-not-made-anew",
-    file: "hub/postgres/organisation.ts",
+    file: "src/ha/tenant-database.ts",
     changes: [["SET floor = greatest(floor, (SELECT seq FROM last))", "SET floor = floor"]],
   },
   {
     name: "organisation-not-locked",
-    file: "hub/postgres/row-log.ts",
+    file: "src/ha/postgres-row-log.ts",
     // biome-ignore-start lint/suspicious/noTemplateCurlyInString: it is text of a program
     changes: [
       [

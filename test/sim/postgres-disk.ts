@@ -11,7 +11,7 @@ import {
   createTransactionTracker,
   type TransactionTracker,
 } from "./postgres-connection-tap.ts";
-import type { SeededRandom } from "./seeded-random.ts";
+import type { RandomSource } from "./seeded-random.ts";
 import type { SimDatabase } from "./sim-database.ts";
 import { recordOperations } from "./sqlite-disk.ts";
 import type { SqliteFiles, SqliteFolder } from "./sqlite-files.ts";
@@ -22,7 +22,7 @@ export interface PostgresDiskDeps {
   database: SimDatabase;
   files: SqliteFiles;
   time: VirtualTime;
-  dice: SeededRandom;
+  dice: RandomSource;
   violated(error: unknown): void;
 }
 

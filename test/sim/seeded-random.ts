@@ -1,5 +1,5 @@
 /** Chance of one seed: every draw follows from the draws before it. */
-export interface SeededRandom {
+export interface RandomSource {
   /** In [0, 1). */
   next(): number;
   /** A whole number in [0, below). */
@@ -13,7 +13,7 @@ export interface SeededRandom {
 }
 
 /** Makes the dice of a seed (mulberry32). */
-export function createSeededRandom(seed: number): SeededRandom {
+export function createRandomSource(seed: number): RandomSource {
   let state = (seed * 0x9e3779b1) >>> 0;
   let made = 0;
   const next = (): number => {

@@ -12,7 +12,7 @@ import { createNetwork, type Network } from "./network.ts";
 import { createOracle, Violation } from "./oracle.ts";
 import { CATALOGUE } from "./resources.ts";
 import { emptyStatistics, type RunStatistics } from "./run-statistics.ts";
-import { createSeededRandom, type SeededRandom } from "./seeded-random.ts";
+import { createRandomSource, type RandomSource } from "./seeded-random.ts";
 import { createSiteMachine, type SiteMachine } from "./site-machine.ts";
 import { createVirtualTime, type VirtualTime } from "./virtual-time.ts";
 
@@ -39,7 +39,7 @@ const RECOVERY_MS = 150_000;
 /** What the cloud's disk is made of. */
 export interface CloudDiskDeps {
   time: VirtualTime;
-  dice: SeededRandom;
+  dice: RandomSource;
   violated(error: unknown): void;
 }
 
@@ -50,7 +50,7 @@ export async function runSeed(
   makeDisk: () => Disk,
   makeCloudDisk: (needs: CloudDiskDeps) => Disk = makeDisk,
 ): Promise<RunResult> {
-  const dice = createSeededRandom(seed);
+  const dice = createRandomSource(seed);
   const time = createVirtualTime();
   const types = readReplicatedTypes(CATALOGUE);
   const figures = emptyStatistics();

@@ -17,7 +17,7 @@ import type { MemoryBlobStore } from "./memory-blob-store.ts";
 import type { ConnectionEnd } from "./network.ts";
 import { type ObservedSite, type Oracle, Violation } from "./oracle.ts";
 import type { RunStatistics } from "./run-statistics.ts";
-import type { SeededRandom } from "./seeded-random.ts";
+import type { RandomSource } from "./seeded-random.ts";
 import type { VirtualTime } from "./virtual-time.ts";
 
 /** A wall clock without a battery begins here. */
@@ -28,7 +28,7 @@ export interface SiteMachineDeps {
   name: string;
   disk: Disk;
   time: VirtualTime;
-  dice: SeededRandom;
+  dice: RandomSource;
   types: ReplicatedTypes;
   limits: SyncLimits;
   oracle: Oracle;

@@ -7,14 +7,14 @@ import { createNetwork, type Network } from "./network.ts";
 import { createOracle, type IssuedByTest, type Oracle } from "./oracle.ts";
 import { CATALOGUE } from "./resources.ts";
 import { emptyStatistics, type RunStatistics } from "./run-statistics.ts";
-import { createSeededRandom, type SeededRandom } from "./seeded-random.ts";
+import { createRandomSource, type RandomSource } from "./seeded-random.ts";
 import { createSiteMachine, type SiteMachine } from "./site-machine.ts";
 import { createVirtualTime, type VirtualTime } from "./virtual-time.ts";
 
 /** One appliance and a cloud, with the pages and windows of the product, for a story that is told step by step. */
 export interface TwoNodeFixture {
   time: VirtualTime;
-  dice: SeededRandom;
+  dice: RandomSource;
   cloud: CloudMachine;
   site: SiteMachine;
   network: Network;
@@ -38,7 +38,7 @@ export async function createTwoNodeFixture(
   makeDisk: () => Disk,
   watch: (frame: Frame) => void = () => undefined,
 ): Promise<TwoNodeFixture> {
-  const dice = createSeededRandom(1);
+  const dice = createRandomSource(1);
   const time = createVirtualTime();
   const figures = emptyStatistics();
   let violation: string | null = null;

@@ -17,15 +17,15 @@ interface ScheduleRow {
   bellScheduleExceptions: BellScheduleException[];
 }
 
-/** All schedules that the caller sees, with their ring lists; those without a zone have the appliance's, else UTC. */
+/** All bell schedules visible to the caller, with their ring lists; default time zone: the appliance's, else UTC. */
 export async function readTimetables(api: ApiClient): Promise<Timetable[]> {
   const ringLists = await listAll<{ id: string; entries: RingListEntry[] }>(api, "/ring-lists");
   const schedules = await listAll<ScheduleRow>(api, "/bell-schedules");
-  const ownZone = await applianceTimeZone(api);
+  const defaultZone = await applianceTimeZone(api);
   return schedules.map(({ bellScheduleEntries, bellScheduleExceptions, rotation, timeZone, ...schedule }) => ({
     schedule: {
       ...schedule,
-      timeZone: timeZone ?? ownZone,
+      timeZone: timeZone ?? defaultZone,
       rotation: rotation ?? "calendar",
       entries: bellScheduleEntries,
     },
@@ -34,7 +34,7 @@ export async function readTimetables(api: ApiClient): Promise<Timetable[]> {
   }));
 }
 
-/** own choice: of several appliances the first one's; UTC where the caller may not see it. */
+/** With several appliances, the zone of the first one; UTC if the caller may not see it. */
 async function applianceTimeZone(api: ApiClient): Promise<string> {
   const path = `/extensions/${ONPREM_EXTENSION_ID}/endpoints?limit=1`;
   try {

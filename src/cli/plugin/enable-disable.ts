@@ -12,14 +12,14 @@ interface ExtensionRow {
   status: { state: string; health: string; reason: string | null } | null;
 }
 
-const LOOK_EVERY_MS = 200;
-const WAIT_MS = 15_000;
+const POLL_INTERVAL_MS = 200;
+const SETTLE_TIMEOUT_MS = 15_000;
 
-/** `carillon plugin enable` and `disable`, by the API of a running appliance. */
+/** `carillon plugin enable` and `disable`, through the API of a running appliance. */
 export function addEnableDisable(plugin: Command, terminal: Terminal, finish: (exitCode: number) => void): void {
   for (const [word, disabled] of [["enable", false] as const, ["disable", true] as const]) {
     addApplianceOptions(plugin.command(`${word} <name>`), terminal)
-      .description(disabled ? "Switch a plugin off." : "Switch a plugin on and wait until it runs.")
+      .description(disabled ? "Disable a plugin." : "Enable a plugin and wait until it runs.")
       .addHelpText("after", `\nExample:\n  carillon plugin ${word} lamp --token …`)
       .action(async (name: string, options: ApplianceOptions) => {
         const { state, reason } = await setEnabled(apiClientFrom(options, terminal), name, disabled);
@@ -33,7 +33,7 @@ async function setEnabled(api: ApiClient, name: string, disabled: boolean) {
   const path = `/extensions/${extensionIdOf(name)}`;
   await api.put(path, { disabled });
   const settled = disabled ? ["disabled"] : ["running", "stopped", "absent"];
-  for (const stopAt = systemClock.now() + WAIT_MS; ; await sleep(systemClock, LOOK_EVERY_MS)) {
+  for (const stopAt = systemClock.now() + SETTLE_TIMEOUT_MS; ; await sleep(systemClock, POLL_INTERVAL_MS)) {
     const { status } = await api.get<ExtensionRow>(path);
     const { state = "absent", reason = null } = status ?? {};
     if (settled.includes(state) || systemClock.now() > stopAt) return { state, reason };

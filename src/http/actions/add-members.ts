@@ -1,5 +1,5 @@
 import { BugError } from "../../lib/errors.ts";
-import type { HttpResponse } from "../action.ts";
+import type { HttpResponse } from "../../lib/http-response.ts";
 
 /** The answer about one row with further members beside those of its representation. */
 export function addMembers(answer: HttpResponse, members: Readonly<Record<string, unknown>>): HttpResponse {

@@ -1,7 +1,8 @@
 import { type ApplicationWithSecret, createApplication, rotateClientSecret } from "../../auth/oauth-clients.ts";
+import type { HttpResponse } from "../../lib/http-response.ts";
 import applications from "../../resources/security/applications.ts";
 import { text } from "../../schema/field.ts";
-import { type Action, type ApiRequest, type HttpResponse, requireVisibleRow } from "../action.ts";
+import { type Action, type ApiRequest, requireVisibleRow } from "../action.ts";
 import { addMembers } from "./add-members.ts";
 
 const WITH_SECRET = {

@@ -1,8 +1,9 @@
 import { invalidValue, requiredValue } from "../../lib/errors.ts";
+import type { HttpResponse } from "../../lib/http-response.ts";
 import { isUuid } from "../../lib/ids.ts";
 import { type Field, uuid } from "../../schema/field.ts";
 import type { AnyResource, ResourcePath, RowOf } from "../../schema/resource.ts";
-import { type ApiRequest, deletedResponse, type GuardedAction, type HttpResponse } from "../action.ts";
+import { type ApiRequest, deletedResponse, type GuardedAction } from "../action.ts";
 
 /** Rows of one resource that something else is tied to, each tie made and undone by the row's id. */
 export interface Association<R extends AnyResource> {

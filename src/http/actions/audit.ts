@@ -43,7 +43,7 @@ export const auditActions: readonly Action[] = [
     async handle(request) {
       const { store, clock } = request.needs;
       const after = startingPoint(request);
-      return jsonResponse(await verifyAudit(store, clock, { ...(after ? { after } : {}), most: MAX_ENTRIES }));
+      return jsonResponse(await verifyAudit(store, clock, { ...(after ? { after } : {}), maxEntries: MAX_ENTRIES }));
     },
   },
 ];

@@ -1,10 +1,11 @@
 import type { ConnectionTest } from "../../call-manager/connection-test.ts";
 import { chooseGatherer } from "../../call-manager/onprem-server-hooks.ts";
 import type { PhoneCacheState } from "../../call-manager/phone-cache.ts";
+import type { HttpResponse } from "../../lib/http-response.ts";
 import callmgrClusters from "../../resources/callmgr/callmgr-clusters.ts";
 import callmgrOnpremServers from "../../resources/callmgr/callmgr-onprem-servers.ts";
 import { boolean, computed, type Field, integer, list, option, text, timestamp, uuid } from "../../schema/field.ts";
-import { type Action, type HttpResponse, jsonResponse, requireVisibleRow } from "../action.ts";
+import { type Action, jsonResponse, requireVisibleRow } from "../action.ts";
 import { idListParameter } from "../query/query.ts";
 import { compileBodyValidator } from "./body-validator.ts";
 

@@ -1,4 +1,5 @@
 import { CallerError, LimitError, TooManyRequestsError } from "../../lib/errors.ts";
+import type { HttpResponse } from "../../lib/http-response.ts";
 import { parsePhoneNumber } from "../../people/campaigns.ts";
 import { text } from "../../schema/field.ts";
 import { fillPlaceholders } from "../../web-pages/authorize-messages.ts";
@@ -9,7 +10,7 @@ import {
   renderLeavePage,
   renderMessagePage,
 } from "../../web-pages/campaign-page.ts";
-import type { Action, HttpResponse, PublicRequest } from "../action.ts";
+import type { Action, PublicRequest } from "../action.ts";
 import { errorResponseOf } from "../error-response.ts";
 
 const PAGE = {

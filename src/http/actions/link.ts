@@ -85,9 +85,9 @@ export const linkActions: readonly Action[] = [
         authority: string | null;
       };
       if (!URL.canParse(hub)) throw invalidValue("hub", "It is an http or https URL.");
-      const found = await needs.ssrfGuard.resolveAllowed(new URL(hub).hostname);
+      const resolved = await needs.ssrfGuard.resolveAllowed(new URL(hub).hostname);
       const how = { mode: mode ?? "join", authority: authority ?? null } as const;
-      const { endpoint } = await needs.link.enrol({ hub, code, ...how, found });
+      const { endpoint } = await needs.link.enrol({ hub, code, ...how, resolved });
       return jsonResponse({ endpointId: endpoint });
     },
   },

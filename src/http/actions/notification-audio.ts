@@ -1,7 +1,8 @@
 import { forbidden, invalidValue, notFound } from "../../lib/errors.ts";
+import type { HttpResponse } from "../../lib/http-response.ts";
 import notifications from "../../resources/notifications/notifications.ts";
 import { option } from "../../schema/field.ts";
-import { type Action, type HttpResponse, requireVisibleRow } from "../action.ts";
+import { type Action, requireVisibleRow } from "../action.ts";
 import { fileQuery, requestedFileResponse } from "../file-response.ts";
 import { textParameter } from "../query/query.ts";
 

@@ -1,8 +1,9 @@
 import type { IssuedTokens } from "../../auth/oauth.ts";
 import type { ClientCredentials } from "../../auth/oauth-clients.ts";
 import { type OAuthErrorCode, OAuthRequestError } from "../../auth/oauth-error.ts";
+import type { HttpResponse } from "../../lib/http-response.ts";
 import { integer, option, text } from "../../schema/field.ts";
-import { type Action, type HttpResponse, jsonResponse, type PublicRequest } from "../action.ts";
+import { type Action, jsonResponse, type PublicRequest } from "../action.ts";
 import { errorResponseOf } from "../error-response.ts";
 import { textParameter } from "../query/query.ts";
 

@@ -1,3 +1,4 @@
+import type { HttpResponse } from "../../lib/http-response.ts";
 import { optOutOfTemplate } from "../../people/opt-outs.ts";
 import optOuts from "../../resources/messages/opt-outs.ts";
 import users from "../../resources/people/users.ts";
@@ -5,7 +6,7 @@ import { uuid } from "../../schema/field.ts";
 import { fillPlaceholders } from "../../web-pages/authorize-messages.ts";
 import { renderConfirmPage, renderMessagePage } from "../../web-pages/campaign-page.ts";
 import { type DeclineMessages, declineMessages } from "../../web-pages/decline-messages.ts";
-import { type Action, type HttpResponse, type PublicRequest, requireVisibleRow } from "../action.ts";
+import { type Action, type PublicRequest, requireVisibleRow } from "../action.ts";
 import { errorResponseOf } from "../error-response.ts";
 import { compileBodyValidator } from "./body-validator.ts";
 

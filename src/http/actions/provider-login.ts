@@ -1,6 +1,7 @@
 import { readBranding } from "../../auth/branding.ts";
 import { buildSessionCookie } from "../../auth/session-cookie.ts";
 import { notFound } from "../../lib/errors.ts";
+import type { HttpResponse } from "../../lib/http-response.ts";
 import { text } from "../../schema/field.ts";
 import { buildLoginCookie, readLoginCookie } from "../../sso/login-cookie.ts";
 import { LoginError } from "../../sso/login-error.ts";
@@ -8,7 +9,7 @@ import { LOGIN_TIMEOUT_MS } from "../../sso/pending-login.ts";
 import type { BrowserContext, LoginSession } from "../../sso/redirect-login.ts";
 import { type LoginMessages, loginMessages } from "../../web-pages/login-messages.ts";
 import { renderContinuePage, renderLoginErrorPage } from "../../web-pages/login-page.ts";
-import type { Action, HttpResponse, PublicRequest } from "../action.ts";
+import type { Action, PublicRequest } from "../action.ts";
 import { textParameter } from "../query/query.ts";
 
 const AT = "log-in/{identityProviderId}";

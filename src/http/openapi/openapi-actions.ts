@@ -1,7 +1,8 @@
 import { createHash } from "node:crypto";
 import { type Clock, yieldToEventLoop } from "../../lib/clock.ts";
 import { notFound } from "../../lib/errors.ts";
-import type { Action, HttpResponse, PublicRequest } from "../action.ts";
+import type { HttpResponse } from "../../lib/http-response.ts";
+import type { Action, PublicRequest } from "../action.ts";
 import { PAGE_SECURITY_HEADERS } from "../security-headers.ts";
 import { renderDocsFamily, renderDocsOverview } from "./docs-page.ts";
 import type { OpenApiDocument } from "./document.ts";

@@ -1,8 +1,9 @@
+import type { HttpResponse } from "../../lib/http-response.ts";
 import { measureImpact, rowImpactAt } from "../../notifications/recipients/change-impact.ts";
 import { boolean } from "../../schema/field.ts";
 import type { JsonSchema } from "../../schema/json-schema.ts";
 import { createDryRun } from "../../store/dry-run.ts";
-import type { ApiRequest, HttpResponse } from "../action.ts";
+import type { ApiRequest } from "../action.ts";
 import { addMembers } from "../actions/add-members.ts";
 import { type Query, textParameter } from "../query/query.ts";
 import { captureRings, presentRingDiff } from "./ring-diff-response.ts";

@@ -1,9 +1,9 @@
 import { yieldToEventLoop } from "../../lib/clock.ts";
+import type { HttpResponse } from "../../lib/http-response.ts";
 import { canonicalPath, methodsOf, pathParams } from "../../schema/catalogue.ts";
 import type { AnyResource, Method, ResourcePath } from "../../schema/resource.ts";
 import type { AccessScope, ActorContext, Page, PageQuery, PresentContext, RowVisibility } from "../../store/store.ts";
 import { filterVisibleIds } from "../../store/visible-ids.ts";
-import type { HttpResponse } from "../action.ts";
 import type { ApiDeps } from "../dependencies.ts";
 import { rowVersion } from "../etag.ts";
 import { createIsoFormatter } from "../iso-timestamp.ts";

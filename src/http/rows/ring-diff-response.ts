@@ -5,10 +5,11 @@ import {
 } from "../../bells/dry-run-schedules.ts";
 import { diffRings, type MovedRingDiffEntry, type RingDiff } from "../../bells/ring-diff.ts";
 import { findNewRingOverlaps, type RingOverlap } from "../../bells/ring-overlaps.ts";
+import type { HttpResponse } from "../../lib/http-response.ts";
 import { boolean } from "../../schema/field.ts";
 import type { JsonSchema } from "../../schema/json-schema.ts";
 import { createDryRun, type DryRunWrite } from "../../store/dry-run.ts";
-import type { Action, ApiRequest, HttpResponse } from "../action.ts";
+import type { Action, ApiRequest } from "../action.ts";
 import { addMembers } from "../actions/add-members.ts";
 import type { ApiDeps } from "../dependencies.ts";
 import type { Query } from "../query/query.ts";

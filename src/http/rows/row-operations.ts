@@ -1,9 +1,10 @@
 import { BugError, invalidValue, notFound, requiredValue } from "../../lib/errors.ts";
+import type { HttpResponse } from "../../lib/http-response.ts";
 import { isUuid } from "../../lib/ids.ts";
 import { methodsOf, pathParams } from "../../schema/catalogue.ts";
 import { type FileFieldData, type StoredFile, uuid } from "../../schema/field.ts";
 import type { AnyResource, Deprecation, ResourcePath, RowBase } from "../../schema/resource.ts";
-import { type ApiRequest, deletedResponse, type GuardedAction, type HttpResponse } from "../action.ts";
+import { type ApiRequest, deletedResponse, type GuardedAction } from "../action.ts";
 import { assertIfMatch } from "../etag.ts";
 import { fileQuery, requestedFileResponse } from "../file-response.ts";
 import type { ResponseShape } from "../openapi/response-shape.ts";

@@ -1,9 +1,9 @@
 import { CallerError } from "../../lib/errors.ts";
+import type { HttpResponse } from "../../lib/http-response.ts";
 import { SCIM_LIMITS } from "../../scim/discovery.ts";
 import { isJsonObject } from "../../scim/document.ts";
 import { ScimRequestError } from "../../scim/scim-error.ts";
 import type { ScimServer } from "../../scim/server.ts";
-import type { HttpResponse } from "../action.ts";
 import { isBug } from "../error-response.ts";
 import { scimErrorResponse } from "./scim-error-response.ts";
 import { SCIM_TYPE, type ScimRequest, serveScim } from "./scim-requests.ts";

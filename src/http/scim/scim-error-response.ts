@@ -1,6 +1,6 @@
 import { CallerError, ConflictError } from "../../lib/errors.ts";
+import type { HttpResponse } from "../../lib/http-response.ts";
 import { ScimRequestError } from "../../scim/scim-error.ts";
-import type { HttpResponse } from "../action.ts";
 import { errorResponseOf } from "../error-response.ts";
 import { SCIM_TYPE } from "./scim-requests.ts";
 

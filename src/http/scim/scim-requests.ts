@@ -1,4 +1,5 @@
 import { notFound } from "../../lib/errors.ts";
+import type { HttpResponse } from "../../lib/http-response.ts";
 import { type AttributeSelection, parseAttributeSelection } from "../../scim/attribute-selection.ts";
 import { resourceTypes, SCIM_LIMITS, schemas, serviceProviderConfig } from "../../scim/discovery.ts";
 import { matchesEtag } from "../../scim/etag.ts";
@@ -7,7 +8,6 @@ import { ScimRequestError } from "../../scim/scim-error.ts";
 import type { SerializedResource } from "../../scim/serializer.ts";
 import type { ScimResourceHandler, ScimServer } from "../../scim/server.ts";
 import type { ActorContext } from "../../store/store.ts";
-import type { HttpResponse } from "../action.ts";
 import { MethodNotAllowedError } from "../error-response.ts";
 
 /** Content type of everything that SCIM sends. @source RFC 7644 §3.1 */

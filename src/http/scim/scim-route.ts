@@ -1,10 +1,10 @@
 import type { IncomingMessage } from "node:http";
 import { CallerError } from "../../lib/errors.ts";
+import type { HttpResponse } from "../../lib/http-response.ts";
 import { parseUntrustedJson } from "../../schema/untrusted-json.ts";
 import { SCIM_LIMITS } from "../../scim/discovery.ts";
 import { ScimRequestError } from "../../scim/scim-error.ts";
 import { SCIM_BASE_PATH, type ScimCaller, type ScimServer } from "../../scim/server.ts";
-import type { HttpResponse } from "../action.ts";
 import { accessTokenOf } from "../bearer-token.ts";
 import { readUpload } from "../body/upload-stream.ts";
 import type { ApiDeps } from "../dependencies.ts";

@@ -14,37 +14,36 @@ import type { NotificationRow } from "./message-builder.ts";
 import { type MessageSettings, parseSendingProfile } from "./sending-profile.ts";
 import type { SpeakableMessage } from "./speech-synthesis.ts";
 
-/** Silence between alert tone and recording. own choice */
+/** Silence between the parts of the audio. */
 const GAP_MS = 500;
 const LONGEST_FILL_MS = 600_000;
 
-/** What of a message decides how it sounds. */
+/** The fields of a message that determine its audio. */
 type AudibleMessage = Pick<NotificationRow, "alertTone" | "audio" | "expiration" | "drill"> &
   SpeakableMessage &
   MessageSettings &
   LivePageStatus;
 
-/** What tells whether somebody speaks it in person at this moment. */
+/** The fields that tell whether the message is a live page in progress. */
 type LivePageStatus = Pick<NotificationRow, "id" | "initiationSourceType" | "streamEndedAt" | "retriedAt">;
 
-/** What the field `initiationSourceType` says of live pages. own choice */
+/** Value of `initiationSourceType` for live pages. */
 export const LIVE_PAGE = "live-page";
 
-/** Ends what is told of a sound that could not be made. */
-export const WITHOUT_SOUND_SUFFIX = "The message goes on without this sound.";
+/** Ends every remark about audio that could not be made. */
+export const WITHOUT_SOUND_SUFFIX = "The message is sent without this audio.";
 
-/** A live page that was not spoken to its end: nothing else is heard of it. */
+/** A live page that has not been spoken to its end: it has no other audio. */
 function isLivePageInProgress({ initiationSourceType, streamEndedAt, retriedAt }: LivePageStatus): boolean {
   return initiationSourceType === LIVE_PAGE && streamEndedAt === null && retriedAt === null;
 }
 
-/** A prepared programme, null when nothing is audible; `faults` says in words what had to be left out of it. */
+/** Prepared audio, null when nothing is audible; `faults` lists what had to be left out, as text for people. */
 export interface PreparedAudio {
   programme: RenderedAudio | null;
   faults: string[];
 }
 
-/** What making a programme needs. */
 export interface AudioRenderingDeps {
   store: { files: FileStore };
   audio: PipelineStageDeps["audio"];
@@ -54,8 +53,8 @@ export interface AudioRenderingDeps {
 }
 
 /**
- * How a message may sound, best first: tone and recording, then the tone alone, for when the recording can't be played. An
- * exercise says each time that it is one. own choice: the tone sounds whenever one is set, also for a message of words alone.
+ * Candidates for a message's audio, best first: tone and recording, then the tone alone in case the recording cannot be
+ * played. A drill is announced in each pass. The tone plays whenever one is set, also for a text-only message.
  */
 function audioCandidates(
   message: AudibleMessage,
@@ -82,7 +81,7 @@ function audioCandidates(
   return ways.flatMap((way) => announcements.map((announcement) => ({ ...way, announcement })));
 }
 
-/** What says that all is an exercise, best first: its word, then a signal that needs no voice. */
+/** Candidates for the drill announcement, best first: the spoken word, then a signal that needs no voice. */
 function announcementsOf(
   message: SpeakableMessage,
   speech: AudioRenderingDeps["speech"],
@@ -98,14 +97,14 @@ function announcementsOf(
   return [drillSignal()];
 }
 
-const NO_DRILL_ANNOUNCEMENT = "A signal says that it is an exercise, since nothing can speak the word.";
+const NO_DRILL_ANNOUNCEMENT = "A signal announces the drill, since no speech engine is available.";
 
 function drillSignal(): WavSource {
   const wav = encodeWav(renderSegments(DRILL_SIGNAL));
   return { sha256: hash("sha256", wav, "hex"), read: () => wav };
 }
 
-/** Speech takes the place of a recording. own choice: a message with a recording is not spoken as well. */
+/** Speech is used only when the message has no recording. */
 function speechOf(
   message: AudibleMessage,
   speech: AudioRenderingDeps["speech"],
@@ -114,7 +113,7 @@ function speechOf(
   if ((message.ttsType ?? "none") === "none") return null;
   try {
     const speaking = speech?.synthesize(message) ?? null;
-    if (!speech) faults.push(`Nothing can speak here. ${WITHOUT_SOUND_SUFFIX}`);
+    if (!speech) faults.push(`No speech engine is available. ${WITHOUT_SOUND_SUFFIX}`);
     return speaking && { sha256: speaking.key, read: () => speaking.speak() };
   } catch (error) {
     faults.push(`${wordsOf(error)} ${WITHOUT_SOUND_SUFFIX}`);
@@ -122,12 +121,12 @@ function speechOf(
   }
 }
 
-/** own choice: until the message expires, ten minutes at most. */
+/** Until the message expires, at most ten minutes. */
 function fillMs({ expiration }: AudibleMessage): number {
   return Math.min(LONGEST_FILL_MS, (expiration ?? LONGEST_FILL_MS) * 1_000);
 }
 
-/** Makes what is heard of a message. Never rejects: what can't be made is left out and told in words. */
+/** Renders a message's audio. Never rejects: what cannot be made is left out and listed in `faults`. */
 export async function prepareAudio(message: AudibleMessage, needs: AudioRenderingDeps): Promise<PreparedAudio> {
   const faults: string[] = [];
   if (isLivePageInProgress(message)) return { programme: needs.livePages?.programmeOf(message.id) ?? null, faults };
@@ -137,7 +136,7 @@ export async function prepareAudio(message: AudibleMessage, needs: AudioRenderin
       return { programme: programme.packets > 0 ? programme : null, faults: [...new Set(faults)] };
     } catch (error) {
       faults.push(`${wordsOf(error)} ${WITHOUT_SOUND_SUFFIX}`);
-      needs.log.error({ err: error, tone: spec.tone }, "sound not prepared");
+      needs.log.error({ event: "audio.preparation_failed", err: error, tone: spec.tone }, "Audio of a message could not be prepared.");
     }
   }
   return { programme: null, faults: [...new Set(faults)] };
@@ -145,10 +144,10 @@ export async function prepareAudio(message: AudibleMessage, needs: AudioRenderin
 
 function wordsOf(error: unknown): string {
   if (error instanceof CallerError || error instanceof UpstreamError) return error.message;
-  return "The sound could not be made.";
+  return "The audio could not be made.";
 }
 
-/** The programme that a prepared message is sent with, made again if it is not remembered; null when nothing is audible. */
+/** The audio that a prepared message is sent with, rendered again on a cache miss; null when nothing is audible. */
 export async function renderedAudioFor(
   row: AudibleMessage & Pick<NotificationRow, "programmeSha">,
   needs: AudioRenderingDeps,
@@ -160,10 +159,13 @@ export async function renderedAudioFor(
   return spec ? needs.audio.prepare(spec) : (await prepareAudio(row, needs)).programme;
 }
 
-/** Where the programme is not stored yet. */
+/** Stages in which the audio is not stored yet. */
 const UNPREPARED: readonly (string | null)[] = ["draft", "approval", ...stagesBefore("queue")];
 
-/** What is played of a notification, as 8 kHz 16-bit mono WAV; null when nothing is audible or there is no such notification. */
+/**
+ * The audio of a notification as 8 kHz 16-bit mono WAV; null when nothing is audible or the notification does not
+ * exist.
+ */
 export async function renderedWavOf(
   notificationId: string,
   needs: Pick<PipelineStageDeps, "store" | "audio" | "log" | "livePages">,
@@ -176,7 +178,7 @@ export async function renderedWavOf(
   return made && encodeWav(made.pcm);
 }
 
-/** An alert tone as it is played; null for silence. Rejects with CallerError for a tone there is not. */
+/** An alert tone as played; null for silence. Rejects with CallerError for an unknown tone. */
 async function renderTone(tone: string, { audio }: Pick<AudioRenderingDeps, "audio">): Promise<RenderedAudio | null> {
   const once = { gapMs: GAP_MS, repetitions: 1, repetitionPauseMs: 0, volumeDb: 0 };
   const programme = await audio.prepare({ ...once, tone, recording: null });
@@ -184,8 +186,8 @@ async function renderTone(tone: string, { audio }: Pick<AudioRenderingDeps, "aud
 }
 
 /**
- * What is heard before somebody speaks: the tone, and before it the word for an exercise; null for silence. Rejects with
- * CallerError for a tone there is not.
+ * The opening of a live page: the tone, preceded by the drill announcement if it is a drill; null for silence. Rejects
+ * with CallerError for an unknown tone.
  */
 export async function renderOpening(
   message: SpeakableMessage & Pick<NotificationRow, "alertTone" | "drill">,
@@ -203,13 +205,13 @@ export async function renderOpening(
   return renderTone(tone, { audio });
 }
 
-/** The same as a file: 8 kHz 16-bit mono WAV. */
+/** An alert tone as 8 kHz 16-bit mono WAV; null for silence. */
 export async function toneWav(tone: string, needs: Pick<AudioRenderingDeps, "audio">): Promise<Uint8Array | null> {
   const programme = await renderTone(tone, needs);
   return programme && encodeWav(programme.pcm);
 }
 
-/** A recording by itself as it would be played, 8 kHz 16-bit mono WAV. Rejects with CallerError for one that can't be played. */
+/** A recording as it would be played, 8 kHz 16-bit mono WAV. Rejects with CallerError for one that cannot be played. */
 export async function recordingWav(
   recording: StoredFile,
   { audio, store }: Pick<AudioRenderingDeps, "audio" | "store">,
@@ -219,7 +221,7 @@ export async function recordingWav(
   return encodeWav((await audio.prepare({ ...once, recording: source })).pcm);
 }
 
-/** Absolute path of the picture that goes with a message, null without one. */
+/** Absolute path of a message's image, null without one. */
 export function imagePathOf(message: Pick<NotificationRow, "image">, files: FileStore): string | null {
   return message.image && files.pathOf(message.image);
 }

@@ -1,12 +1,12 @@
 import type { DeliveryItem } from "../../plugin-api/index.ts";
 import type { NotificationRow } from "./message-builder.ts";
 
-/** Characters that fit small displays. @source plugin-api, DeliveryItem */
+/** Characters that fit small displays. @source docs/decisions/0018-plugin-api.md */
 const SHORT_CHARACTERS = 100;
 
 /**
- * The texts a device may show. `short` is the subject with as much of the body as fits, on one line and cut between
- * words where that is possible. own choice: an exercise says so in the first word of every text.
+ * The texts that a device may show. `short` is the subject with as much of the body as fits, on one line, cut between
+ * words if possible. Every text of a drill begins with "DRILL".
  */
 export function deliveryText(message: Pick<NotificationRow, "subject" | "body" | "drill">): DeliveryItem["text"] {
   const subject = `${message.drill ? "DRILL: " : ""}${message.subject ?? ""}`;
@@ -19,7 +19,7 @@ function oneLine(text: string): string {
   return text.replace(/\s+/g, " ").trim();
 }
 
-/** At most `most` code points, the last one an ellipsis when something is missing. */
+/** At most `most` code points; ends with an ellipsis when truncated. */
 function truncate(text: string, most: number): string {
   if (text.length <= most) return text;
   const points = [...text];

@@ -1,4 +1,4 @@
-/** What is said before anything else of an exercise, by language. own choice: one word, so that it is heard even half asleep. */
+/** Drill announcement by language: one word, so that even a half-asleep listener understands it. */
 const WORDS: Readonly<Record<string, string>> = {
   ar: "تمرين",
   cs: "Cvičení",
@@ -21,7 +21,7 @@ const WORDS: Readonly<Record<string, string>> = {
   uk: "Навчання",
 };
 
-/** The sentence for a voice of this language (a tag such as de-AT); the English one where we have no word. */
+/** The announcement for a voice of this language (a tag such as de-AT); English where there is no translation. */
 export function drillAnnouncement(language: string): string {
   return `${WORDS[language.toLowerCase().split("-")[0] ?? ""] ?? WORDS.en}.`;
 }

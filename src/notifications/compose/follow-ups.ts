@@ -5,14 +5,14 @@ import type { RowOf } from "../../schema/resource.ts";
 import type { ActorContext, StoreReader } from "../../store/store.ts";
 import { type MessageInput, type NotificationRow, RECIPIENT_FIELDS } from "./message-builder.ts";
 
-/** What a message takes from what it belongs to. */
+/** The fields that a message inherits from its context. */
 export type InheritedContext = Partial<Pick<NotificationRow, "drill" | "incidentId" | "parentNotificationId">>;
 
 /**
- * What a message belongs to: the message that it continues, the incident that it is sent in. `incidentId` names one
- * whether or not the sender sees it. Throws CallerError for what the sender can't see, for a preview, and for a drill that
- * is not this one's; ConflictError for an incident that has ended.
- * @source interfaces.md, Log-in and drill
+ * The context of a message: the message it follows up and the incident it is sent in. `incidentId` names an incident
+ * whether or not the sender can see it. Throws CallerError for one that the sender cannot see, for a preview, and for a
+ * drill/live mismatch; ConflictError for an incident that has ended. @source docs/decisions/0021-login-and-drills.md,
+ * Drills
  */
 export function inheritContext(
   message: MessageInput,
@@ -24,13 +24,13 @@ export function inheritContext(
   const given = message.values.incidentId ?? null;
   if (before) {
     if (given !== null && given !== before.incidentId) {
-      throw invalidValue("incidentId", "What continues a message belongs to the same incident.");
+      throw invalidValue("incidentId", "Must be the incident of the message that this one follows up.");
     }
     return { drill: before.drill, incidentId: before.incidentId, parentNotificationId: before.id };
   }
   const incident = incidentId ? reader.get(incidents, incidentId) : findIncident(given, reader, by);
   if (!incident) return {};
-  requireSameDrill(message, incident, "What is sent for a drill is a drill, and for a live incident it is live.");
+  requireSameDrill(message, incident, "A message of a drill incident must be a drill, and one of a live incident must be live.");
   return { drill: incident.drill, incidentId: incident.id };
 }
 
@@ -43,16 +43,16 @@ function findFollowedNotification(
   if (!id) return null;
   const row = reader.get(notifications, id, by.scope);
   if (!row || row.draft) {
-    throw invalidValue("followUpForNotificationId", "There is no such notification that was sent.");
+    throw invalidValue("followUpForNotificationId", "The notification does not exist or was not sent.");
   }
-  requireSameDrill(message, row, "What continues a drill is a drill, and what continues a live message is live.");
+  requireSameDrill(message, row, "The follow-up of a drill must be a drill, and that of a live message must be live.");
   return row;
 }
 
 function findIncident(id: string | null, reader: StoreReader, by: ActorContext): RowOf<typeof incidents> | null {
   if (id === null) return null;
   const incident = reader.get(incidents, id, by.scope);
-  if (!incident) throw invalidValue("incidentId", "There is no such incident.");
+  if (!incident) throw invalidValue("incidentId", "Incident not found.");
   if (incident.endedAt !== null) throw new ConflictError("The incident has ended.", "incidentId");
   return incident;
 }
@@ -61,7 +61,7 @@ function requireSameDrill({ values, given }: MessageInput, { drill }: { drill: b
   if (given.has("drill") && values.drill !== drill) throw invalidValue("drill", words);
 }
 
-/** The same message to everybody whom the messages `ids` named, whether or not the sender could name them. */
+/** The same message addressed to all recipients of the messages `ids`, whether or not the sender may address them. */
 export function withRecipientsOf(
   ids: readonly string[],
   { values, given }: MessageInput,
@@ -77,12 +77,12 @@ export function withRecipientsOf(
   return { values: { ...values, ...recipients }, given };
 }
 
-/** Longest subject. */
+/** Maximum length of a subject. */
 const MAX_SUBJECT_LENGTH = 255;
 
 /**
- * The all-clear for a message: as urgent, and with the tone for it. own choice: in the words that were made ready with the
- * message, unless the sender says it in others; without any, the subject says what is over.
+ * The all-clear of a message: same urgency, with the all-clear tone. Its text is the sender's, else the one prepared
+ * with the message, else the subject names what is over.
  */
 export function composeAllClear(
   row: NotificationRow,

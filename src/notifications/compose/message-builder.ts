@@ -9,12 +9,10 @@ import { compileValidator } from "../../schema/validator.ts";
 import { interpolate, parseVariables, type Variables } from "./interpolation.ts";
 import { escapeMarkup, splitSsml } from "./ssml.ts";
 
-/** A message that is or was sent. */
 export type NotificationRow = RowOf<typeof notifications>;
-/** A message made ready for sending. */
 export type TemplateRow = RowOf<typeof messageTemplates>;
 
-/** What a message takes from its template when the sender does not give it. */
+/** Fields that a message takes from its template unless the sender gives them. */
 const FROM_TEMPLATE = [
   ...CUSTOMIZABLE_FIELDS,
   "metadata",
@@ -27,10 +25,10 @@ const FROM_TEMPLATE = [
   "allClearBody",
 ] as const satisfies readonly (keyof NotificationRow & keyof TemplateRow)[];
 
-/** Parts with a flag of their own. own choice: the others may be given freely, there being nothing to forbid them by. */
+/** Fields with a customization flag in the template. The others may always be given, since no flag can forbid them. */
 const CUSTOMIZABLE: ReadonlySet<string> = new Set([...CUSTOMIZABLE_FIELDS, "metadata"]);
 
-/** Fields that say who gets a message; one of them must not be empty. */
+/** Recipient fields; at least one of them must not be empty. */
 export const RECIPIENT_FIELDS = [
   "distributionListIds",
   "userIds",
@@ -39,7 +37,7 @@ export const RECIPIENT_FIELDS = [
   "collaborationGroupIds",
 ] as const;
 
-/** Texts in which `{{name}}` is replaced, with the most characters each may then have. */
+/** Texts in which `{{name}}` is replaced, with their maximum length after that. */
 const INTERPOLATED = {
   ...{ subject: 255, body: 10_000, ttsCustomContent: 10_000 },
   ...{ allClearSubject: 255, allClearBody: 10_000 },
@@ -47,14 +45,14 @@ const INTERPOLATED = {
 
 const checker = compileValidator(notifications.fields);
 
-/** What a sender gave, checked field by field. */
+/** The validated input of a sender. */
 export interface MessageInput {
-  /** Inner values of every field that senders may set, defaults included. */
+  /** Internal values of every field that senders may set, defaults included. */
   values: Partial<NotificationRow>;
   given: ReadonlySet<string>;
 }
 
-/** Checks a sender's input by itself. Throws CallerError naming every faulty field. */
+/** Validates a sender's input on its own. Throws CallerError naming every invalid field. */
 export function parseMessageInput(input: Readonly<Record<string, unknown>>): MessageInput {
   const { values, faults } = checker.validate(input, "create");
   if (faults.length > 0) throw validationError(faults);
@@ -63,10 +61,9 @@ export function parseMessageInput(input: Readonly<Record<string, unknown>>): Mes
 }
 
 /**
- * The message as it is sent: the sender's values over the template's, places filled. Throws CallerError for a value
- * that the template keeps to itself (a rule `overrules` that), for a message without subject or recipients, and for
- * texts that grew too long.
- * @source decisions.md 8
+ * The message to send: the sender's values over the template's, placeholders filled. Throws CallerError for a value
+ * that the template does not let senders change (unless `overrules`), for a message without subject or recipients, and
+ * for texts that became too long. @source docs/decisions/0008-notifications-and-templates.md
  */
 export function buildMessage(
   { values, given }: MessageInput,
@@ -95,14 +92,14 @@ function rejectLockedFields(values: Partial<NotificationRow>, given: ReadonlySet
     if (!given.has(field) || !CUSTOMIZABLE.has(field)) continue;
     const flag = template[`${field}Customizable` as keyof TemplateRow];
     if (flag !== true && !isEquivalent(values[field], template[field])) {
-      const message = `Field ${field} is not valid. The template does not let senders change it.`;
+      const message = `Field ${field} is not valid. The template does not allow senders to change it.`;
       faults.push({ field, type: "invalid-value", message });
     }
   }
   if (faults.length > 0) throw validationError(faults);
 }
 
-/** True for equal values; nothing, an empty text and an empty list are the same, the order of ids is of no meaning. */
+/** True for equal values; null, an empty text and an empty list are the same; the order of ids does not matter. */
 function isEquivalent(a: unknown, b: unknown): boolean {
   return isDeepStrictEqual(comparable(a), comparable(b));
 }
@@ -117,7 +114,7 @@ function escapeVariables(variables: Variables): Variables {
   return new Map([...variables].map(([name, value]) => [name, escapeMarkup(value)]));
 }
 
-/** Refuses marked-up words that can't be spoken. Throws CallerError (`ttsCustomContent`). */
+/** Rejects SSML that cannot be spoken. Throws CallerError (`ttsCustomContent`). */
 export function requireValidSsml({
   ttsType,
   ttsCustomContent,
@@ -138,7 +135,7 @@ function fillPlaceholders(message: Record<string, unknown>, customVars: unknown,
     const filled = interpolate(text, isMarkup ? escapeVariables(variables) : variables);
     const tooLong = filled.length > most && [...filled].length > most;
     if (tooLong && !cuts) {
-      throw invalidValue("customVars", `They make ${field} longer than ${most} characters.`);
+      throw invalidValue("customVars", `The values make ${field} longer than ${most} characters.`);
     }
     message[field] = tooLong ? [...filled].slice(0, most).join("") : filled;
   }
@@ -146,6 +143,6 @@ function fillPlaceholders(message: Record<string, unknown>, customVars: unknown,
 
 function noRecipients(): Error {
   const field = RECIPIENT_FIELDS[0];
-  const message = `A message needs somebody to go to: at least one of ${RECIPIENT_FIELDS.join(", ")}.`;
+  const message = `A message must have recipients: at least one of ${RECIPIENT_FIELDS.join(", ")}.`;
   return validationError([{ field, type: "required", message }]);
 }

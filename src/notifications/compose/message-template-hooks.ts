@@ -5,16 +5,16 @@ import type { FileStore, ResourceHooks, StoreReader } from "../../store/store.ts
 import { requireValidSsml, type TemplateRow } from "./message-builder.ts";
 
 /**
- * Refuses a recording that can't be played, before it is stored with a row. Throws CallerError (`audio`).
- * For the `prepare` of every behaviour whose resource has a recording.
+ * Rejects a recording that cannot be played before it is stored with a row. Throws CallerError (`audio`). For the
+ * `prepare` hook of every resource with a recording.
  */
 export async function requirePlayable(input: Readonly<Record<string, unknown>>, files: FileStore): Promise<void> {
   if (input.audio instanceof UploadedFile) inspectRecording(await files.read(input.audio.file));
 }
 
 /**
- * Templates take only recordings that can be played, and show what follows from their parts.
- * `files` is called once the store is open.
+ * Hooks of templates: accept playable recordings only, and show computed fields. `files` is called once the store is
+ * open.
  */
 export function messageTemplateHooks(files: () => FileStore): ResourceHooks<typeof messageTemplates> {
   return {
@@ -34,12 +34,12 @@ export function messageTemplateHooks(files: () => FileStore): ResourceHooks<type
   };
 }
 
-/** What `inferredMessageType` can be. */
+/** Values of `inferredMessageType`. */
 export const INFERRED_MESSAGE_TYPES = [
   ...["Text", "Audio", "TextAndAudio", "TextImage", "AudioImage", "TextAndAudioImage"],
 ] as const;
 
-/** Internal keys of the templates of a type; of at most 3500 rows without their words. */
+/** Internal keys of the templates of a type; reads at most 3,500 rows without their texts. */
 export function findTemplatesByType(reader: StoreReader, type: string): number[] {
   const lines = reader.all<Parameters<typeof inferredMessageType>[0] & { pk: number }>(
     `SELECT pk, subject <> '' AS subject, body <> '' AS body, audio IS NOT NULL AS audio, image IS NOT NULL AS image,
@@ -48,7 +48,7 @@ export function findTemplatesByType(reader: StoreReader, type: string): number[]
   return lines.filter((line) => inferredMessageType(line) === type).map(({ pk }) => pk);
 }
 
-/** Internal keys of the templates that name a group of appliances' devices, or of all others. */
+/** Internal keys of the templates that name a device group, or of all others. */
 export function findTemplatesByDeviceGroups(reader: StoreReader, named: boolean): number[] {
   const lines = reader.all<{ pk: number }>(
     `SELECT pk FROM message_templates t
@@ -58,9 +58,9 @@ export function findTemplatesByDeviceGroups(reader: StoreReader, named: boolean)
 }
 
 /**
- * Text, Audio or TextAndAudio, with Image appended. own choice: the `default` tone, which every message opens with, does
- * not make a message of words one of sound; a tone that was chosen does.
- * @source decisions.md 8
+ * Text, Audio or TextAndAudio, with Image appended. The `default` tone, which opens every message, does not make a text
+ * message an audio message; any other tone does. @source docs/decisions/0008-notifications-and-templates.md, Template
+ * fields
  */
 function inferredMessageType(
   message: Record<"subject" | "body" | "audio" | "image", unknown> & Pick<TemplateRow, "ttsType" | "alertTone">,

@@ -12,15 +12,15 @@ import { isJsonObject, type ProfileSchema, type ProfileSchemaLookup, type Profil
 import { ONPREM_SCHEMA, QUEUED_FAILURE_GROUP, queuedFailureGroupOf } from "./sending-profile.ts";
 
 /**
- * Profiles hold settings of extensions that there are, checked one by one: those for the devices of appliances, and those
- * of plugins that say what they may be. The default profile stays. own choice: settings of other extensions are kept as
- * they are given, and so are those of a plugin that no longer fit, until they are written.
+ * Hooks of profiles: validate the settings of on-premises devices and of plugins that declare a schema, entry by entry;
+ * keep the default profile. Settings of other extensions are kept as given, and so are those of a plugin that no longer
+ * fit until they are written again.
  */
 export function notificationProfileHooks(schemaOf: ProfileSchemaLookup): ResourceHooks<typeof notificationProfiles> {
   return {
     beforeWrite({ before, after }, tx) {
       if (!after) {
-        if (before?.default) throw new ConflictError("The default profile can't be deleted.");
+        if (before?.default) throw new ConflictError("The default profile cannot be deleted.");
         return;
       }
       if (JSON.stringify(after.settings) === JSON.stringify(before?.settings)) return;
@@ -34,7 +34,7 @@ export function notificationProfileHooks(schemaOf: ProfileSchemaLookup): Resourc
   };
 }
 
-/** The templates that profiles are for, as far as the asker sees them; one query a page. */
+/** The templates that use each profile, as far as the caller may see them; one query per page. */
 function templatesOf(rows: readonly ProfileRow[], { reader, scope }: PresentContext) {
   const seen = buildVisibilitySql(scope.visible(messageTemplates));
   const lines = reader.all<{ profile: number; id: string; name: string }>(
@@ -54,22 +54,22 @@ function checkedSettings(
   reader: StoreReader,
   schemaOf: ProfileSchemaLookup,
 ): ProfileSetting[] {
-  if (!Array.isArray(given)) throw validationError([invalidField("settings", "A list is expected.")]);
+  if (!Array.isArray(given)) throw validationError([invalidField("settings", "Must be a list.")]);
   const faults: FieldError[] = [];
   const found = new Map<string, ProfileSetting>();
   given.forEach((entry: unknown, at) => {
     const name = `settings[${at}]`;
     if (!isJsonObject(entry)) {
-      faults.push(invalidField(name, "An object is expected."));
+      faults.push(invalidField(name, "Must be an object."));
       return;
     }
     const { id, disabled = false, value = {} } = entry;
     const key = isUuid(id) ? id.toLowerCase() : "";
-    if (key === "" || !reader.get(extensions, key)) faults.push(invalidField(`${name}.id`, "It is no extension's id."));
-    else if (found.has(key)) faults.push(invalidField(`${name}.id`, "An extension has one setting."));
-    if (typeof disabled !== "boolean") faults.push(invalidField(`${name}.disabled`, "It is true or false."));
+    if (key === "" || !reader.get(extensions, key)) faults.push(invalidField(`${name}.id`, "Must be the id of an extension."));
+    else if (found.has(key)) faults.push(invalidField(`${name}.id`, "An extension must have only one entry."));
+    if (typeof disabled !== "boolean") faults.push(invalidField(`${name}.disabled`, "Must be true or false."));
     if (!isJsonObject(value ?? {})) {
-      faults.push(invalidField(`${name}.value`, "An object is expected."));
+      faults.push(invalidField(`${name}.value`, "Must be an object."));
       return;
     }
     const setting = { id: key, disabled: disabled === true, value: (value ?? {}) as Record<string, unknown> };
@@ -81,14 +81,14 @@ function checkedSettings(
     }
     const group = key === ONPREM_EXTENSION_ID && isNew ? queuedFailureGroupOf(setting.value) : null;
     if (group !== null && !reader.get(deviceGroups, group))
-      faults.push(invalidField(`${name}.value.${QUEUED_FAILURE_GROUP}`, "There is no such group."));
+      faults.push(invalidField(`${name}.value.${QUEUED_FAILURE_GROUP}`, "Device group not found."));
     found.set(key, setting);
   });
   if (faults.length > 0) throw validationError(faults);
   return [...found.values()];
 }
 
-/** What may be said of an extension; null where anything may. */
+/** The profile schema of an extension; null where any setting is allowed. */
 function schemaFor(extensionId: string, schemaOf: ProfileSchemaLookup): ProfileSchema | null {
   return extensionId === ONPREM_EXTENSION_ID ? ONPREM_SCHEMA : schemaOf(extensionId);
 }
@@ -99,18 +99,18 @@ function invalidField(field: string, words: string): FieldError {
 
 type ProfileRow = RowOf<typeof notificationProfiles>;
 
-/** The settings of a profile as they are stored. */
+/** The settings of a profile as stored. */
 export function storedSettingsOf({ settings }: Pick<ProfileRow, "settings">): ProfileSetting[] {
   return (settings ?? []) as ProfileSetting[];
 }
 
-/** The profile that a message names, or the default one; null where there is neither. */
+/** The profile that a message names, or the default one; null where neither exists. */
 export function findProfile(reader: StoreReader, id: string | null | undefined): ProfileRow | null {
   if (id) return reader.get(notificationProfiles, id);
   return reader.find(notificationProfiles, { default: true }, 1)[0] ?? null;
 }
 
-/** What may be said in profiles, by extension id; extensions of which nothing may be said are left out. */
+/** The profile fields by extension id, without the extensions that have none. */
 export function profileFieldsByExtension(
   reader: StoreReader,
   schemaOf: ProfileSchemaLookup,
@@ -119,14 +119,14 @@ export function profileFieldsByExtension(
   return Object.fromEntries(schemas.flatMap(([id, fields]) => (fields ? [[id, fields] as const] : [])));
 }
 
-/** One extension in a profile, as it is shown. */
+/** One extension in a profile, as the API shows it. */
 export interface SerializedSetting extends ProfileSetting {
   name: string;
-  /** `effectiveConfig`: what is sent with, defaults included. */
+  /** `effectiveConfig`: the settings used for sending, defaults included. */
   extension: { disabled: boolean; effectiveConfig: Record<string, unknown>; globalDisabled: boolean };
 }
 
-/** Every extension's place in a profile, whether or not the profile says something of it. */
+/** The entry of every extension in a profile, whether or not the profile stores one. */
 export function serializeSettings(
   profile: ProfileRow,
   reader: StoreReader,
@@ -140,7 +140,7 @@ export function serializeSettings(
   });
 }
 
-/** Changes what a profile says of one extension. Throws CallerError. */
+/** Changes one extension's settings in a profile. Throws CallerError. */
 export async function updateSetting(
   store: Store,
   profileId: string,

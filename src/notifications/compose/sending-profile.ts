@@ -5,49 +5,53 @@ import type { NotificationSource } from "../../resources/notifications/notificat
 import { boolean, integer, number, option, text, uuid } from "../../schema/field.ts";
 import { compileProfileSchema, mergeExtensionSettings, type ProfileSetting } from "./profile-settings.ts";
 
-/** How a broadcast is sent to the devices of appliances. @source decisions.md 8 (notification profile) */
+/**
+ * How a broadcast is sent to on-premises devices. @source docs/decisions/0008-notifications-and-templates.md,
+ * Notification profile
+ */
 export interface SendingProfile extends DeliveryProfile {
-  /** 1 highest … 9; null takes the source's. */
+  /** 1 highest … 9; null for the priority of the source. */
   priority: number | null;
-  /** All begin together; else what has a stream of its own begins when it is ready, waited for by nobody. */
+  /**
+   * All devices start together; otherwise devices with their own stream start when they are ready and do not delay each
+   * other.
+   */
   synchronizedStart: boolean;
-  /** How often the programme is heard. */
+  /** Number of passes of the audio. */
   repetitions: number;
   repetitionPauseMs: number;
-  /** It is heard until the message expires. */
+  /** Repeats until the message expires. */
   repeatIndefinitely: boolean;
-  /** A device busy with something as urgent is waited for. */
+  /** Queues for a device that is busy with an equally urgent message. */
   queueingAllowed: boolean;
-  /** False for a message of words alone: no tone, no recording, no speech. */
+  /** False for a text-only message: no tone, no recording, no speech. */
   isAudible: boolean;
-  /** False where the profile leaves the devices of appliances out. */
+  /** False where the profile excludes on-premises devices. */
   reachesDevices: boolean;
   skipUnresponsiveRecipients: boolean;
-  /** What follows when it waits for devices that are busy. */
+  /** Rule for a message that waits for busy devices. */
   queue: QueueRule;
 }
 
-/** How long a message waits for devices, and who is told when that was too long. */
+/** How long a message waits for devices, and who is notified after that. */
 export interface QueueRule {
-  /** Null for as long as it is of use. */
+  /** Null: until the message's deadline. */
   limitMs: number | null;
-  /** Id of a device group; null for nobody. */
+  /** Id of a device group; null for none. */
   groupId: string | null;
-  /** Null for words of ours. */
+  /** Null for the default text. */
   text: string | null;
 }
 
 const FIELD = "extensionSettingsOverrides";
 
 /**
- * Settings for the devices of appliances. own choice: times are seconds; the defaults; at most 100 repetitions, since an
- * hour of sound is the most; kinds of live and ad-hoc audio sound like recordings; the group is named by its id, groups
- * having no numbers; 0 stands for no limit where it can be given. Each says which devices can obey it.
- * @source decisions.md 8; digest `/v1/notification-profiles/{…}/settings`
+ * Profile settings of on-premises devices; times in seconds. The description of each says which devices support it.
+ * @source docs/decisions/0008-notifications-and-templates.md, Notification profile
  */
 const ONPREM_SETTINGS = {
   messageType: option(
-    "What is sent: `Text` makes no sound; of kinds without `Text`, phones and signs that play the sound show no text.",
+    "What is sent: `Text` is silent; with a type without `Text`, phones and signs that play the audio show no text.",
     [
       "Text",
       "Text and Pre-Recorded Audio",
@@ -59,45 +63,45 @@ const ONPREM_SETTINGS = {
     ],
   ),
   priority: integer("1 highest.", { min: 1 }),
-  volume: option("Volume of the devices, for those that can be told.", ["As-Is", "Maximum", "Medium", "Low"], {
+  volume: option("Volume of the devices that support it.", ["As-Is", "Maximum", "Medium", "Low"], {
     default: "As-Is",
   }),
-  repetitions: integer("How often it is heard.", { min: 1, max: 100, default: 1 }),
+  repetitions: integer("How often the audio is played.", { min: 1, max: 100, default: 1 }),
   repetitionPause: number("Silence between two repetitions.", { min: 0, max: 600, unit: "s", default: 0 }),
-  repeatIndefinitely: boolean("It is heard until the message expires, ten minutes at most.", { default: false }),
-  ringtone: text("File of the phones, such as `Analog1.raw`, that they play when a message without sound comes."),
-  persistentText: boolean("Text stays on phones after the sound.", { default: false }),
-  skipPhonesInUse: boolean("Phones in a call are left alone.", { default: false }),
+  repeatIndefinitely: boolean("Repeats the audio until the message expires, at most ten minutes.", { default: false }),
+  ringtone: text("Ringtone file on the phones, such as `Analog1.raw`, that they play for a message without audio."),
+  persistentText: boolean("Phones keep showing the text after the audio.", { default: false }),
+  skipPhonesInUse: boolean("Skips phones that are in a call.", { default: false }),
   queueingAllowed: boolean("Waits for busy devices.", { default: true }),
   concatenatedText: boolean(
-    "Subject and body are shown as one text: phones, desktops, signs (`{{text}}` of a template).",
+    "Shows subject and body as one text: phones, desktops, signs (`{{text}}` of a template).",
     {
       default: false,
     },
   ),
   duration: integer(
-    "How long text is shown: phones, desktops from when they show it, signs that show text alone and can be told to stop.",
+    "How long text is shown: phones, desktops from when they show it, text-only signs that can be cleared.",
     { unit: "s" },
   ),
   scrollSpeed: integer(
-    "How fast text scrolls, in characters a second: desktops, signs (a place of a template). Phones can't scroll.",
+    "Scroll speed in characters per second: desktops, signs (a placeholder of a template). Phones cannot scroll.",
   ),
-  scrollDuration: integer("How long text scrolls before it stands still, where it does.", { unit: "s" }),
-  scrollRepetitions: integer("How often text scrolls before it stands still, where it does."),
+  scrollDuration: integer("How long text scrolls before it stops, on devices that scroll.", { unit: "s" }),
+  scrollRepetitions: integer("How often text scrolls before it stops, on devices that scroll."),
   skipUnresponsiveRecipients: boolean(
-    "Devices that do not answer are not asked again, and those that did not answer the last two messages are left out for an hour. Emergencies ask all the same.",
+    "Does not retry devices that do not respond, and skips devices that did not respond to the last two messages for an hour. Emergencies try them all the same.",
     { default: false },
   ),
   synchronizedDelivery: boolean(
-    "All devices begin together. Else nobody waits for speakers and calls, which hear it from its beginning when they are ready, and no model is held back for slower ones; phones share a stream and begin together all the same.",
+    "All devices start together. Otherwise speakers and calls start from the beginning as soon as they are ready and no model waits for slower ones; phones share a stream and start together in any case.",
     { default: true },
   ),
-  queuedFailureRecipientGroup: uuid("Device group that is told of messages that waited too long for devices."),
-  queuedFailureText: text("What it is told; {{subject}}, {{devices}} and {{seconds}} stand for what waited.", {
+  queuedFailureRecipientGroup: uuid("Device group that is notified of messages that waited too long for devices."),
+  queuedFailureText: text("Text of that notification; {{subject}}, {{devices}} and {{seconds}} describe the message that waited.", {
     max: 10_000,
   }),
   queuedSendThreshold: integer(
-    "How long a message may wait for devices that are busy; as long as it is of use unless given.",
+    "How long a message may wait for busy devices; until its deadline by default.",
     {
       min: 1,
       max: 86_400,
@@ -106,13 +110,13 @@ const ONPREM_SETTINGS = {
   ),
 };
 
-/** Names the group that is told of what waited too long. */
+/** Setting with the group that is notified of messages that waited too long. */
 export const QUEUED_FAILURE_GROUP = "queuedFailureRecipientGroup" satisfies keyof typeof ONPREM_SETTINGS;
 
-/** What profiles say of the devices of appliances. */
+/** Schema of the profile settings of on-premises devices. */
 export const ONPREM_SCHEMA = compileProfileSchema(ONPREM_SETTINGS);
 
-/** What a message is sent with: the settings as they were when it was accepted, or what its sender gave. */
+/** Settings of a message: as stored when it was accepted, or as given by its sender. */
 export interface MessageSettings {
   extensionSettingsOverrides: unknown;
   /** JSON of `ProfileSetting[]`; null for messages from before there were profiles. */
@@ -129,14 +133,14 @@ export function parseEffectiveSettings({
 }
 
 /**
- * The settings for appliances' devices that a message is sent with: those given for the `onprem` extension, else the
- * defaults. Other extensions' settings and unknown names are left alone. Throws CallerError.
+ * The on-premises settings that a message is sent with: those of the `onprem` extension, else the defaults. Ignores
+ * other extensions and unknown names. Throws CallerError.
  */
 export function parseSendingProfile(configured: MessageSettings): SendingProfile {
   return toSendingProfile(parseEffectiveSettings(configured));
 }
 
-/** As `sendingProfileOf`, of settings that are put together already. */
+/** As `parseSendingProfile`, from merged settings. */
 export function toSendingProfile(settings: readonly ProfileSetting[]): SendingProfile {
   const onprem = settings.find(({ id }) => id === ONPREM_EXTENSION_ID);
   const known = Object.entries(onprem?.value ?? {}).filter(([name]) => Object.hasOwn(ONPREM_SETTINGS, name));
@@ -158,10 +162,10 @@ export function toSendingProfile(settings: readonly ProfileSetting[]): SendingPr
   };
 }
 
-/** Timers can't count further: more than 24 days. */
+/** Maximum of a timer: more than 24 days. */
 const LONGEST_MS = 2 ** 31 - 1;
 
-/** How text is shown. */
+/** Settings of how text is shown. */
 function textSettingsOf(
   values: Record<string, unknown>,
 ): Pick<SendingProfile, "showsText" | "concatenatedText" | "durationMs" | "scroll"> {
@@ -193,15 +197,15 @@ function queueRuleOf({
   };
 }
 
-/** The group that settings have told of what waited too long, by its id; null for none. */
+/** Id of the group that is notified of messages that waited too long; null for none. */
 export function queuedFailureGroupOf(value: Readonly<Record<string, unknown>> | undefined): string | null {
   const { [QUEUED_FAILURE_GROUP]: id } = value ?? {};
   return typeof id === "string" && id !== "" ? id : null;
 }
 
 /**
- * The one scale 0..9: critical is 0, the emergency class; live pages are 3, bells 4; else the profile's priority, 5 without one.
- * @source interfaces.md, Priorities
+ * The priority level 0..9: critical is 0, the emergency class; live pages are 3, bells 4; else the profile's priority,
+ * 5 without one. @source docs/decisions/0022-priorities.md
  */
 export function priorityLevelOf(
   priority: "critical" | "normal",

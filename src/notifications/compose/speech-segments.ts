@@ -2,19 +2,19 @@ import { CallerError } from "../../lib/errors.ts";
 import { type SpokenMessage, splitByLanguage, spokenText } from "./speech-text.ts";
 import { splitSsml } from "./ssml.ts";
 
-/** What one voice speaks of a message, in a language (null: its own). */
+/** A part of a message that one voice speaks, in a language (null: the voice's own). */
 export interface SpeechSegment {
   language: string | null;
   isMarkedUp: boolean;
   render(say: (text: string) => string): string;
 }
 
-/** True where something is to be spoken. */
+/** True if the message has speech. */
 export function hasSpeech(message: SpokenMessage): boolean {
   return message.ttsType === "custom-ssml" ? Boolean(message.ttsCustomContent?.trim()) : spokenText(message) !== "";
 }
 
-/** What is spoken one after another. Throws CallerError for markup that can't be spoken. */
+/** The parts of the speech, in order. Throws CallerError for invalid SSML. */
 export function splitSpeech(message: SpokenMessage, isSpoken: (language: string) => boolean): SpeechSegment[] {
   if (message.ttsType === "custom-ssml") {
     const marked = splitSsml(message.ttsCustomContent ?? "", isSpoken);
@@ -26,7 +26,7 @@ export function splitSpeech(message: SpokenMessage, isSpoken: (language: string)
   return pieces.map(({ language, text }) => ({ language, isMarkedUp: false, render: (say) => say(text) }));
 }
 
-/** As `piecesOf`; none where its markup can't be spoken. */
+/** As `splitSpeech`; empty for invalid SSML. */
 export function splitValidSpeech(message: SpokenMessage, isSpoken: (language: string) => boolean): SpeechSegment[] {
   try {
     return splitSpeech(message, isSpoken);

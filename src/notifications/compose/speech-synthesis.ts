@@ -14,72 +14,69 @@ import { drillAnnouncement } from "./drill-announcement.ts";
 import { hasSpeech, splitSpeech, splitValidSpeech } from "./speech-segments.ts";
 import { applyLexicon, matchesLanguage, type SpokenMessage } from "./speech-text.ts";
 
-/** A message as far as its speech goes. */
+/** The fields of a message that determine its speech. */
 export type SpeakableMessage = SpokenMessage & {
   ttsVoiceId: string | null;
   ttsSpeed: (typeof TTS_SPEEDS)[number] | null;
 };
 
-/** Speech that can be made: `key` is equal for equal speech. */
+/** Speech that can be synthesized: `key` is equal for equal speech. */
 export interface SynthesizedSpeech {
   key: string;
-  /** A WAV. Rejects with UpstreamError. */
+  /** A WAV file. Rejects with UpstreamError. */
   speak(): Promise<Uint8Array>;
 }
 
-/** What speaks. */
 export interface SpeechSynthesizer {
-  /** Brings the rows of voices in line with what is installed. */
+  /** Synchronizes the voice rows with the installed voices. */
   start(): Promise<void>;
   /**
-   * Null for a message that is not spoken. Throws UpstreamError, in words, where no voice is there, and CallerError for
-   * markup that can't be spoken.
+   * Null for a message without speech. Throws UpstreamError where no voice is available, CallerError for invalid SSML.
    */
   synthesize(message: SpeakableMessage, options?: { ignoreLexicon?: boolean }): SynthesizedSpeech | null;
   /**
-   * The word that says that all is an exercise, in the language of the message's voice and in every other that the message
-   * speaks. Throws UpstreamError where no voice is there.
+   * The drill announcement, in the language of the message's voice and in every other language of the message. Throws
+   * UpstreamError where no voice is available.
    */
   drillAnnouncement(message: SpeakableMessage): SynthesizedSpeech;
   /**
-   * Speaks something to be listened to, and remembers it for a while. Throws CallerError where nothing can speak, and for
-   * what takes more than `longestMs`.
+   * Synthesizes speech for listening and caches it for a while. Throws CallerError where no speech engine is available,
+   * and for speech longer than `longestMs`.
    */
   preview(
     message: SpeakableMessage,
     options: { ignoreLexicon: boolean; longestMs?: number },
   ): Promise<{ hash: string; wav: Uint8Array }>;
-  /** Throws as `preview` does, as far as that is known without speaking. */
+  /** Throws as `preview` does, as far as that is known without synthesis. */
   check(message: SpeakableMessage, options: { ignoreLexicon: boolean }): void;
-  /** What a preview made, by its hash; null when it is not remembered. */
+  /** The audio of a preview by its hash; null when it is not cached. */
   previewOf(hash: string): Uint8Array | null;
 }
 
-/** own choice: words a minute; speech that is announced is slower than speech that is read. */
+/** Words per minute. Announced speech is slower than read speech. */
 const WORDS_PER_MINUTE = { "very-slow": 100, slow: 130, normal: 155, fast: 190, "very-fast": 230 } as const;
-/** Silence between two languages. own choice */
+/** Silence between two languages. */
 const GAP_MS = 400;
-/** What was spoken takes this much memory. own choice */
+/** Cache limit of synthesized speech. */
 const MAX_CACHE_BYTES = 16 * 1_048_576;
 const MOST_LEXICON_ENTRIES = 10_000;
-/** Spoken where neither message nor defaults name a voice. own choice */
+/** Languages to try when neither message nor defaults name a voice. */
 const FALLBACK_LANGUAGES = ["en-US", "en-GB", "en"];
 
 type VoiceRow = RowOf<typeof ttsVoices>;
 
-/** Makes the speech of an appliance. */
 export function createSpeechSynthesizer(needs: {
   store: Store;
   engine: TextToSpeechEngine;
   by: ActorContext;
 }): SpeechSynthesizer {
   const { store, engine } = needs;
-  /** By what was to be spoken, and previews by their sound; least lately made first. */
+  /** By content, and previews by their audio; oldest first. */
   const speechCache = new Map<string, Uint8Array>();
-  /** What is being spoken now, by the same. */
+  /** Synthesis in progress, by the same keys. */
   const inProgress = new Map<string, Promise<Uint8Array>>();
 
-  /** The voices that there are, and which of them speaks what. */
+  /** The available voices, and which of them speaks which language. */
   const voicesFor = (message: SpeakableMessage) => {
     const voices = availableVoices(store);
     const usual = voiceFor(message.ttsVoiceId, store, voices);
@@ -128,11 +125,11 @@ export function createSpeechSynthesizer(needs: {
   function requireSpeakable(message: SpeakableMessage, options: { ignoreLexicon: boolean }): SynthesizedSpeech {
     if (availableVoices(store).length === 0) throw invalidValue("ttsType", NO_VOICE);
     const speaking = synthesize(message, options);
-    if (!speaking) throw invalidValue("ttsType", "There are no words to be spoken.");
+    if (!speaking) throw invalidValue("ttsType", "The message has no text to speak.");
     return speaking;
   }
 
-  /** Spoken once, for however many messages and codecs. */
+  /** Synthesized once for any number of messages and codecs. */
   function spoken(key: string, utterances: readonly SpeechRequest[]): Promise<Uint8Array> {
     const known = speechCache.get(key);
     if (known) return Promise.resolve(known);
@@ -168,7 +165,7 @@ export function createSpeechSynthesizer(needs: {
       const wav = await requireSpeakable(message, options).speak();
       const { durationMs } = inspectWav(wav);
       if (durationMs > longestMs) {
-        const words = `It takes ${Math.round(durationMs / 1_000)} s to speak; ${longestMs / 1_000} s are the most.`;
+        const words = `The speech takes ${Math.round(durationMs / 1_000)} s; it must not take more than ${longestMs / 1_000} s.`;
         throw invalidValue("ttsType", words);
       }
       const sound = hash("sha256", wav, "hex");
@@ -180,13 +177,15 @@ export function createSpeechSynthesizer(needs: {
   };
 }
 
-const NO_VOICE = "No speech program is installed on this appliance.";
+const NO_VOICE = "No speech engine is installed on this appliance.";
 
 function availableVoices(store: Store): VoiceRow[] {
   return store.find(ttsVoices, {}).filter(({ unavailable }) => unavailable !== true);
 }
 
-/** The message's own voice where it speaks the language, else one of the region, else one of the language; null for none. */
+/**
+ * The message's own voice if it speaks the language, else one of the region, else one of the language; null for none.
+ */
 function voiceIn(language: string, voices: readonly VoiceRow[], usual: VoiceRow): VoiceRow | null {
   const exactly = (voice: VoiceRow): boolean => voice.language?.toLowerCase() === language.toLowerCase();
   const roughly = (voice: VoiceRow): boolean => matchesLanguage(voice.language ?? "", language);
@@ -207,8 +206,8 @@ function voiceFor(id: string | null, store: Store, voices: readonly VoiceRow[]):
 }
 
 /**
- * Ids follow from program and voice, so that templates keep theirs. What does not answer may be back at the next start: its
- * voices stay, marked.
+ * Ids derive from engine and voice, so that templates keep theirs. An engine that does not respond may be back at the
+ * next start: its voices stay, marked as unavailable.
  */
 async function syncVoices({
   store,

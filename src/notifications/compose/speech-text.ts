@@ -1,17 +1,17 @@
 import { TTS_LANGUAGES } from "../../resources/speech/tts-languages.ts";
 import type { NotificationRow } from "./message-builder.ts";
 
-/** What of a message decides which words are spoken. */
+/** The fields of a message that determine the spoken text. */
 export type SpokenMessage = Pick<NotificationRow, "subject" | "body" | "ttsType" | "ttsCustomContent">;
 
-/** A word as it is written and as it is spoken, in a language. */
+/** Pronunciation of a word in a language. */
 export interface LexiconEntry {
   language: string;
   find: string;
   replace: string;
 }
 
-/** The words that are spoken of a message, empty for none, and for those that are marked up. */
+/** The text to speak; empty for none, and for SSML. */
 export function spokenText({ subject, body, ttsType, ttsCustomContent }: SpokenMessage): string {
   const parts = {
     none: [],
@@ -29,7 +29,7 @@ function asSentence(text: string): string {
   return /[.!?:;…]$/.test(text) ? text : `${text}.`;
 }
 
-/** Words that are spoken in one language; null for that of the message's voice. */
+/** Text spoken in one language; null for that of the message's voice. */
 export interface LanguageSegment {
   language: string | null;
   text: string;
@@ -38,8 +38,8 @@ export interface LanguageSegment {
 const LANGUAGE_TAG = /\[([a-z]{2,3}(?:-[a-z]{2,4})?)\]/giu;
 
 /**
- * Words in several languages, one after another: a tag such as [de-DE] has what follows spoken in that language. A tag of a
- * language that nobody speaks is a word like others. No piece is empty. own choice
+ * Splits text at language tags: after [de-DE] the text is spoken in German. A tag of a language without a voice is
+ * plain text. No segment is empty.
  */
 export function splitByLanguage(text: string, isSpoken: (language: string) => boolean): LanguageSegment[] {
   const pieces: LanguageSegment[] = [{ language: null, text: "" }];
@@ -54,12 +54,12 @@ export function splitByLanguage(text: string, isSpoken: (language: string) => bo
   return pieces.map((piece) => ({ ...piece, text: piece.text.trim() })).filter((piece) => piece.text !== "");
 }
 
-/** Whether a voice speaks a language: that of a region is spoken by another's, too. */
+/** True if a voice speaks a language; the voice of one region also speaks for another. */
 export function matchesLanguage(voice: string, language: string): boolean {
   return primaryLanguage(voice) === primaryLanguage(language);
 }
 
-/** Puts words as they are spoken in the place of those written: whole words in any case, the longest first. */
+/** Replaces words by their pronunciation: whole words in any case, the longest first. */
 export function applyLexicon(text: string, entries: readonly LexiconEntry[], language: string): string {
   const spoken = new Map<string, string>();
   for (const entry of entries) {
@@ -71,7 +71,7 @@ export function applyLexicon(text: string, entries: readonly LexiconEntry[], lan
   return text.replace(pattern, (found) => spoken.get(found.toLowerCase()) ?? found);
 }
 
-/** own choice: a voice of a region that lexicons know takes its region's words, any other those of its language. */
+/** A voice of a region with its own lexicon uses that region's entries, any other voice those of its language. */
 function usesLexicon(voice: string, lexicon: string): boolean {
   const [mine, theirs] = [voice.toLowerCase(), lexicon.toLowerCase()];
   if (mine === theirs) return true;

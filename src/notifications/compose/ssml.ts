@@ -1,16 +1,16 @@
 import { XMLParser, XMLValidator } from "fast-xml-parser";
 import { invalidValue } from "../../lib/errors.ts";
 
-/** Marked-up words that one voice speaks, in the language given; null for that of the message's voice. */
+/** SSML for one voice, in the given language; null for that of the message's voice. */
 export interface SsmlSegment {
   language: string | null;
-  /** A whole SSML document of the words that `say` makes of those written. */
+  /** A complete SSML document, its text mapped by `say`. */
   render(say: (text: string) => string): string;
 }
 
-/** The field that holds marked-up words. */
+/** The field that holds SSML. */
 const FIELD = "ttsCustomContent";
-/** own choice: more is no announcement but an attempt on the appliance. */
+/** Limits against abuse; no announcement needs more. */
 const MOST_ELEMENTS = 1_000;
 const MOST_DEPTH = 20;
 const LONGEST_BREAK_MS = 10_000;
@@ -22,8 +22,8 @@ const LANGUAGE = /^[a-z]{2,3}(?:-[a-z0-9]{2,8})*$/i;
 const ANYTHING = /(?:)/;
 
 /**
- * What is taken of SSML, and how attributes may look: nothing that names a file, an address or a voice of another system.
- * @source W3C Speech Synthesis Markup Language 1.1; own choice: what of it
+ * The accepted SSML elements and attribute patterns: nothing that names a file, an address or a voice of another
+ * system. @source W3C Speech Synthesis Markup Language 1.1
  */
 const ELEMENTS: Readonly<Record<string, Readonly<Record<string, RegExp>>>> = {
   speak: { version: WORD, "xml:lang": LANGUAGE },
@@ -39,10 +39,10 @@ const ELEMENTS: Readonly<Record<string, Readonly<Record<string, RegExp>>>> = {
   phoneme: { alphabet: WORD, ph: ANYTHING },
   mark: { name: ANYTHING },
 };
-/** Elements that choose who speaks: each language is spoken by a voice of its own, so they are not handed on. */
+/** Elements that select the voice: not passed on, since each language has its own voice. */
 const VOICE_ELEMENTS: ReadonlySet<string> = new Set(["speak", "voice", "lang"]);
 
-/** Entities are decoded by `decoded`, and no declaration of a document is obeyed. */
+/** `decodeEntities` decodes entities; declarations of a document are ignored. */
 const PARSER = new XMLParser({
   preserveOrder: true,
   ignoreAttributes: false,
@@ -62,12 +62,12 @@ interface Element {
 }
 type Node = string | Element;
 
-/** As fast-xml-parser gives it: an object of one name beside `:@`, or of a text. */
+/** As fast-xml-parser returns it: an object with one name beside `:@`, or with a text. */
 type Parsed = Readonly<Record<string, unknown>>;
 
 /**
- * The pieces that voices speak of marked-up words, one after another; none where there are no words. Throws CallerError
- * (`ttsCustomContent`) for what is no well-formed SSML, and for elements and attributes that are not taken.
+ * The parts of SSML per voice, in order; empty without text. Throws CallerError (`ttsCustomContent`) for malformed
+ * SSML, and for elements and attributes that are not supported.
  */
 export function splitSsml(source: string, isSpoken: (language: string) => boolean): SsmlSegment[] {
   const found: { language: string | null; inside: Element[]; nodes: Node[] }[] = [];
@@ -91,7 +91,7 @@ export function splitSsml(source: string, isSpoken: (language: string) => boolea
   return mergeSegments(found);
 }
 
-/** True words, not only breaks, are what makes a piece; breaks between pieces stay with the one before. */
+/** Only text makes a segment, not breaks alone; breaks between segments stay with the previous one. */
 function mergeSegments(found: readonly { language: string | null; inside: Element[]; nodes: Node[] }[]): SsmlSegment[] {
   const runs: { language: string | null; parts: { inside: Element[]; nodes: Node[] }[] }[] = [];
   for (const { language, inside, nodes } of found) {
@@ -122,22 +122,22 @@ function tagOf({ name, attributes }: Element, end: ">" | "/>"): string {
   return `<${name}${kept.map(([attribute, value]) => ` ${attribute}="${escapeMarkup(value)}"`).join("")}${end}`;
 }
 
-/** A text as it stands in markup. */
+/** Escapes text for markup. */
 export function escapeMarkup(text: string): string {
   return text.replace(/[<>&"']/g, (sign) => `&#${sign.charCodeAt(0)};`);
 }
 
 function readSsml(source: string): Element {
-  if (/<!DOCTYPE|<!ENTITY/i.test(source)) throw invalidSsml("It must not have a document type.");
+  if (/<!DOCTYPE|<!ENTITY/i.test(source)) throw invalidSsml("A document type is not allowed.");
   const valid = XMLValidator.validate(source);
-  if (valid !== true) throw invalidSsml(`It is no well-formed XML: ${valid.err.msg} (line ${valid.err.line}).`);
+  if (valid !== true) throw invalidSsml(`Must be well-formed XML: ${valid.err.msg} (line ${valid.err.line}).`);
   const counted = { elements: 0, breakMs: 0 };
   const roots = nodesOf(PARSER.parse(source) as Parsed[], 0, counted);
   const [root, ...more] = roots.filter((node) => typeof node !== "string" || node.trim() !== "");
   if (!root || more.length > 0 || typeof root === "string" || root.name !== "speak") {
-    throw invalidSsml("One <speak> element holds it all.");
+    throw invalidSsml("Must be a single <speak> element.");
   }
-  if (counted.breakMs > MOST_BREAK_MS) throw invalidSsml(`Its breaks take more than ${MOST_BREAK_MS / 1_000} s.`);
+  if (counted.breakMs > MOST_BREAK_MS) throw invalidSsml(`The breaks must not take more than ${MOST_BREAK_MS / 1_000} s in total.`);
   return root;
 }
 
@@ -147,13 +147,13 @@ interface Counted {
 }
 
 function nodesOf(parsed: readonly Parsed[], depth: number, counted: Counted): Node[] {
-  if (depth > MOST_DEPTH) throw invalidSsml(`Elements stand in each other at most ${MOST_DEPTH} deep.`);
+  if (depth > MOST_DEPTH) throw invalidSsml(`Elements may be nested at most ${MOST_DEPTH} levels deep.`);
   return parsed.flatMap((entry): Node[] => {
     const [name = "", content] = Object.entries(entry).find(([key]) => key !== ":@") ?? [];
     if (name === "#text") return [decodeEntities(String(content))];
     if (name === "#cdata") return [(content as Parsed[]).map((each) => String(each["#text"])).join("")];
     if (name.startsWith("?")) return [];
-    if (++counted.elements > MOST_ELEMENTS) throw invalidSsml(`It has more than ${MOST_ELEMENTS} elements.`);
+    if (++counted.elements > MOST_ELEMENTS) throw invalidSsml(`Must not have more than ${MOST_ELEMENTS} elements.`);
     const attributes = attributesOf(name, (entry[":@"] ?? {}) as Readonly<Record<string, string>>, counted);
     return name === "mark" ? [] : [{ name, attributes, children: nodesOf(content as Parsed[], depth + 1, counted) }];
   });
@@ -165,15 +165,15 @@ function attributesOf(
   counted: Counted,
 ): Readonly<Record<string, string>> {
   const known = Object.hasOwn(ELEMENTS, element) ? ELEMENTS[element] : undefined;
-  if (element === "audio") throw invalidSsml("<audio> is not taken: a recording goes with the message as its audio.");
-  if (!known) throw invalidSsml(`<${element}> is not taken; ${Object.keys(ELEMENTS).join(", ")} are.`);
+  if (element === "audio") throw invalidSsml("<audio> is not supported: attach the recording as the message's audio.");
+  if (!known) throw invalidSsml(`<${element}> is not supported; use ${Object.keys(ELEMENTS).join(", ")}.`);
   const kept: Record<string, string> = {};
   for (const [name, raw] of Object.entries(given)) {
-    // What names the language of the markup itself says nothing of the words.
+    // Namespaces of the markup do not affect the speech.
     if (/^xmlns(?::|$)|^xsi:/.test(name)) continue;
     const value = decodeEntities(raw);
     const pattern = Object.hasOwn(known, name) ? known[name] : undefined;
-    if (!pattern) throw invalidSsml(`<${element}> does not take ${name}.`);
+    if (!pattern) throw invalidSsml(`<${element}> does not support ${name}.`);
     if (!pattern.test(value)) throw invalidSsml(`${name} of <${element}> is not valid.`);
     kept[name] = value;
   }
@@ -183,7 +183,7 @@ function attributesOf(
 
 function breakMs(time = "0s"): number {
   const ms = Number.parseFloat(time) * (time.endsWith("ms") ? 1 : 1_000);
-  if (ms > LONGEST_BREAK_MS) throw invalidSsml(`A break takes at most ${LONGEST_BREAK_MS / 1_000} s.`);
+  if (ms > LONGEST_BREAK_MS) throw invalidSsml(`A break must not take more than ${LONGEST_BREAK_MS / 1_000} s.`);
   return ms;
 }
 
@@ -194,7 +194,7 @@ function decodeEntities(text: string): string {
     const code = hex ? Number.parseInt(hex, 16) : Number(decimal);
     const known = name === undefined ? undefined : NAMED[name];
     if (known !== undefined) return known;
-    if (!(code >= 9 && code <= 0x10ffff)) throw invalidSsml("It has an entity that is not known.");
+    if (!(code >= 9 && code <= 0x10ffff)) throw invalidSsml("Unknown entity.");
     return String.fromCodePoint(code);
   });
 }

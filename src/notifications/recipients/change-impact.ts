@@ -21,13 +21,13 @@ import {
   targetsOfRow,
 } from "./recipient-diff.ts";
 
-/** What a row means for people, seen within a rehearsal. */
+/** Impact of a row on people, read in a dry run. */
 export interface RowImpact {
   targets: RecipientTargets | null;
   given: RightsSource | null;
 }
 
-/** How many, and the first 100 of them that the asker may see. */
+/** Count, and the first 100 that the caller may see. */
 export interface CountWithSample<T> {
   count: number;
   first: T[];
@@ -38,24 +38,24 @@ interface NamedRow {
   name: string;
 }
 
-/** A right that somebody gains or loses; `*` on `*` is that of a super group. */
+/** A permission that a user gains or loses; `*` on `*` is that of a super group. */
 interface NamedPermission {
   userId: string;
   userName: string;
   verb: string;
   spec: string;
-  /** Domain that it is limited to; null for wherever the user may act. */
+  /** Domain that it is limited to; null for all domains of the user. */
   domainId: string | null;
 }
 
-/** What a write does to people: who is reached, what is called, who may do what. */
+/** Impact of a write: recipients, devices and permissions. */
 export interface ChangeImpact {
   users: { joining: CountWithSample<NamedRow>; leaving: CountWithSample<NamedRow> };
   devices: { joining: CountWithSample<NamedRow>; leaving: CountWithSample<NamedRow> };
   access: { gaining: CountWithSample<NamedPermission>; losing: CountWithSample<NamedPermission> };
 }
 
-/** What measuring needs; `scope` decides which names are told. */
+/** `scope` decides which names are visible. */
 export interface ChangeImpactDeps {
   reader: StoreReader;
   clock: Clock;
@@ -65,7 +65,7 @@ export interface ChangeImpactDeps {
 const NO_TARGETS: RecipientTargets = { lists: [], users: [], groups: [], definitions: new Map() };
 const MAX_NAMED = 100;
 
-/** What a rehearsal notes of each row it writes. */
+/** Records the impact of each row that a dry run writes. */
 export function rowImpactAt(now: number): (reader: StoreReader, resource: AnyResource, row: object) => RowImpact {
   return (reader, resource, row) => ({
     targets: targetsOfRow(reader, resource, row, now),
@@ -74,9 +74,9 @@ export function rowImpactAt(now: number): (reader: StoreReader, resource: AnyRes
 }
 
 /**
- * Who joins and leaves, and who gains and loses access, by what a rehearsal wrote. A template's people are those of all
- * its lists and users together; a list's, a subscription's and a group's are its own. Somebody who has a right by another
- * rule too neither gains nor loses it.
+ * Recipients and permissions that a dry run adds and removes. A template's recipients are those of all its lists and
+ * users together; those of a list, a subscription and a group are their own. A user who also has a permission by
+ * another rule neither gains nor loses it.
  */
 export async function measureImpact(
   written: readonly DryRunWrite<RowImpact>[],
@@ -85,7 +85,7 @@ export async function measureImpact(
   const people: RecipientDiff = { joining: [], leaving: [] };
   const things: RecipientDiff = { joining: [], leaving: [] };
   const holdings: { gaining: UserRight[]; losing: UserRight[] } = { gaining: [], losing: [] };
-  // A write may reach thousands of rows that mean nothing for people.
+  // A write may touch thousands of rows that have no impact.
   const meant = written.filter(({ before, after }) =>
     [before, after].some((side) => side !== null && (side.seen.targets !== null || side.seen.given !== null)),
   );
@@ -104,7 +104,7 @@ export async function measureImpact(
   };
 }
 
-/** Whom and what recipients mean now. */
+/** Current recipients of a selection. */
 export async function measureReach(
   recipients: RecipientIdLists,
   needs: ChangeImpactDeps,
@@ -133,7 +133,7 @@ function named(
   return { count: pks.length, first: pks.slice(0, MAX_NAMED).flatMap((pk) => names.get(pk) ?? []) };
 }
 
-/** Whom the acting domain does not show, nobody there is told the number of. */
+/** Users that the acting domain cannot see are not counted. */
 function visiblePks(
   pks: readonly number[],
   { resource, table }: typeof USERS | typeof DEVICES,
@@ -168,7 +168,7 @@ function namedPermissions(all: readonly UserRight[], needs: ChangeImpactDeps): C
   return { count: holdings.length, first: told };
 }
 
-/** Ids and names of the first 100, as far as the asker may see them. */
+/** Ids and names of the first 100 that the caller may see. */
 function namesOf(
   pks: readonly number[],
   { resource, table, name }: typeof USERS | typeof DEVICES,

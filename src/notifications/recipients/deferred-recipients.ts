@@ -12,14 +12,14 @@ export function findPendingRecipientWrites(reader: StoreReader): string[] {
   return rows.map(({ id }) => id);
 }
 
-/** True while a message's recipients are still being written: it is not settled before they are. */
+/** True while a message's recipients are still being written: it cannot settle before that. */
 export function hasPendingRecipients(reader: StoreReader, notificationId: string): boolean {
   return findPendingRecipientWrites(reader).includes(notificationId);
 }
 
 /**
- * Writes the recipients of a message to very many users, and the rows for their devices, beside the call to the
- * devices of appliances, which goes first. May be repeated after a crash.
+ * Writes the recipients of a message to many users, and the rows for their devices, in parallel with the devices, which
+ * go first. Safe to repeat after a crash.
  */
 export async function writePendingRecipients(notificationId: string, needs: PipelineStageDeps): Promise<void> {
   const row = needs.store.get(notifications, notificationId);

@@ -2,21 +2,21 @@ import { invalidValue, requiredValue } from "../../lib/errors.ts";
 import type { StoreReader } from "../../store/store.ts";
 import type { MessageInput, NotificationRow } from "../compose/message-builder.ts";
 
-/** Kinds of single devices, with the type of device that each of them means; null for any. own choice but for the first */
+/** Recipient types of single devices, with the device type of each; null for any. */
 const DEVICE_KINDS = { "ip-speaker": "speakers", phone: "phones", device: null } as const;
 const FIELD = "additionalDeviceRecipients";
-/** own choice */
 const MAX_DEVICES = 1_000;
 
 /**
- * Adds the devices that a sender names one by one to `additionalDeviceIds`. own choice: `lookupValue` is the device's id,
- * or else its identifier, without case. Throws required, invalid-value naming the entry. @source digest `/v1/notifications`
+ * Adds the devices that a sender names individually to `additionalDeviceIds`. `lookupValue` is the device's id, or else
+ * its identifier, ignoring case. Throws required, invalid-value naming the entry. @source
+ * docs/decisions/0042-api-contract.md
  */
 export function resolveIndividualDevices(message: MessageInput, reader: StoreReader): MessageInput {
   const list = message.values.additionalDeviceRecipients ?? null;
   if (list === null) return message;
   if (!Array.isArray(list) || list.length > MAX_DEVICES)
-    throw invalidValue(FIELD, `A list of at most ${MAX_DEVICES} is expected.`);
+    throw invalidValue(FIELD, `Must be a list of at most ${MAX_DEVICES} entries.`);
   const found = list.map((entry: unknown, at) => deviceOf(entry, `${FIELD}[${at}]`, reader));
   const additionalDeviceIds = [...new Set([...(message.values.additionalDeviceIds ?? []), ...found])];
   return {
@@ -25,7 +25,7 @@ export function resolveIndividualDevices(message: MessageInput, reader: StoreRea
   };
 }
 
-/** By id, identifier or what groups call it, each by its index: a message may name a thousand among very many devices. */
+/** By id, identifier or group name, each with its index: a message may name a thousand of very many devices. */
 const FOUND = `SELECT id FROM devices WHERE (? IS NULL OR type = ?) AND pk IN (
     SELECT pk FROM devices WHERE id = lower(?)
     UNION ALL SELECT pk FROM devices WHERE device_identifier = ? COLLATE NOCASE
@@ -36,18 +36,18 @@ function deviceOf(entry: unknown, at: string, reader: StoreReader): string {
   const { type, lookupValue } = (entry ?? {}) as { type?: unknown; lookupValue?: unknown };
   if (type === undefined) throw requiredValue(`${at}.type`);
   if (typeof type !== "string" || !Object.hasOwn(DEVICE_KINDS, type))
-    throw invalidValue(`${at}.type`, `It is one of ${Object.keys(DEVICE_KINDS).join(", ")}.`);
+    throw invalidValue(`${at}.type`, `Must be one of ${Object.keys(DEVICE_KINDS).join(", ")}.`);
   if (lookupValue === undefined) throw requiredValue(`${at}.lookupValue`);
   const kind = DEVICE_KINDS[type as keyof typeof DEVICE_KINDS];
   const named = typeof lookupValue === "string" ? lookupValue : "";
   const device = reader.one<{ id: string }>(FOUND, ...[kind, kind, named, named, named, named]);
-  if (!device) throw invalidValue(`${at}.lookupValue`, "There is no such device.");
+  if (!device) throw invalidValue(`${at}.lookupValue`, "Device not found.");
   return device.id;
 }
 
 /**
- * Internal keys of all devices of appliances that a message is for: those of its groups, then the single ones, then those
- * of messages whose devices get it, too, each once.
+ * Internal keys of all target devices of a message: those of its groups, then the individual ones, then those of the
+ * messages whose recipients it shares; each once.
  */
 export async function resolveTargetDevices(
   row: Pick<NotificationRow, "deviceGroupIds" | "additionalDeviceIds" | "toldBefore">,

@@ -9,14 +9,14 @@ import subscriptions from "../../resources/people/subscriptions.ts";
 import type { AnyResource, RowOf } from "../../schema/resource.ts";
 import type { StoreReader } from "../../store/store.ts";
 
-/** Whom and what a rule means: a list, a place on one, a template, a device group. */
+/** The targets of a row: a list, a subscription, a template, a device group. */
 export interface RecipientTargets {
-  /** Keys of lists; null names all that are on them. */
+  /** Keys of lists, for all their subscribers. */
   lists: readonly number[];
   users: readonly number[];
   /** Ids of device groups. */
   groups: readonly string[];
-  /** What these groups and those they are based on mean. */
+  /** Definitions of these groups and of the groups they are based on. */
   definitions: ReadonlyMap<string, GroupDefinition>;
 }
 
@@ -25,17 +25,17 @@ export type RecipientIdLists = Readonly<
   Record<"distributionListIds" | "userIds" | "deviceGroupIds", readonly string[]>
 >;
 
-/** Those who come in and go out, by internal key, ascending. */
+/** Added and removed recipients by internal key, ascending. */
 export interface RecipientDiff {
   joining: number[];
   leaving: number[];
 }
 
 const NO_TARGETS: RecipientTargets = { lists: [], users: [], groups: [], definitions: new Map() };
-/** Places on a list read in one turn. */
+/** Subscriptions read per turn. */
 const CHUNK_SIZE = 2_000;
 
-/** Whom a row means at a moment, as far as the row itself says it; null for rows that mean nobody. */
+/** Targets of a row at a time, from the row alone; null for a row without targets. */
 export function targetsOfRow(
   reader: StoreReader,
   resource: AnyResource,
@@ -58,7 +58,7 @@ export function targetsOfRow(
   }
 }
 
-/** Whom and what recipients mean that are named by their ids. */
+/** Targets of recipients given by id. */
 export function targetsOfRecipients(
   reader: StoreReader,
   { distributionListIds, userIds, deviceGroupIds }: RecipientIdLists,
@@ -80,7 +80,7 @@ function keysOf(reader: StoreReader, table: string, ids: readonly string[]): num
   return reader.all<{ pk: number }>(sql, JSON.stringify(ids)).map(({ pk }) => pk);
 }
 
-/** Which users are meant after and not before, and the other way round; in slices, so that lists may be long. */
+/** Users added and removed between two states; in chunks, since lists may be long. */
 export async function diffUsers(
   before: RecipientTargets,
   after: RecipientTargets,
@@ -123,7 +123,7 @@ function difference(those: ReadonlySet<number>, others: ReadonlySet<number>): nu
   return [...those].filter((pk) => !others.has(pk)).sort((a, b) => a - b);
 }
 
-/** As `differingUsers`, for devices; one pass over all of them. */
+/** As `diffUsers`, for devices; one pass over all of them. */
 export async function diffDevices(
   before: RecipientTargets,
   after: RecipientTargets,

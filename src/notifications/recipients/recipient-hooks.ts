@@ -3,7 +3,10 @@ import type notificationActivities from "../../resources/notifications/notificat
 import type notificationRecipients from "../../resources/notifications/notification-recipients.ts";
 import type { ResourceHooks, StoreReader } from "../../store/store.ts";
 
-/** Recipients show whether they are still there, and where a request asks for it how their devices fared; one query per page. */
+/**
+ * Hooks of recipients: show whether they still exist and, on request, their devices' delivery states; one query per
+ * page.
+ */
 export const recipientHooks: ResourceHooks<typeof notificationRecipients> = {
   present(rows, { reader, query }) {
     const pks = rows.map(({ pk }) => pk);
@@ -29,7 +32,7 @@ function deviceSummaries(reader: StoreReader, recipientPks: readonly number[]): 
   return summaries;
 }
 
-/** Ledger rows show the attributes that their devices have now; one query per page. */
+/** Hooks of deliveries: show the current attributes of the devices; one query per page. */
 export const deliveryHooks: ResourceHooks<typeof deliveries> = {
   present(rows, { reader }) {
     const ids = rows.map(({ deviceId }) => deviceId).filter((id) => id !== null);
@@ -42,7 +45,7 @@ export const deliveryHooks: ResourceHooks<typeof deliveries> = {
   },
 };
 
-/** Diary entries show the name of the appliance that observed them where a request asks for it; one query per page. */
+/** Hooks of activity log entries: show the name of the observing appliance on request; one query per page. */
 export const activityHooks: ResourceHooks<typeof notificationActivities> = {
   present(rows, { reader, query }) {
     if (query.includeEndpointName !== true) return rows.map(() => ({}));

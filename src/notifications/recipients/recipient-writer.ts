@@ -5,12 +5,12 @@ import { type WriteLane, writeInChunks } from "../engine/chunked-writes.ts";
 import { incrementCounter } from "../engine/counters.ts";
 import type { PipelineStageDeps } from "../engine/pipeline-stage.ts";
 
-/** One of the things by which a message is for users: a list, a group of a directory tied to one, an area, a message that they got before, or their being named one by one. */
+/** Why users are recipients: a list, a directory group, an area, an earlier message, or an individual recipient. */
 type RecipientSource = { list: number } | { directory: number } | { area: string } | { message: number } | "named";
 
 /**
- * Users with keys in (after, upTo] who get a message on one ground; `count` of its places are theirs, ended
- * subscriptions and every device inside an area included.
+ * Users with keys in (after, upTo] from one source; `count` of its rows belong to them, ended subscriptions and every
+ * device inside an area included.
  */
 interface RecipientRange {
   ground: RecipientSource;
@@ -19,7 +19,7 @@ interface RecipientRange {
   count: number;
 }
 
-/** Walks those a message is for, one ground after the other, in the order of an index: any number of users costs the same per user. */
+/** Iterates over a message's recipients, source by source, in the order of an index: the cost per user is constant. */
 interface RecipientCursor {
   /** The next users, at most `most`; null at the end. */
   next(reader: StoreReader, most: number): RecipientRange | null;
@@ -30,7 +30,7 @@ const LISTS = "SELECT target FROM notifications__distribution_list_ids WHERE own
 const DIRECTORIES = `SELECT DISTINCT t.scim_group_pk AS target FROM notifications__distribution_list_ids l
   JOIN distribution_list_scim_groups t ON t.distribution_list_pk = l.target WHERE l.owner = ? ORDER BY t.scim_group_pk`;
 
-/** Deleted areas are among nobody's. */
+/** Deleted areas drop out of the join. */
 const AREAS = `SELECT a.id FROM notifications__area_of_interest_ids l JOIN areas_of_interest a ON a.pk = l.target
   WHERE l.owner = ? ORDER BY l.target`;
 
@@ -43,7 +43,7 @@ const IN_DIRECTORY = `SELECT max(user_pk) AS last, count(*) AS n FROM (SELECT us
 const INSIDE = `SELECT max(user) AS last, count(*) AS n FROM (SELECT user FROM area_presence
   WHERE area = ? AND user > ? ORDER BY user LIMIT ?)`;
 
-/** Deleted messages were nobody's. */
+/** Deleted messages drop out of the join. */
 const TOLD_BEFORE = `SELECT told.pk FROM notifications own, json_each(own.told_before) x
   JOIN notifications told ON told.id = x.value WHERE own.pk = ? ORDER BY told.pk`;
 
@@ -86,7 +86,7 @@ function rangeSql(ground: RecipientSource, notificationPk: number): [sql: string
   return "list" in ground ? [ON_LIST, ground.list] : [INSIDE, ground.area];
 }
 
-/** `FROM … WHERE …` of the users `u` in a range at a moment, with its parameters. */
+/** `FROM … WHERE …` of the users `u` in a range at a time, with its parameters. */
 function usersInRangeSql(
   range: RecipientRange,
   notificationPk: number,
@@ -114,7 +114,7 @@ function usersInRangeSql(
     };
   }
   if ("area" in ground) {
-    // Whoever is inside with several devices is there once.
+    // A user with several devices inside counts once.
     return {
       sql: `FROM (SELECT DISTINCT user FROM area_presence WHERE area = ? AND user > ? AND user <= ?) p
         JOIN users u ON u.pk = p.user WHERE 1`,
@@ -129,7 +129,7 @@ function usersInRangeSql(
   };
 }
 
-/** True when a message is for so few users that writing them first delays no device: at most `most` places on lists. */
+/** True when a message has so few users that writing them first delays no device: at most `most` source rows. */
 export function hasAtMostUsers(reader: StoreReader, notificationPk: number, most: number): boolean {
   const walk = openRecipientCursor(reader, notificationPk);
   let seen = 0;
@@ -140,10 +140,9 @@ export function hasAtMostUsers(reader: StoreReader, notificationPk: number, most
 }
 
 /**
- * Writes the distinct users a message is for as its recipients, in slices, `last` with the last of them; again, it adds
- * only who is missing. Whoever has declined its template stands among them as such, and not in the own list; who got it
- * is counted without them.
- * own choice: a locked account is still warned, since its lock refuses log-in and nothing else.
+ * Writes a message's distinct users as its recipients, in chunks, `last` with the last of them; repeated, it adds only
+ * missing ones. Users who opted out of its template are stored with that state, do not get the message in their list,
+ * and are not counted. A locked account is still warned, since its lock concerns login only.
  */
 export async function writeRecipients(
   row: NotificationRow,
@@ -195,12 +194,12 @@ function insertRange(
   if (template !== null) insert(1);
 }
 
-/** Internal key of an appliance; 0, which is nobody's, when it has no row. */
+/** Internal key of an appliance; 0 when it has no row. */
 export function endpointPkOf(reader: StoreReader, endpointId: string): number {
   return reader.one<{ pk: number }>("SELECT pk FROM endpoints WHERE id = ?", endpointId)?.pk ?? 0;
 }
 
-/** Keys of the distinct users a message is for at a moment, in pieces of at most `most`, each user once. */
+/** Keys of a message's distinct users at a time, in chunks of at most `most`, each user once. */
 export function* iterateUsers(
   reader: StoreReader,
   notificationPk: number,

@@ -1,13 +1,13 @@
 import type { StoreReader } from "../../store/store.ts";
 
-/** A piece of a broadcast's targets: devices with keys in (after, upTo]. */
+/** A chunk of a broadcast's targets: devices with keys in (after, upTo]. */
 export interface TargetRange {
   after: number;
   upTo: number;
   count: number;
 }
 
-/** The next at most `most` targets behind `after`, in order of their keys; null when there are none. */
+/** The next at most `most` targets after `after`, in key order; null at the end. */
 export function nextTargets(
   reader: StoreReader,
   notificationPk: number,

@@ -4,7 +4,7 @@ import type notifications from "../../resources/notifications/notifications.ts";
 import type { RowOf } from "../../schema/resource.ts";
 import type { PresentContext, StoreReader } from "../../store/store.ts";
 
-/** Throws not-found for whoever is no recipient of a notification or has hidden it. */
+/** Throws not-found for a user who is not a recipient of the notification or has hidden it. */
 export function requireRecipient(reader: StoreReader, userId: string, notificationId: string): void {
   const row = reader.one<{ hidden_at: number | null }>(
     `SELECT hidden_at FROM notification_recipients WHERE notification_pk = (SELECT pk FROM notifications WHERE id = ?)
@@ -25,8 +25,8 @@ interface UserNotificationRow {
 }
 
 /**
- * What notifications seen at `users/{userId}/notifications` show beside the rest: that user's answer, reading and declining, API
- * form, in the rows' order; empty objects at other paths. One query per page.
+ * Additional fields of notifications at `users/{userId}/notifications`: that user's answer, read status and opt-out, in
+ * API form and in the rows' order; empty objects at other paths. One query per page.
  */
 export function serializeForUser(
   rows: readonly RowOf<typeof notifications>[],
@@ -58,7 +58,7 @@ function serializeUserFields(line: UserNotificationRow | undefined): Record<stri
   };
 }
 
-/** A moment as the API says it; null for none. */
+/** Epoch ms in API form; null for null. */
 export function isoTimeOrNull(at: number | null | undefined): string | null {
   return at === null || at === undefined ? null : new Date(at).toISOString();
 }

@@ -6,7 +6,7 @@ import notifications from "../../resources/notifications/notifications.ts";
 import type { Store } from "../../store/store.ts";
 import type { NotificationService } from "../notification-service.ts";
 
-/** What a recipient is asked, as the holder of the link may see it. */
+/** A question as the holder of its link may see it. */
 export interface LinkedQuestion {
   subject: string;
   body: string;
@@ -15,24 +15,24 @@ export interface LinkedQuestion {
   options: readonly string[];
   /** The recipient's last answer. */
   given: string | null;
-  /** What the recipient was told after it. */
+  /** The reply that the recipient got. */
   reply: string | null;
 }
 
-/** Pages on which recipients answer a message without an account, by a link that nobody can guess. */
+/** Public pages on which recipients answer without an account, by an unguessable signed link. */
 export interface AnswerLinks {
-  /** Null for a text that is none of ours, or whose message or question is gone. */
+  /** Null for an invalid link, or one whose message or question was deleted. */
   find(token: string): LinkedQuestion | null;
-  /** Takes the answer. Throws as `Broadcaster.confirm`; not-found as `find` gives null. */
+  /** Records the answer. Throws as `NotificationService.recordAnswer`; not-found where `find` returns null. */
   answer(token: string, option: string): Promise<void>;
 }
 
-/** The page on which a recipient answers; `recipientId` is the id of the recipient's row. */
+/** URL of the answer page; `recipientId` is the id of the recipient row. */
 export function answerLink(recipientId: string, baseUrl: string, store: Pick<Store, "secrets">): string {
   return `${baseUrl}/answer/${signLink("answer", recipientId, store)}`;
 }
 
-/** Makes the links' other side. own choice: a link is good as long as answers to its message are taken. */
+/** Creates the handler of answer links. A link is valid as long as answers to its message are accepted. */
 export function createAnswerLinks({
   store,
   notificationService,

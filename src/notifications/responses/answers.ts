@@ -7,14 +7,12 @@ import { assignDynamicReply } from "./dynamic-replies.ts";
 import { type ResponseContext, responseContextOfRecipient, responseContextOfUser } from "./response-context.ts";
 import { updateTracking } from "./tracking.ts";
 
-/** What taking an answer needs. */
 export type RecordAnswerDeps = Pick<PipelineStageDeps, "store" | "clock">;
 
 /**
- * A recipient's answer: the last one stands, the diary keeps them all; the reply to it and what follows from it are
- * decided with it. own choice: whoever answers has read the message.
- * Throws CallerError: not-found for whoever is no recipient, `confirmationOption` for what is none of the answers,
- * conflict once answers are taken no more.
+ * Records a recipient's answer: the last one counts, the activity log keeps all; the reply and what follows from the
+ * answer are decided in the same transaction. An answer marks the message as read. Throws CallerError: not-found for a
+ * non-recipient, `confirmationOption` for an unknown answer, conflict once answers are no longer accepted.
  */
 export function recordAnswer(
   notificationId: string,
@@ -29,8 +27,8 @@ export function recordAnswer(
 }
 
 /**
- * An answer that came in through a channel, which names the recipient by the id of its row; gives what the recipient is
- * told, null for nothing. Throws as `recordAnswer`.
+ * Records an answer that came in through a channel, which names the recipient by its row id; returns the reply, null
+ * for none. Throws as `recordAnswer`.
  */
 export function recordChannelAnswer(
   recipientId: string,
@@ -80,9 +78,9 @@ function requireAnswerable(
   option: string,
   now: number,
 ): NonNullable<ResponseContext["question"]> {
-  if (!question) throw invalidValue("confirmationOption", "The message asks for no answer.");
+  if (!question) throw invalidValue("confirmationOption", "The message does not ask for an answer.");
   if (!question.options.includes(option)) {
-    throw invalidValue("confirmationOption", "It must be one of the request's options.");
+    throw invalidValue("confirmationOption", "Must be one of the request's options.");
   }
   const period = question.expirationPeriod;
   const until = Math.min(
@@ -90,11 +88,11 @@ function requireAnswerable(
     expiresAt ?? Number.POSITIVE_INFINITY,
     period === null ? Number.POSITIVE_INFINITY : createdAt + period * 1_000,
   );
-  if (now >= until) throw new CallerError("conflict", "Answers to this message are taken no more.");
+  if (now >= until) throw new CallerError("conflict", "Answers to this message are no longer accepted.");
   return question;
 }
 
-/** A recipient has read a message, or takes that back. Throws not-found for whoever is no recipient. */
+/** Records that a recipient has read a message, or has not. Throws not-found for a non-recipient. */
 export function recordRead(
   notificationId: string,
   userId: string,

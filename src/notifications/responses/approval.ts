@@ -7,12 +7,11 @@ import { cancellationReason } from "../engine/cancellation-state.ts";
 import type { PipelineStageDeps } from "../engine/pipeline-stage.ts";
 import { notificationDeadline, startSending } from "../engine/stages/accept.ts";
 
-/** What approving needs. */
 export type ApprovalDeps = Pick<PipelineStageDeps, "store" | "clock" | "endpointId">;
 
 /**
- * The messages that wait for another person together with this one: those of one scenario go out all, or none. Throws
- * not-found, and ConflictError in words for one that waits no more.
+ * The messages that wait for approval together with this one: messages of one scenario are sent all, or none. Throws
+ * not-found, and ConflictError for one that no longer waits.
  */
 export function findAwaitingApproval(
   reader: StoreReader,
@@ -22,24 +21,24 @@ export function findAwaitingApproval(
 ): NotificationRow[] {
   const row = reader.get(notifications, notificationId, by.scope);
   if (!row) throw notFound();
-  if (row.approval === null) throw new ConflictError("The message needs nobody's approval.");
+  if (row.approval === null) throw new ConflictError("The message does not require approval.");
   if (row.approval !== "waiting" || cancellationReason(row, now)) {
-    throw new ConflictError(`It was decided already: the message is ${row.approval === "approved" ? "" : "not "}sent.`);
+    throw new ConflictError(`The message was decided already: it was ${row.approval === "approved" ? "" : "not "}sent.`);
   }
   const { scenarioNotificationId } = row;
   return scenarioNotificationId ? reader.find(notifications, { scenarioNotificationId, approval: "waiting" }) : [row];
 }
 
 /**
- * Lets messages go out that waited, as if they were sent now; resolves after COMMIT. Throws as `waitingWith`, and
- * ConflictError for whoever sends it.
+ * Approves messages as if they were sent now; resolves after COMMIT. Throws as `findAwaitingApproval`, and
+ * ConflictError if the sender approves.
  */
 export function approve(notificationId: string, by: ActorContext, needs: ApprovalDeps): Promise<NotificationRow[]> {
   return needs.store.write((tx) => {
     const now = needs.clock.now();
     const rows = findAwaitingApproval(tx, notificationId, by, now);
     if (rows.some(({ initiatorId }) => initiatorId === by.actor.userId)) {
-      throw new ConflictError("It takes another person than the one who sends it.");
+      throw new ConflictError("The message must be approved by another person than its sender.");
     }
     return rows.map((row) => sendNow(tx, row, by, now, needs.endpointId())) as Sync<NotificationRow[]>;
   }, "emergency");
@@ -59,7 +58,7 @@ function sendNow(
     ...{ approval: "approved", approverId: by.actor.userId, stage: "resolve", stageAt: now, expiresAt },
     notAfter: notificationDeadline({ expiresAt, priorityLevel, createdAt: now, initiationSourceType }),
   });
-  const details = { message: `${by.actor.name} approved it.` };
+  const details = { message: `${by.actor.name} approved the message.` };
   addActivity(tx, { notificationId: row.id, type: "info", userId: by.actor.userId, details }, by);
   startSending(tx, { ...sent, createdAt: now }, by, endpointId);
   return sent;

@@ -7,32 +7,35 @@ import { requirePlayable } from "../compose/message-template-hooks.ts";
 import { serializeConfirmationRequests } from "./confirmation-serializer.ts";
 
 /**
- * Answers are distinct, whatever their case, and there are not more tracking flags than answers. own choice: an answer
- * that replies or rules refer to can't be taken away.
+ * Hooks of requests: answers are distinct, ignoring case, and there are not more tracking flags than answers. An answer
+ * that replies or escalation rules refer to cannot be removed.
  */
 export const confirmationRequestHooks: ResourceHooks<typeof confirmationRequests> = {
   beforeWrite({ before, after }, tx) {
     if (!after) return;
     const seen = new Set(after.options.map((option) => option.toLowerCase()));
     const faults: FieldError[] = [];
-    if (seen.size < after.options.length) faults.push(invalidField("options", "Each answer can be given once."));
+    if (seen.size < after.options.length) faults.push(invalidField("options", "The answers must be distinct."));
     if ((after.initiateTrackingOptions ?? []).length > after.options.length) {
-      faults.push(invalidField("initiateTrackingOptions", "One flag per answer."));
+      faults.push(invalidField("initiateTrackingOptions", "There must not be more flags than answers."));
     }
     const lost = before ? optionsInUse(tx, before.pk).find((label) => !after.options.includes(label)) : undefined;
     if (lost !== undefined)
-      faults.push(invalidField("options", `Replies or rules still refer to ${JSON.stringify(lost)}.`));
+      faults.push(invalidField("options", `Dynamic replies or escalation rules still refer to ${JSON.stringify(lost)}.`));
     if (faults.length > 0) throw validationError(faults);
   },
   present: serializeConfirmationRequests,
 };
 
-/** A reply is to one of its request's answers. */
+/** Hooks of replies: a reply belongs to one of its request's answers. */
 export const dynamicReplyHooks: ResourceHooks<typeof dynamicReplies> = {
   beforeWrite: ({ after }, tx) => requireKnownOption(after, tx),
 };
 
-/** A rule counts one of its request's answers, and its recording can be played. `files` is called once the store is open. */
+/**
+ * Hooks of rules: a rule counts one of its request's answers, and its recording can be played. `files` is called once
+ * the store is open.
+ */
 export function escalationRuleHooks(files: () => FileStore): ResourceHooks<typeof escalationRules> {
   return {
     prepare: (input) => requirePlayable(input, files()),
@@ -51,7 +54,7 @@ function requireKnownOption(
   if (!after) return;
   const request = tx.get(confirmationRequests, after.confirmationRequestId);
   if (request && !request.options.includes(after.optionLabel)) {
-    throw invalidValue("optionLabel", "It must be one of the request's options.");
+    throw invalidValue("optionLabel", "Must be one of the request's options.");
   }
 }
 

@@ -12,8 +12,8 @@ const ITEM_METHODS: readonly Method[] = ["get", "put", "delete"];
 type Child = RowBase & { confirmationRequestId: string };
 
 /**
- * The computed members of confirmation requests: dynamicReplies and escalationRules, oldest first, unless the query's
- * includeDynamicReplies or includeEscalationRules is false. Two queries a page for each.
+ * The computed fields of confirmation requests: dynamicReplies and escalationRules, oldest first, unless the query's
+ * includeDynamicReplies or includeEscalationRules is false. Two queries per page for each.
  */
 export function serializeConfirmationRequests(
   rows: readonly RowOf<typeof confirmationRequests>[],
@@ -57,7 +57,7 @@ function childrenOf(
   return found;
 }
 
-/** A child as the API shows rows: times as texts, a file as its size and what is known of it beside its bytes. */
+/** A child in API form: times as text, a file as its size and metadata. */
 function serializeChild(resource: AnyResource, row: Child): Record<string, unknown> {
   const values = row as unknown as Record<string, unknown>;
   const form: Record<string, unknown> = { id: row.id };
@@ -68,7 +68,7 @@ function serializeChild(resource: AnyResource, row: Child): Record<string, unkno
   return { ...form, createdAt: isoTime(row.createdAt), updatedAt: isoTime(row.updatedAt) };
 }
 
-/** What of a child's operations the asker may do, as the child's own path says. */
+/** The operations that the caller may do on a child, from the child's own path. */
 function allowedMethods(
   resource: AnyResource,
   { id, confirmationRequestId }: Child,

@@ -10,15 +10,14 @@ interface DynamicReplyRow {
   every: string | null;
 }
 
-/** Longest reply, as the recipient's row holds it. @source digest, recipients */
+/** Maximum length of a reply in the recipient's row. @source docs/decisions/0042-api-contract.md */
 const MAX_REPLY_LENGTH = 600;
 
 /**
- * What a recipient is told for an answer, null for nothing; to be called in the transaction that takes the answer, so that
- * the first `quota` are as many whoever answers at the same time. own choice: a quota is of places; who changes the answer
- * gives the place back, who repeats it keeps it, without a quota there is no end of them; several replies to one answer
- * are told in order.
- * @source service-api.md, Dynamic reply; broadcast.md, Confirmations and escalation
+ * The reply to an answer, null for none; call it in the transaction that records the answer, so that `quota` holds
+ * under concurrent answers. A quota counts people: changing the answer releases the slot, repeating it keeps the slot;
+ * without a quota there is no limit; several replies to one answer are joined in order. @source
+ * docs/decisions/0016-notification-engine.md, Confirmations and escalation
  */
 export function assignDynamicReply(
   tx: Transaction,
@@ -42,7 +41,7 @@ export function assignDynamicReply(
   return told.length === 0 ? null : [...told.join("\n")].slice(0, MAX_REPLY_LENGTH).join("");
 }
 
-/** True when one of the first `quota` places was still free; it is the recipient's now. */
+/** True when one of the first `quota` slots was free; it is assigned to the recipient. */
 function claimReplySlot(
   tx: Transaction,
   notification: number,

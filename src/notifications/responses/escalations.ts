@@ -18,7 +18,7 @@ import {
 
 type EscalationRule = RowOf<typeof escalationRules>;
 
-/** What escalating needs; `send` stores messages in one transaction and carries them out. */
+/** `send` stores messages in one transaction and carries them out. */
 export type EscalationDeps = Pick<PipelineStageDeps, "store" | "clock" | "by" | "endpointId" | "laneOf"> & {
   send(
     messages: readonly OutgoingNotification[],
@@ -27,10 +27,13 @@ export type EscalationDeps = Pick<PipelineStageDeps, "store" | "clock" | "by" | 
   ): Promise<unknown>;
 };
 
-/** A rule that is later than this is of no use. @source broadcast.md, Confirmations and escalation */
+/**
+ * A rule that is later than this is skipped. @source docs/decisions/0016-notification-engine.md, Confirmations and
+ * escalation
+ */
 const MAX_DELAY_MS = 10 * 60_000;
 
-/** Notes when the rules of a message's request are to be tested, in the transaction that accepts the message. */
+/** Schedules the escalation rules of a message's request, in the transaction that accepts the message. */
 export function scheduleEscalations(tx: Transaction, row: NotificationRow): void {
   if (row.confirmationRequestId === null) return;
   const sentAt = Math.max(row.createdAt, row.heldUntil ?? 0);
@@ -40,10 +43,10 @@ export function scheduleEscalations(tx: Transaction, row: NotificationRow): void
 }
 
 /**
- * Tests a rule once, when its delay is over, and sends what it says, once, also across a crash between the two. What can't
- * be sent is recorded: a rule that comes too late, that went meanwhile, or that has nobody to go to. own choice: so is that
- * of a message that somebody has ended; that of one that expired is tested.
- * @source decisions.md 8; broadcast.md, Confirmations and escalation
+ * Evaluates a rule once its delay is over, and sends its message exactly once, also across a crash between the two. A
+ * skipped rule is logged: one that is too late, was deleted, or has no recipients, and one whose message was aborted.
+ * The rule of an expired message is evaluated. @source docs/decisions/0008-notifications-and-templates.md, Confirmation
+ * requests; docs/decisions/0016-notification-engine.md, Confirmations and escalation
  */
 export function createEscalationHandler(needs: EscalationDeps): TimerHandler {
   const { store, clock } = needs;
@@ -63,7 +66,7 @@ export function createEscalationHandler(needs: EscalationDeps): TimerHandler {
   };
 }
 
-/** True when the rule says that something is to be sent. */
+/** True when the rule fires. */
 function evaluateRule(tx: Transaction, due: NotificationTimer, now: number, needs: EscalationDeps): boolean {
   const row = tx.get(notifications, due.notificationId);
   const rule = tx.get(escalationRules, due.ref);
@@ -86,8 +89,8 @@ function evaluateRule(tx: Transaction, due: NotificationTimer, now: number, need
 
 function skipReason(row: NotificationRow | null, rule: EscalationRule | null, at: number, now: number): string | null {
   if (!row || !rule) return "The rule was deleted after the message was sent.";
-  if (row.abortedAt !== null) return "Somebody ended the message before the rule's time.";
-  if (now - at > MAX_DELAY_MS) return "The appliance was not running at the rule's time, and came back too late.";
+  if (row.abortedAt !== null) return "The message was ended before the rule was due.";
+  if (now - at > MAX_DELAY_MS) return "The appliance was not running when the rule was due, and it is too late now.";
   return null;
 }
 
@@ -103,7 +106,7 @@ function countAnswers(tx: Transaction, notification: number, option: string): nu
   return tx.one<{ n: number }>(sql, notification, `answer:${option}`)?.n ?? 0;
 }
 
-/** own choice: as urgent as the message it follows from, with its tone, profile and manner of speaking. */
+/** The escalation has the priority, tone, profile and speech settings of the message it follows from. */
 async function escalate(
   row: NotificationRow,
   rule: EscalationRule,
@@ -122,7 +125,7 @@ async function escalate(
   const options = { source: "confirmation-request-escalation-rule", overrules: true } as const;
   const by = { ...needs.by, scope: { ...needs.by.scope, domainId: row.domainId } };
   await needs.send([{ input, options }], by, (tx) => {
-    if (!completeTimer(tx, due)) throw new CallerError("conflict", "It was sent already.");
+    if (!completeTimer(tx, due)) throw new CallerError("conflict", "The message was sent already.");
     return { parentNotificationId: row.id, incidentId: row.incidentId, escalationRuleId: rule.id };
   });
 }

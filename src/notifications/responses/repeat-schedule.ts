@@ -4,10 +4,9 @@ import type { Transaction } from "../../store/store.ts";
 import type { NotificationRow } from "../compose/message-builder.ts";
 import { scheduleTimer } from "./timers.ts";
 
-/** A question to recipients. */
 export type ConfirmationRequestRow = RowOf<typeof confirmationRequests>;
 
-/** Notes when a message goes again to whom has not answered, in the transaction that accepts it. */
+/** Schedules the repeats of a message to recipients who have not answered, in the transaction that accepts it. */
 export function scheduleRepeats(tx: Transaction, row: NotificationRow): void {
   const interval = confirmationRequestOf(tx, row)?.repeatInterval ?? null;
   if (interval === null) return;
@@ -15,7 +14,7 @@ export function scheduleRepeats(tx: Transaction, row: NotificationRow): void {
   scheduleTimer(tx, row, { kind: "repeat", ref: "1", at: sentAt + interval * 1_000 });
 }
 
-/** What a message asks; null for nothing. */
+/** The confirmation request of a message; null for none. */
 export function confirmationRequestOf(
   tx: Transaction,
   { confirmationRequestId: id }: NotificationRow,

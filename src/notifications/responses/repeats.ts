@@ -9,18 +9,19 @@ import { reopenPipeline } from "../engine/retry.ts";
 import { type ConfirmationRequestRow, confirmationRequestOf } from "./repeat-schedule.ts";
 import { completeTimer, type NotificationTimer, postponeTimer, scheduleTimer, type TimerHandler } from "./timers.ts";
 
-/** What repeating needs; `take` carries a message out. */
+/** `take` carries a message out. */
 export type RepeatDeps = Pick<PipelineStageDeps, "store" | "clock" | "by" | "endpointId" | "laneOf"> & {
   run(notificationId: string): void;
 };
 
-/** A message that is still being sent is not repeated: it is looked at again after so long. own choice */
+/** A message that is still being sent is not repeated; it is checked again after this time. */
 const STILL_SENDING_MS = 5_000;
 
 /**
- * Sends a message once more to the devices of those who have not answered, by the rows of its ledger, until everybody has,
- * answers are taken no more, it was ended, or as often as the request says. own choice: what was due while nothing ran is
- * sent once, and the next one an interval after it; devices of appliances, which answer nothing, get it once.
+ * Sends a message again to the devices of those who have not answered, by opening their delivery rows, until everyone
+ * has answered, answers are no longer accepted, the message ended, or the request's limit is reached. Repeats that were
+ * due while the appliance was down are sent once, the next one an interval later; on-premises devices, which answer
+ * nothing, get the message once.
  */
 export function createRepeatHandler(needs: RepeatDeps): TimerHandler {
   const { store, clock, laneOf } = needs;
@@ -31,10 +32,10 @@ export function createRepeatHandler(needs: RepeatDeps): TimerHandler {
   };
 }
 
-/** True when the message is to go through its stages again. */
+/** True when the message goes through the pipeline again. */
 function repeat(tx: Transaction, due: NotificationTimer, now: number, needs: RepeatDeps): boolean {
   const row = tx.get(notifications, due.notificationId);
-  if (!row) throw new BugError("What is repeated is gone.", { notificationId: due.notificationId });
+  if (!row) throw new BugError("The message to repeat does not exist.", { notificationId: due.notificationId });
   const request = confirmationRequestOf(tx, row);
   const people = countUnanswered(tx, row.pk);
   const words = stopReason(row, request, people, now);
@@ -43,7 +44,7 @@ function repeat(tx: Transaction, due: NotificationTimer, now: number, needs: Rep
     addActivity(tx, { ...values, details: { message, ...more } }, needs.by);
   };
   if (words !== null || !request) {
-    if (completeTimer(tx, due)) tell(`It is not sent again: ${words}`);
+    if (completeTimer(tx, due)) tell(`Not sent again: ${words}`);
     return false;
   }
   if (row.stage !== "settled") {
@@ -59,22 +60,22 @@ function repeat(tx: Transaction, due: NotificationTimer, now: number, needs: Rep
   return true;
 }
 
-/** Why no repeat follows, in words; null while one does. */
+/** Why no repeat follows, as text; null while one does. */
 function stopReason(
   row: NotificationRow,
   request: ConfirmationRequestRow | null,
   people: number,
   now: number,
 ): string | null {
-  if (!request || request.repeatInterval === null) return "The question does not ask for it any more.";
+  if (!request || request.repeatInterval === null) return "The confirmation request no longer has a repeat interval.";
   const stopped = cancellationReason(row, now);
-  if (stopped !== null) return stopped === "aborted" ? "Somebody ended the message." : "The message has expired.";
+  if (stopped !== null) return stopped === "aborted" ? "The message was ended by a user." : "The message has expired.";
   const period = request.expirationPeriod;
-  if (period !== null && now >= row.createdAt + period * 1_000) return "Answers are taken no more.";
-  return people === 0 ? "Everybody has answered." : null;
+  if (period !== null && now >= row.createdAt + period * 1_000) return "Answers are no longer accepted.";
+  return people === 0 ? "Everyone has answered." : null;
 }
 
-/** From the kept numbers, however many people were asked. */
+/** From the counters, so the cost is constant. */
 function countUnanswered(tx: Transaction, notification: number): number {
   const counted = tx.one<{ n: number | null }>(
     `SELECT sum(CASE WHEN name = 'recipients' THEN n ELSE -n END) AS n FROM notification_counters

@@ -1,7 +1,7 @@
 import { notFound } from "../../lib/errors.ts";
 import type { StoreReader } from "../../store/store.ts";
 
-/** What an answer or a reading is judged by: the recipient, the message and its question; read in one go, as thousands answer at once. */
+/** Recipient, message and question of an answer or a read status; one query, since thousands answer at once. */
 export interface ResponseContext {
   recipient: {
     pk: number;
@@ -12,7 +12,7 @@ export interface ResponseContext {
   };
   /** The message; times in epoch ms. */
   message: { pk: number; id: string; createdAt: number; expiresAt: number | null; abortedAt: number | null };
-  /** Null for a message that asks for no answer. */
+  /** Null for a message that does not ask for an answer. */
   question: {
     pk: number;
     options: string[];
@@ -47,14 +47,14 @@ const OF_USER = `${RESPONSE_CONTEXT_SQL} WHERE p.notification_pk = (SELECT pk FR
   AND p.user_pk = (SELECT pk FROM users WHERE id = ?)`;
 const OF_ROW = `${RESPONSE_CONTEXT_SQL} WHERE p.id = ?`;
 
-/** What a user is asked by a message. Throws not-found for whoever is no recipient. */
+/** The context of a user's answer. Throws not-found for a non-recipient. */
 export function responseContextOfUser(reader: StoreReader, notificationId: string, userId: string): ResponseContext {
   return toResponseContext(
     reader.one<ResponseContextRow & Record<string, string | number | null>>(OF_USER, notificationId, userId),
   );
 }
 
-/** What the recipient with this row is asked. Throws not-found. */
+/** The context of the recipient with this row id. Throws not-found. */
 export function responseContextOfRecipient(reader: StoreReader, recipientId: string): ResponseContext {
   return toResponseContext(
     reader.one<ResponseContextRow & Record<string, string | number | null>>(OF_ROW, recipientId),

@@ -2,25 +2,25 @@ import { type Clock, yieldToEventLoop } from "../../lib/clock.ts";
 import type { RollCallEntry as Called, PlacedDevice, RoomLocation } from "../../resources/notifications/roll-call.ts";
 import type { SqlValue, StoreReader } from "../../store/store.ts";
 
-/** Somebody asked, and the answer; times are epoch ms. */
+/** A recipient with the answer; times are epoch ms. */
 export type RollCallPerson = Called<number>;
 
-/** Those of one room, whoever has not answered first; `room` is null for those of none. */
+/** The recipients of one room, those without an answer first; `room` is null for those without a room. */
 export interface RollCallRoom {
   room: RoomLocation | null;
-  /** People in it, and those of them who answered: of all, however many are given. */
+  /** Recipients in the room, and those who answered: totals, whatever the page holds. */
   total: number;
   answered: number;
   people: readonly RollCallPerson[];
 }
 
-/** What stands in one room. */
+/** Devices in one room. */
 export interface DevicesInRoom {
   room: RoomLocation;
   devices: PlacedDevice[];
 }
 
-/** Rows of one slice, and people put in order in one: under 5 ms of the event loop. */
+/** Rows per chunk, and people sorted per chunk: under 5 ms of the event loop. */
 const CHUNK_ROWS = 200;
 const SORT_CHUNK = 1_000;
 
@@ -29,7 +29,7 @@ const ROOMS = `SELECT z.pk, z.id AS zoneId, z.name, f.id AS floorId, f.name AS f
   FROM zones z JOIN floors f ON f.pk = z.floor_pk JOIN buildings b ON b.pk = z.building_pk JOIN sites s ON s.pk = z.site_pk
   WHERE z.pk IN (SELECT value FROM json_each(?))`;
 
-// By the index on the message, so that a slice costs the same wherever it begins.
+// Uses the index on the message, so that the cost of a chunk does not depend on where it begins.
 const ROLL_CALL_SQL = `SELECT r.pk, r.id AS recipientId, u.id AS userId, coalesce(r.name, '') AS name,
     r.confirmation_response AS answer, r.confirmation_response_timestamp AS answeredAt, r.read, u.zone_pk AS zone
   FROM notification_recipients r INDEXED BY notification_recipients__notification_pk LEFT JOIN users u ON u.pk = r.user_pk
@@ -43,8 +43,8 @@ const DEVICE_STATES_SQL = `SELECT l.pk, d.id AS deviceId, coalesce(l.name, l.dev
 type Line<T> = T & { pk: number; zone: number | null };
 
 /**
- * Who of a message's recipients gave which answer and who none, by the room where each usually is; those of no room last.
- * At most `most` people of each room are given.
+ * The recipients of a message by room with their answers; those without a room last. Returns at most `most` people per
+ * room.
  */
 export async function rollCall(
   notificationPk: number,
@@ -70,7 +70,7 @@ export async function rollCall(
   return called.sort((a, b) => compareText(roomSortKey(a.room), roomSortKey(b.room)));
 }
 
-/** The first of all, put in order a slice at a time: sorted runs, merged in pairs until one is left. */
+/** Sorts people chunk by chunk: sorted runs, merged in pairs until one is left. */
 async function sortInChunks(people: readonly RollCallPerson[], most: number, clock: Clock): Promise<RollCallPerson[]> {
   let runs: RollCallPerson[][] = [];
   for (let at = 0; at < people.length; at += SORT_CHUNK) {
@@ -115,8 +115,8 @@ function compareUnansweredFirst(a: RollCallPerson, b: RollCallPerson): number {
 }
 
 /**
- * How far a message came to the devices of each room, and how many stand in none. own choice: a device stands in the room
- * that its row names, else in the only one whose name its attribute Location is.
+ * Delivery states of devices by room, and the number without a room. A device's room is the one in its row, else the
+ * only room whose name equals its attribute Location.
  */
 export async function devicesByRoom(
   notificationPk: number,
@@ -167,7 +167,7 @@ function roomsOf(zones: readonly (number | null)[], reader: StoreReader): Map<nu
   return new Map(lines.map(({ pk, ...room }) => [pk, room]));
 }
 
-/** Rooms whose names no other has, by name. */
+/** Rooms with unique names, by name. */
 function zonesByName(reader: StoreReader): Map<string, number> {
   const lines = reader.all<{ pk: number; name: string }>(
     "SELECT max(pk) AS pk, name FROM zones GROUP BY name HAVING count(*) = 1",
@@ -175,7 +175,7 @@ function zonesByName(reader: StoreReader): Map<string, number> {
   return new Map(lines.map(({ pk, name }) => [name, pk]));
 }
 
-/** Rooms in the order of where they lie; none is the last. */
+/** Sorts rooms by location; no room is last. */
 function roomSortKey(room: RoomLocation | null): string {
   return room ? [room.siteName, room.buildingName, room.floorName, room.name].join("\u0000") : "\uffff";
 }

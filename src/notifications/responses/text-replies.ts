@@ -8,23 +8,22 @@ import type { ActorContext, Store, StoreReader, Sync } from "../../store/store.t
 import { addActivity } from "../engine/activity-log.ts";
 import type { NotificationService } from "../notification-service.ts";
 
-/** What text replies are made of. */
 export interface TextReplyDeps {
   store: Store;
   clock: Clock;
   notificationService: Pick<NotificationService, "recordChannelAnswer">;
   campaigns: Pick<Campaigns, "joinByText" | "leaveByText">;
-  /** On whose behalf devices are switched off and on. */
+  /** The actor that disables and enables devices. */
   by: ActorContext;
 }
 
-/** Takes text messages that people send. Throws invalid-value for a number that is none. */
+/** Processes incoming text messages. Throws invalid-value for an invalid number. */
 export type TextMessageHandler = (message: TextMessage) => Promise<TextReply>;
 
-/** Words that carriers and laws know; in any case. own choice: the German ones beside them */
+/** Keywords of carriers and laws, in any case, with German ones. */
 const STOP_KEYWORDS = new Set(["STOP", "STOPALL", "UNSUBSCRIBE", "CANCEL", "END", "QUIT", "STOPP", "ABMELDEN"]);
 const START_KEYWORDS = new Set(["START", "UNSTOP", "WEITER"]);
-/** Nobody means an older question. own choice */
+/** An answer to an older question is not assumed. */
 const ANSWER_WINDOW_MS = 24 * 3_600_000;
 
 interface OpenQuestion {
@@ -35,9 +34,9 @@ interface OpenQuestion {
 }
 
 /**
- * What somebody answers by a text message: STOP (all messages, or one list by its tag), START, an answer to the newest
- * question by its number or its words, or else a list's tag to join. own choice: STOP switches off the number's devices,
- * START switches them on; an answer counts for all recipients who share the number.
+ * Handles a text message: STOP (all messages, or one list by its tag), START, an answer to the newest question by its
+ * number or text, or else a list's tag to join. STOP disables the number's devices, START enables them; an answer
+ * counts for all recipients who share the number. @source docs/decisions/0102-responses.md, Text replies
  */
 export function createTextMessageHandler({
   store,
@@ -114,7 +113,7 @@ function newestQuestion(phone: string, reader: StoreReader, now: number): OpenQu
   return { notificationId, recipients, options: JSON.parse(options) as string[] };
 }
 
-/** An option by its number, counted from 1, or by its words in any case. */
+/** An option by its number, counted from 1, or by its text in any case. */
 function matchOption(options: readonly string[], said: string): string | null {
   const byNumber = /^\d{1,2}[.)]?$/.test(said) ? options[Number.parseInt(said, 10) - 1] : undefined;
   const wanted = said.toLocaleLowerCase();

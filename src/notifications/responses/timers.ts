@@ -2,54 +2,55 @@ import type { Timer } from "../../lib/clock.ts";
 import type { StoreReader, Transaction } from "../../store/store.ts";
 import type { PipelineStageDeps } from "../engine/pipeline-stage.ts";
 
-/** What follows from a message at a time of its own; what fetches help goes first. */
+/** Types of scheduled actions; those that get help go first. */
 const TIMER_TYPES = ["escalation", "queue-limit", "repeat", "tracking"] as const;
-/** One of the kinds. */
 export type TimerType = (typeof TIMER_TYPES)[number];
 
-/** Something that is to follow from a message. */
+/** A scheduled action of a message. */
 export interface NotificationTimer {
   /** Internal key of the message. */
   notification: number;
   notificationId: string;
   kind: TimerType;
-  /** Which one of its kind. */
+  /** Identifies the action among those of its type. */
   ref: string;
   /** Epoch ms. */
   at: number;
-  /** What was decided when it was due, and is still to be done; null before. */
+  /** The decision made when it was due, still to be carried out; null before. */
   decided: string | null;
 }
 
-/** Does what is due, and takes its row in the transaction that does it: what throws stays and is tried again. */
+/**
+ * Carries out a due action, and deletes its row in the same transaction: a row whose handler throws stays and is
+ * retried.
+ */
 export type TimerHandler = (due: NotificationTimer) => Promise<void>;
 
-/** What the watch over what is due needs. */
 export type TimerSchedulerDeps = Pick<PipelineStageDeps, "store" | "clock" | "log" | "events"> & {
   handlers: Readonly<Record<TimerType, TimerHandler>>;
 };
 
-/** Lets follow what is due, once, also what became due while nothing ran. */
+/** Carries out scheduled actions, each once, including those that became due while the appliance was down. */
 export interface TimerScheduler {
   start(): void;
-  /** Resolves when nothing is being done any more. */
+  /** Resolves when no action is in progress. */
   stop(): Promise<void>;
 }
 
 type TimerRow = NotificationTimer & Record<string, string | number | null>;
 
-/** Clocks are set: it looks again after so long at the latest. own choice */
+/** Maximum time between two polls, since the wall clock may be set. */
 const MAX_POLL_INTERVAL_MS = 60_000;
-/** A disk that is full now may take the row later. */
+/** A full disk may have space again later. */
 const RETRY_MS = 5_000;
-/** More than these of a kind wait for the next look. */
+/** More due actions of a type wait for the next poll. */
 const MAX_BATCH = 200;
 
 const DUE_TIMERS_SQL = `SELECT d.notification, n.id AS notificationId, d.kind, d.ref, d.at, d.decided
   FROM notification_timers d JOIN notifications n ON n.pk = d.notification
   WHERE d.kind = ? AND d.at <= ? ORDER BY d.at LIMIT ${MAX_BATCH}`;
 
-/** Has something follow from a message at `at`, epoch ms; what is known already stays. */
+/** Schedules an action of a message for `at`, epoch ms; an existing one stays. */
 export function scheduleTimer(
   tx: Transaction,
   row: { pk: number; id: string },
@@ -60,7 +61,7 @@ export function scheduleTimer(
   tx.emit("notification.timer-scheduled", { notificationId: row.id });
 }
 
-/** Has follow at `at` what was to follow later, if at all, with what was decided about it. */
+/** Moves an action to the earlier time `at`, or schedules it, with the decision made about it. */
 export function advanceTimer(
   tx: Transaction,
   row: { pk: number; id: string },
@@ -75,14 +76,14 @@ export function advanceTimer(
   tx.emit("notification.timer-scheduled", { notificationId: row.id });
 }
 
-/** Has follow at `at` what was begun, unless something was decided about it meanwhile. */
+/** Moves an action to `at`, unless a decision about it was made in the meantime. */
 export function postponeTimer(tx: Transaction, { notification, kind, ref }: NotificationTimer, at: number): void {
   const sql =
     "UPDATE notification_timers SET at = ? WHERE notification = ? AND kind = ? AND ref = ? AND decided IS NULL";
   tx.run(sql, at, notification, kind, ref);
 }
 
-/** Takes what was due away; false when it is not there any more. */
+/** Deletes a due action; false when it no longer exists. */
 export function completeTimer(
   tx: Transaction,
   { notification, kind, ref }: Omit<NotificationTimer, "at" | "decided">,
@@ -91,7 +92,7 @@ export function completeTimer(
   return tx.run(sql, notification, kind, ref).changes === 1;
 }
 
-/** Keeps what was decided, for a crash between that and the deed. */
+/** Stores the decision, so that a crash before it is carried out does not lose it. */
 export function recordTimerDecision(
   tx: Transaction,
   { notification, kind, ref }: NotificationTimer,
@@ -101,7 +102,7 @@ export function recordTimerDecision(
   tx.run(sql, decided, notification, kind, ref);
 }
 
-/** Makes the watch; nothing follows before `start`. */
+/** Creates the scheduler; nothing runs before `start`. */
 export function createTimerScheduler({ store, clock, log, events, handlers }: TimerSchedulerDeps): TimerScheduler {
   const busy = new Set<string>();
   const running = new Set<Promise<void>>();
@@ -118,7 +119,7 @@ export function createTimerScheduler({ store, clock, log, events, handlers }: Ti
     timer = clock.after(delayMs, poll, { background: true });
   };
 
-  /** Whatever is told or done in one turn is followed by one look. */
+  /** All events of one turn are followed by one poll. */
   const pollSoon = (): void => {
     if (pollScheduled) return;
     pollScheduled = true;
@@ -137,9 +138,9 @@ export function createTimerScheduler({ store, clock, log, events, handlers }: Ti
       pollSoon();
     };
     const done = handlers[due.kind](due).then(release, (error: unknown) => {
-      // What is stopped half-way goes on after the next start.
+      // An interrupted action continues after the next start.
       if (state === "off") return;
-      log.error({ err: error, notificationId: due.notificationId, kind: due.kind }, "what was due was not done");
+      log.error({ event: "timer.failed", err: error, notificationId: due.notificationId, kind: due.kind }, "Scheduled action failed; retrying.");
       clock.after(RETRY_MS, release, { background: true });
     });
     running.add(done);

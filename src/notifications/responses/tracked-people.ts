@@ -2,22 +2,22 @@ import { type Clock, yieldToEventLoop } from "../../lib/clock.ts";
 import type { StoreReader } from "../../store/store.ts";
 import { MAX_POSITIONS, type TrackedPosition, trackingEndedAt } from "./tracking.ts";
 
-/** Somebody whose devices are or were followed since an answer; times are epoch ms. */
+/** A person whose devices are or were tracked after an answer; times are epoch ms. */
 export interface TrackedPerson {
   userId: string;
   name: string;
   startedAt: number;
-  /** Null while it goes on. */
+  /** Null while tracking continues. */
   endedAt: number | null;
-  /** Positions that are kept. */
+  /** Number of stored positions. */
   count: number;
   /** Null before the first report. */
   last: TrackedPosition | null;
 }
 
-/** People told of at once. own choice */
+/** Maximum number of people returned. */
 const MAX_PEOPLE = 1_000;
-/** Rows of one slice, and people whose positions are counted in one: under 5 ms of the event loop. */
+/** Rows per chunk, and people whose positions are counted per chunk: under 5 ms of the event loop. */
 const CHUNK_ROWS = 500;
 const COUNT_CHUNK = 20;
 
@@ -34,7 +34,7 @@ const COUNTED = `SELECT c.user, c.count, ${POSITION} FROM (
 
 type TrackedPersonRow = Omit<TrackedPerson, "count" | "last"> & { pk: number };
 
-/** Who is or was followed for a message, by name; at most 1,000 people. */
+/** The people who are or were tracked for a message, by name; at most 1,000 people. */
 export async function findTrackedPeople(
   notificationPk: number,
   reader: StoreReader,

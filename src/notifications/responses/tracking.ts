@@ -15,10 +15,10 @@ import {
   type TimerHandler,
 } from "./timers.ts";
 
-/** Where a device was. */
+/** Position of a device. */
 export interface TrackedPosition {
   deviceId: string;
-  /** Epoch ms, as the device says. */
+  /** Epoch ms, as reported by the device. */
   at: number;
   longitude: number;
   latitude: number;
@@ -30,17 +30,17 @@ type TrackingRequest = Pick<
   "options" | "initiateTrackingOptions" | "expirationPeriod"
 >;
 
-/** Nobody is followed longer than this. own choice */
+/** Maximum length of tracking. */
 const MAX_TRACKING_MS = 24 * 3_600_000;
-/** Positions kept of one person and message: the newest. own choice */
+/** Stored positions per person and message: the newest. */
 export const MAX_POSITIONS = 1_000;
-/** A message has one time at which somebody is to be followed no more: the first; the others are found by then. */
+/** One timer per message, for the first end of tracking; it then finds the others. */
 const TRACKING_TIMER = { kind: "tracking", ref: "" } as const;
 
 /**
- * Starts or ends following the devices of whoever answers, as the request's flags say. own choice: an answer without a
- * flag ends it; it goes on until answers are taken no more or the message ends, at most for 24 hours.
- * @source decisions.md 8, initiateTrackingOptions
+ * Starts or ends tracking a recipient's devices, as the request's flags say. An answer without a flag ends it; tracking
+ * ends when answers are no longer accepted or the message ends, at most after 24 hours. @source
+ * docs/decisions/0008-notifications-and-templates.md, Confirmation requests
  */
 export function updateTracking(
   tx: Transaction,
@@ -84,7 +84,7 @@ function isTracked(tx: Transaction, notification: number, user: number): boolean
   return tx.one(sql, notification, user) !== null;
 }
 
-/** Keeps where a device was for each message that follows its user. */
+/** Stores a device's position for each message that tracks its user. */
 export function recordPosition(
   tx: Transaction,
   device: Pick<RowOf<typeof userDevices>, "pk" | "id">,
@@ -113,8 +113,8 @@ export function recordPosition(
 }
 
 /**
- * The message has ended: nobody is followed for it any more. What this writes costs the same for any number of people; each
- * of them follows in slices, after a crash, too.
+ * Ends all tracking of a message that has ended. The cost is constant; the rows of the people follow in chunks, also
+ * after a crash.
  */
 export function endTracking(
   tx: Transaction,
@@ -130,14 +130,14 @@ export function endTracking(
   addActivity(tx, { notificationId: row.id, type: why, details: { users } }, by);
 }
 
-/** When the end of a message ended all of its tracking, epoch ms, as long as that is still to be written for each; else null. */
+/** When the end of a message ended all its tracking, epoch ms, while the rows are still to be written; else null. */
 export function trackingEndedAt(reader: StoreReader, notificationPk: number): number | null {
   const sql =
     "SELECT at FROM notification_timers WHERE notification = ? AND kind = ? AND ref = ? AND decided IS NOT NULL";
   return reader.one<{ at: number }>(sql, notificationPk, TRACKING_TIMER.kind, TRACKING_TIMER.ref)?.at ?? null;
 }
 
-/** Ends following those whose time is over, or all when the message has ended; whose time comes later is found again then. */
+/** Ends tracking that is due, or all of it when the message has ended; reschedules for the rest. */
 export function createTrackingEndHandler(needs: ChunkedWriteDeps & Pick<PipelineStageDeps, "by">): TimerHandler {
   return async (due) => {
     const until = due.decided === null ? needs.clock.now() : Number.MAX_SAFE_INTEGER;
@@ -152,8 +152,8 @@ export function createTrackingEndHandler(needs: ChunkedWriteDeps & Pick<Pipeline
 }
 
 /**
- * Ends at most so many whose time is over at `until`; says how many. own choice: one diary entry for all of them, which names
- * a single one, and none where the message's end was told: the tracks say of each when it ended.
+ * Ends at most `most` tracks that are due at `until`; returns their number. One activity log entry for all of them,
+ * which names the person if there is one, and none where the message's end was logged; the tracks hold the exact times.
  */
 function endTrackingChunk(
   tx: Transaction,

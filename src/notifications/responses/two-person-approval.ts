@@ -6,24 +6,24 @@ import type { PipelineStageDeps } from "../engine/pipeline-stage.ts";
 import type { SendOptions } from "../notification-service.ts";
 import { resolveTargetDevices } from "../recipients/individual-devices.ts";
 
-/** The two-person rule: what somebody sends live to everything or as an emergency waits for another person. */
+/** The two-person rule: a live all-call or emergency sent by a person requires approval by another person. */
 export interface TwoPersonRule {
-  /** How long it waits; then it is not sent. */
+  /** How long it waits; after that it is not sent. */
   withinMs: number;
 }
 
-/** What people start. own choice: whoever presses a panic button is alone. */
+/** Sources that are people. A panic button is exempt: whoever presses it may be alone. */
 const USER_SOURCES: ReadonlySet<NotificationSource> = new Set(["api", "incident", "standard-scenario"]);
-/** From this part of all devices on it is an all-call. own choice */
+/** Share of all devices from which a message is an all-call. */
 const ALL_CALL_RATIO = 0.9;
 
-/** What of a message decides whether another person is asked. */
+/** The fields of a message that decide whether approval is required. */
 type ApprovalSubject = Pick<NotificationRow, "priorityLevel"> &
   Partial<Pick<NotificationRow, "draft" | "drill" | "deviceGroupIds" | "additionalDeviceIds">>;
 
 /**
- * True for a live emergency or all-call that a person sends while the rule holds; never for a drill, an all-clear, or what a
- * machine or a rule of the appliance starts. Throws ConflictError, in words, for what is spoken at this moment, which can't wait.
+ * True for a live emergency or all-call that a person sends while the rule is on; never for a drill, an all-clear, or a
+ * message of a machine or a rule of the appliance. Throws ConflictError for a live page, which cannot wait.
  */
 export async function requiresApproval(
   message: ApprovalSubject,
@@ -35,7 +35,7 @@ export async function requiresApproval(
   if (!USER_SOURCES.has(options.source) || options.byMachine || options.held || options.sameRecipientsAs) return false;
   if (message.priorityLevel !== 0 && !(await isAllCall(message, needs))) return false;
   if (options.isLive) {
-    throw new ConflictError("Another person must approve this, and a voice can't wait: record it and send it.");
+    throw new ConflictError("The message requires approval by another person, and a live page cannot wait: record it and send it.");
   }
   return true;
 }
@@ -50,7 +50,7 @@ async function isAllCall(
   return meant.length >= ALL_CALL_RATIO * all;
 }
 
-/** What a message holds while it waits; it expires when nobody approves it. */
+/** Fields of a message that waits for approval; it expires when nobody approves it. */
 export function awaitingApproval(now: number, { withinMs }: TwoPersonRule) {
   return { stage: "approval", approval: "waiting", expiresAt: now + withinMs } as const;
 }

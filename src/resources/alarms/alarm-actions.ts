@@ -12,9 +12,9 @@ export default defineResource({
   replicate: "B",
   fields: {
     alarmId: ref("Alarm it belongs to.", "alarms", { required: true, createOnly: true, onDelete: "cascade" }),
-    triggerOnStatus: option("Status whose entering sends it.", ALARM_STATUSES, { required: true }),
+    triggerOnStatus: option("Status that triggers the action.", ALARM_STATUSES, { required: true }),
     messageTemplateId: ref(
-      "Template of the message; without one a blank message goes to the administration's list.",
+      "Template of the message. Without one a blank message goes to the administration list.",
       "message-templates",
       {
         embed: "messageTemplate",
@@ -24,19 +24,19 @@ export default defineResource({
       },
     ),
     areaOfInterestIds: many(
-      "Areas whose people get it. Recipients need a template; own choice: any of them stand instead of the template's.",
+      "Areas whose occupants receive it. Recipients require a template and replace the recipients of the template.",
       "areas-of-interest",
       { embed: "areasOfInterest" },
     ),
-    collaborationGroupIds: many("Chat rooms that get it.", "collaboration-groups", { embed: "collaborationGroups" }),
-    deviceGroupIds: many("Groups whose devices get it.", "device-groups", {
+    collaborationGroupIds: many("Chat rooms that receive it.", "collaboration-groups", { embed: "collaborationGroups" }),
+    deviceGroupIds: many("Groups whose devices receive it.", "device-groups", {
       embed: "deviceGroups",
       dependents: "alarm-action",
     }),
-    distributionListIds: many("Lists whose people get it.", "distribution-lists", {
+    distributionListIds: many("Lists whose users receive it.", "distribution-lists", {
       embed: "distributionLists",
       dependents: "alarm-action",
     }),
-    userIds: many("People who get it.", "users", { embed: "users" }),
+    userIds: many("Users who receive it.", "users", { embed: "users" }),
   },
 });

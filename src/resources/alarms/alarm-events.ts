@@ -13,20 +13,20 @@ export default defineResource({
   fields: {
     alarmId: ref("Alarm it belongs to.", "alarms", { required: true, createOnly: true, onDelete: "cascade" }),
     status: option("Status that was entered.", ALARM_STATUSES, { required: true, createOnly: true }),
-    endpointId: ref("Appliance where it happened.", "endpoints", { readOnly: true }),
-    endpointName: text("What it was called.", { readOnly: true }),
+    endpointId: ref("Appliance where the alarm changed.", "endpoints", { readOnly: true }),
+    endpointName: text("Name of the appliance at that time.", { readOnly: true }),
     reasons: list(
-      "What was wrong, in words; of an OK event what is over.",
+      "Problems as text; for an OK event, the problems that ended.",
       text("One reason.", { required: true, max: 10_000 }),
       { readOnly: true, maxItems: 10_000, default: [] },
     ),
-    event: computed("What it is about.", "object", {
+    event: computed("Subject of the event.", "object", {
       of: {
-        scenarioId: uuid("Scenario whose start failed."),
+        scenarioId: uuid("Scenario that failed to start."),
         scenarioName: text("Its name."),
-        reasons: list("As `reasons`.", text("One reason.", { required: true, max: 10_000 }), { required: true }),
+        reasons: list("Same as `reasons`.", text("One reason.", { required: true, max: 10_000 }), { required: true }),
       },
     }),
-    scenario: internal("JSON `{id, name}` of the scenario it is about.", "text"),
+    scenario: internal("JSON `{id, name}` of the scenario concerned.", "text"),
   },
 });

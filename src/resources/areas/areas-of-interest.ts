@@ -8,7 +8,7 @@ import { defineResource } from "../../schema/resource.ts";
  */
 export default defineResource({
   name: "areas-of-interest",
-  doc: "A geographic circle; whoever is inside can be notified.",
+  doc: "A geographic circle; users inside it can be notified.",
   paths: [{ at: "areas-of-interest" }],
   idParam: "areaOfInterestId",
   scope: "organisation",
@@ -18,14 +18,14 @@ export default defineResource({
     name: text("What people call the area.", { required: true, min: 1, max: 140 }),
     geometryType: option("Shape of the area.", ["circle"], { required: true }),
     geometryValue: object(
-      "The circle as a GeoJSON feature. own choice: required on creation, as a circle needs it.",
+      "The circle as a GeoJSON feature. Required on creation.",
       {
         type: option("Kind of GeoJSON object.", ["Feature"]),
         geometry: object("Centre of the circle.", {
           type: option("Kind of geometry.", ["Point"]),
           coordinates: list(
             "Longitude, then latitude, in degrees.",
-            number("One of the two.", { min: -180, max: 180 }),
+            number("Longitude or latitude.", { min: -180, max: 180 }),
             {
               minItems: 2,
               maxItems: 2,
@@ -39,8 +39,8 @@ export default defineResource({
       { required: true },
     ),
     syncedDeviceTypes: list(
-      "Kinds of devices whose owners count as inside; both or none of them means all.",
-      option("A kind of device.", ["mobile", "desktop"]),
+      "Device types whose owners count as inside; both or none means all.",
+      option("A device type.", ["mobile", "desktop"]),
       { maxItems: 2, default: [] },
     ),
   },

@@ -4,7 +4,7 @@ import { defineResource } from "../../schema/resource.ts";
 /** What boundary triggers did. @source service-api.md, Boundary trigger activity; digest */
 export default defineResource({
   name: "boundary-trigger-activities",
-  doc: "One action that a boundary trigger took.",
+  doc: "An action of a boundary trigger.",
   paths: [
     { at: "areas-of-interest/{areaOfInterestId}/boundary-triggers/{boundaryTriggerId}/activities", methods: ["get"] },
   ],
@@ -12,19 +12,19 @@ export default defineResource({
   scope: "organisation",
   replicate: "D",
   fields: {
-    areaOfInterestId: ref("Area whose edge was crossed.", "areas-of-interest", {
+    areaOfInterestId: ref("Area whose boundary was crossed.", "areas-of-interest", {
       readOnly: true,
       onDelete: "cascade",
     }),
-    boundaryTriggerId: ref("Trigger that acted.", "boundary-triggers", {
+    boundaryTriggerId: ref("Trigger that fired.", "boundary-triggers", {
       readOnly: true,
       onDelete: "cascade",
     }),
-    reason: option("Crossing that made it act.", ["entered", "exited"], { readOnly: true }),
-    status: option("Whether there was somebody to notify.", ["success", "no-recipients"], {
+    reason: option("Crossing that fired the trigger.", ["entered", "exited"], { readOnly: true }),
+    status: option("Whether there were recipients.", ["success", "no-recipients"], {
       readOnly: true,
     }),
-    deviceId: ref("Device that crossed the edge.", "user-devices", { readOnly: true, embed: "device" }),
+    deviceId: ref("Device that crossed the boundary.", "user-devices", { readOnly: true, embed: "device" }),
     userId: ref("Owner of the device.", "users", { readOnly: true, embed: "user" }),
     notificationId: ref("Notification that was sent.", "notifications", { readOnly: true }),
   },

@@ -2,16 +2,16 @@ import { date, integer, list, many, ref, text } from "../../schema/field.ts";
 
 /** A ring of a ring list. @source decisions.md 9; digest `/v1/ring-lists` */
 export const RING_LIST_ENTRY_FIELDS = {
-  time: text("Local time of day, `HH:mm:ss`. own choice: `HH:mm` is taken as its full minute.", {
+  time: text("Local time of day, `HH:mm:ss`. `HH:mm` means the full minute.", {
     required: true,
     max: 8,
   }),
   messageTemplateId: ref("Message that is sent.", "message-templates", { required: true }),
-  deviceGroupIds: many("Groups whose devices ring, instead of the message's own recipients.", "device-groups", {
+  deviceGroupIds: many("Groups whose devices ring; replaces the recipients of the message.", "device-groups", {
     maxItems: 1_000,
   }),
   distributionListIds: many(
-    "Lists whose users get it, instead of the message's own recipients.",
+    "Lists whose users receive it; replaces the recipients of the message.",
     "distribution-lists",
     {
       maxItems: 1_000,
@@ -25,18 +25,18 @@ export const BELL_SCHEDULE_ENTRY_FIELDS = {
     required: true,
     max: 363,
   }),
-  ringListId: ref("How that day rings; null for a silent day.", "ring-lists"),
+  ringListId: ref("Ring list of the day; null for a silent day.", "ring-lists"),
 } as const;
 
 /** Days that ring otherwise than the cycle says. @source decisions.md 9; digest `/v1/bell-schedules` */
 export const BELL_SCHEDULE_EXCEPTION_FIELDS = {
   startDate: date("First day.", { required: true }),
   endDate: date("Last day.", { required: true }),
-  ringListId: ref("How these days ring; null for no bells.", "ring-lists"),
-  description: text("Why.", { max: 250 }),
+  ringListId: ref("Ring list of these days; null for no bells.", "ring-lists"),
+  description: text("Reason.", { max: 250 }),
   ringListChanges: list(
-    "own choice: what is changed in the ring list on these days alone, in this order: `delay <minutes>`, `earlier <minutes>`, `end <HH:mm:ss>` (the last ring comes then, others after it do not), `mute <HH:mm:ss> <HH:mm:ss>`, `move <ring of the list> <HH:mm:ss>`.",
-    text("One change.", { min: 1, max: 60 }),
+    "Changes to the ring list on these days, applied in this order: `delay <minutes>`, `earlier <minutes>`, `end <HH:mm:ss>` (the last ring moves to this time, rings after it are dropped), `mute <HH:mm:ss> <HH:mm:ss>`, `move <ring of the list> <HH:mm:ss>`.",
+    text("A change.", { min: 1, max: 60 }),
     { maxItems: 50, default: [] },
   ),
 } as const;

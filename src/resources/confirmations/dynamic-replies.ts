@@ -4,7 +4,7 @@ import { defineResource } from "../../schema/resource.ts";
 /** Replies to answers. @source service-api.md, Dynamic reply; broadcast.md, Confirmations and escalation; digest */
 export default defineResource({
   name: "dynamic-replies",
-  doc: "What a recipient is told after giving a certain answer.",
+  doc: "A reply to recipients who give a certain answer.",
   paths: [{ at: "confirmation-requests/{confirmationRequestId}/dynamic-replies" }],
   idParam: "dynamicReplyId",
   scope: "parent",
@@ -16,7 +16,7 @@ export default defineResource({
       onDelete: "cascade",
     }),
     optionLabel: text("Answer it replies to; one of the request's options.", { required: true, min: 1, max: 140 }),
-    quota: integer("How many confirmations of the answer get `first`."),
+    quota: integer("Number of confirmations that receive `first`."),
     first: text("Reply to the first `quota` confirmations."),
     rest: text("Reply to the confirmations beyond the quota."),
     every: text("Reply to every confirmation."),

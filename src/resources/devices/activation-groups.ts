@@ -8,7 +8,7 @@ import { EXPLICIT_MEMBER_FIELDS, GROUP_RULE_FIELDS, MEMBER_COUNT_FIELDS } from "
  */
 export default defineResource({
   name: "activation-groups",
-  doc: "Devices, described by filters, that the first reachable of some appliances activates; a device is in one group.",
+  doc: "Devices, selected by filters, that the first reachable appliance of a list activates. A device belongs to one group.",
   paths: [{ at: "activation-groups" }],
   idParam: "activationGroupId",
   scope: "organisation",
@@ -17,12 +17,12 @@ export default defineResource({
   sort: "priority",
   fields: {
     name: text("What people call the group.", { required: true, min: 1, max: 140 }),
-    endpointIds: many("Appliances that may activate its devices, the first reachable one does.", "endpoints", {
+    endpointIds: many("Appliances that may activate the devices; the first reachable one does.", "endpoints", {
       required: true,
       maxItems: 100,
     }),
     priority: integer(
-      "A device that several groups describe is in the one with the lowest number. own choice: among equal numbers in the oldest.",
+      "A device selected by several groups belongs to the one with the lowest priority; among equal priorities, to the oldest.",
       { required: true },
     ),
     ...GROUP_RULE_FIELDS,
@@ -30,8 +30,8 @@ export default defineResource({
     endpoints: computed("The appliances named by endpointIds.", "array", {
       of: {
         id: uuid("Its id.", { required: true }),
-        name: text("What people call it."),
-        reachable: boolean("own choice: it could activate devices now.", { required: true }),
+        name: text("Name of the appliance."),
+        reachable: boolean("The appliance can activate devices now.", { required: true }),
       },
     }),
     ...MEMBER_COUNT_FIELDS,

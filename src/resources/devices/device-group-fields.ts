@@ -3,25 +3,25 @@ import { boolean, computed, json, list, option, text, uuid } from "../../schema/
 /** A device as the groups that name it show it. */
 const NAMED_DEVICE = {
   id: uuid("Its id.", { required: true }),
-  icopId: text("Id by which groups name it.", { required: true }),
+  icopId: text("Id by which groups reference it.", { required: true }),
   deviceIdentifier: text("Its identifier.", { required: true, max: 4_096 }),
-  description: text("What people call it.", { required: true }),
+  description: text("Description.", { required: true }),
   type: text("Its type.", { required: true }),
   endpointId: uuid("Appliance that serves it.", { required: true }),
-  attributes: computed("Its attributes.", "object", { of: text("Its value.", { max: 100_000 }) }),
-  defunct: boolean("It is gone.", { required: true }),
-  isLicensed: boolean("It counts against the licence.", { required: true }),
+  attributes: computed("Attributes by name.", "object", { of: text("Value.", { max: 100_000 }) }),
+  defunct: boolean("The device no longer exists.", { required: true }),
+  isLicensed: boolean("The device counts against the licence.", { required: true }),
 };
 
 /** How groups describe devices. @source service-api.md, /v1/device-groups and /v1/activation-groups; decisions.md 11 */
 export const GROUP_RULE_FIELDS = {
   filterType: option(
-    "How the filters combine; ACCEPT takes every device, REJECT none. own choice: OR when not given.",
+    "How the filters are combined; ACCEPT selects every device, REJECT none. Default: OR.",
     ["OR", "AND", "ACCEPT", "REJECT", "LOGICAL_EXPRESSION"],
     { default: "OR" },
   ),
   logicalExpression: text(
-    "Combination of 1-based filter numbers for LOGICAL_EXPRESSION, such as `(1 AND 2) OR NOT 3`. own choice: at most 4000 characters.",
+    "Expression over 1-based filter numbers for LOGICAL_EXPRESSION, such as `(1 AND 2) OR NOT 3`. At most 4000 characters.",
     { max: 4_000 },
   ),
   filters: json("At most 200 objects `{attribute, comparison, value, complement, caseSensitive}`.", {
@@ -42,7 +42,7 @@ export function includesAllDevices(group: {
 
 /** Devices that are in a group, or not, whatever its rule says. */
 export const EXPLICIT_MEMBER_FIELDS = {
-  additionIds: list("icopIds of devices that belong to the group in any case.", text("An icopId."), {
+  additionIds: list("icopIds of devices that always belong to the group.", text("An icopId."), {
     maxItems: 20_000,
     default: [],
   }),
@@ -56,14 +56,14 @@ export const EXPLICIT_MEMBER_FIELDS = {
 
 /** How many devices a group has, where it is asked for. */
 export const MEMBER_COUNT_FIELDS = {
-  numPhones: computed("Member phones; given with includeDeviceCounts.", "integer", { when: "includeDeviceCounts" }),
-  numSpeakers: computed("Member speakers; given with includeDeviceCounts.", "integer", {
+  numPhones: computed("Member phones; returned with includeDeviceCounts.", "integer", { when: "includeDeviceCounts" }),
+  numSpeakers: computed("Member speakers; returned with includeDeviceCounts.", "integer", {
     when: "includeDeviceCounts",
   }),
-  numIdns: computed("Member desktop notifiers; given with includeDeviceCounts.", "integer", {
+  numIdns: computed("Member desktop notifiers; returned with includeDeviceCounts.", "integer", {
     when: "includeDeviceCounts",
   }),
-  numPlugins: computed("Member devices of plugins; given with includeDeviceCounts.", "integer", {
+  numPlugins: computed("Member devices of plugins; returned with includeDeviceCounts.", "integer", {
     when: "includeDeviceCounts",
   }),
 };

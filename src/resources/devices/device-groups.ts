@@ -9,7 +9,7 @@ import { EXPLICIT_MEMBER_FIELDS, GROUP_RULE_FIELDS, MEMBER_COUNT_FIELDS } from "
  */
 export default defineResource({
   name: "device-groups",
-  doc: "A set of devices described by filters over their attributes, with additions and exclusions by name.",
+  doc: "A set of devices selected by filters over their attributes, with explicit additions and exclusions.",
   paths: [{ at: "device-groups" }],
   idParam: "deviceGroupId",
   scope: "domain",
@@ -18,9 +18,9 @@ export default defineResource({
   clone: {},
   fields: {
     name: text("What people call the group.", { required: true, min: 1, max: 140 }),
-    isShared: boolean("Domains below the group's own see it too.", { default: false }),
+    isShared: boolean("Visible in the domains below the group's domain.", { default: false }),
     ...GROUP_RULE_FIELDS,
-    baseDeviceGroupIds: many("Groups whose devices this one starts from. own choice: at most 200.", "device-groups", {
+    baseDeviceGroupIds: many("Groups whose devices are filtered; at most 200.", "device-groups", {
       embed: "baseDeviceGroups",
       dependents: "base-device-group",
       maxItems: 200,

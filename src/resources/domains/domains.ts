@@ -14,7 +14,7 @@ export default defineResource({
   unique: [["parentId", "name"]],
   fields: {
     name: text(
-      "What people call the domain. own choice: at most 140 characters, unique below its parent, without `/`.",
+      "Name of the domain: at most 140 characters, unique below its parent, without `/`.",
       {
         required: true,
         min: 1,
@@ -23,7 +23,7 @@ export default defineResource({
       },
     ),
     parentId: ref(
-      "Domain directly above; the acting domain when not given, null for the one root. A later request does not move the domain. own choice: deleting a domain moves those below it to its parent, as it does with its resources.",
+      "Parent domain; default: the acting domain; null for the root. It cannot be changed later. Deleting a domain moves its child domains and its resources to its parent.",
       "domains",
       {
         createOnly: true,

@@ -12,7 +12,7 @@ export default defineResource({
   replicate: "B",
   limit: { most: MAX_INCIDENT_RESOURCES, per: "incidentPlanId" },
   fields: {
-    incidentPlanId: ref("Plan it belongs to.", "incident-plans", {
+    incidentPlanId: ref("Plan of the resource.", "incident-plans", {
       required: true,
       createOnly: true,
       onDelete: "cascade",

@@ -1,21 +1,21 @@
 import { list, object, text, uuid } from "../../schema/field.ts";
 
 const WHAT_COUNTS = {
-  type: text("Kind of roster, in the plan's own word.", { max: 140 }),
-  statuses: list("What may be said of somebody, such as `safe`.", text("One of them.", { min: 1, max: 140 }), {
+  type: text("Type of roster, as free text.", { max: 140 }),
+  statuses: list("Possible statuses of a person, such as `safe`.", text("A status.", { min: 1, max: 140 }), {
     maxItems: 50,
   }),
-  locations: list("Where somebody may be.", text("One of them.", { min: 1, max: 140 }), { maxItems: 100 }),
+  locations: list("Possible locations of a person.", text("A location.", { min: 1, max: 140 }), { maxItems: 100 }),
 };
 
 /** How people are accounted for in incidents of a plan. @source digest `/v1/incident-plans`; own choice: the lengths */
-export const PLAN_ROSTERING_FIELD = object("How people are accounted for while an incident of the plan goes on.", {
+export const PLAN_ROSTERING_FIELD = object("How people are accounted for during an incident of the plan.", {
   ...WHAT_COUNTS,
-  rosterMemberSiteRoleIds: list("Roles whose players at the site are accounted for.", uuid("Id of a role."), {
+  rosterMemberSiteRoleIds: list("Site roles whose members are accounted for.", uuid("Id of a role."), {
     maxItems: 100,
   }),
   rosterManagerSiteRoleIds: list(
-    "Roles whose players account for them. own choice: who may is said by permissions.",
+    "Site roles whose members account for them. Access is controlled by permissions.",
     uuid("Id of a role."),
     { maxItems: 100 },
   ),
@@ -23,7 +23,7 @@ export const PLAN_ROSTERING_FIELD = object("How people are accounted for while a
 
 /** The same of an incident, as its plan said when it began. */
 export const INCIDENT_ROSTERING_FIELD = object(
-  "How people are accounted for, as the plan said when it began.",
+  "How people are accounted for; copied from the plan when the incident started.",
   WHAT_COUNTS,
   {
     readOnly: true,

@@ -8,16 +8,16 @@ import { defineResource } from "../../schema/resource.ts";
  */
 export default defineResource({
   name: "active-callaware-calls",
-  doc: "A call that matched a rule and still goes on.",
+  doc: "An active call that matched a rule.",
   paths: [{ at: "active-callaware-calls", methods: ["get"] }],
   idParam: "activeCallawareCallId",
   scope: "organisation",
   replicate: "E",
   sort: "startTime",
   fields: {
-    type: option("What triggered the call.", ["endpoint-rule", "callaware-rule"], { readOnly: true }),
+    type: option("Type of the matching rule.", ["endpoint-rule", "callaware-rule"], { readOnly: true }),
     startTime: timestamp("When the call began.", { readOnly: true }),
-    endpointId: ref("Appliance that was told of it.", "endpoints", { readOnly: true, onDelete: "cascade" }),
+    endpointId: ref("Appliance that received the call event.", "endpoints", { readOnly: true, onDelete: "cascade" }),
     details: json("`{calledNumber, callingNumber, state, source, rules: [{id, name}]}`.", { readOnly: true }),
   },
 });

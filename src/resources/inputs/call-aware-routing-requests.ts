@@ -17,7 +17,7 @@ export default defineResource({
   clone: {},
   fields: {
     ...inputRuleFields("callaware-routing-request"),
-    numberPattern: text("RE2 pattern of the numbers called, such as `9?911`; the whole number must match.", {
+    numberPattern: text("RE2 pattern of the called numbers, such as `9?911`; it must match the whole number.", {
       required: true,
       min: 1,
       max: MAX_NUMBER_PATTERN,

@@ -13,8 +13,8 @@ export const MAX_NUMBER_PATTERN = 50;
  */
 export function inputRuleFields<const D extends string>(dependents: D) {
   return {
-    name: text("What people call it.", { required: true, min: 1, max: 255 }),
-    enabled: boolean("It starts something.", { default: true }),
+    name: text("Name.", { required: true, min: 1, max: 255 }),
+    enabled: boolean("The rule is active.", { default: true }),
     messageTemplateId: ref("Template of the message.", "message-templates", {
       embed: "messageTemplate",
       dependents,
@@ -22,8 +22,8 @@ export function inputRuleFields<const D extends string>(dependents: D) {
       // A rule that lost its words would warn nobody, and nobody would know.
       onDelete: "refuse",
     }),
-    deviceGroupIds: many("Groups whose devices get it.", "device-groups", { embed: "deviceGroups", dependents }),
-    distributionListIds: many("Lists whose users get it.", "distribution-lists", {
+    deviceGroupIds: many("Groups whose devices receive it.", "device-groups", { embed: "deviceGroups", dependents }),
+    distributionListIds: many("Lists whose users receive it.", "distribution-lists", {
       embed: "distributionLists",
       dependents,
     }),
@@ -32,5 +32,5 @@ export function inputRuleFields<const D extends string>(dependents: D) {
 
 /** The appliance that follows a rule. */
 export function servingEndpointField() {
-  return ref("Appliance that follows it; each when not given.", "endpoints", { embed: "endpoint" });
+  return ref("Appliance that applies the rule; all if not given.", "endpoints", { embed: "endpoint" });
 }

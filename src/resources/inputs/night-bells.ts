@@ -8,7 +8,7 @@ import { INPUT_RULE_LIMIT, inputRuleFields, servingEndpointField } from "./input
  */
 export default defineResource({
   name: "night-bells",
-  doc: "A number whose calls ring chosen speakers until somebody answers or the time is up.",
+  doc: "A number whose calls ring the selected speakers until the call is answered or times out.",
   paths: [{ at: "night-bells" }],
   idParam: "nightBellId",
   scope: "organisation",
@@ -17,13 +17,13 @@ export default defineResource({
   clone: { omit: ["number"] },
   fields: {
     ...inputRuleFields("night-bell"),
-    number: text("Number whose calls ring; a night bell without one rings for none.", {
+    number: text("Called number; without one the night bell never rings.", {
       min: 1,
       max: 50,
       unique: true,
     }),
-    timeout: integer("How long it rings when nobody answers.", { min: 5, max: 600, default: 60, unit: "s" }),
-    pause: integer("Silence between two rings.", { min: 0, max: 60, default: 4, unit: "s" }),
+    timeout: integer("Maximum ringing time.", { min: 5, max: 600, default: 60, unit: "s" }),
+    pause: integer("Pause between two rings.", { min: 0, max: 60, default: 4, unit: "s" }),
     endpointId: servingEndpointField(),
   },
 });

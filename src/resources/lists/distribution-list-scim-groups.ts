@@ -8,7 +8,7 @@ import { SCIM_GROUP_LINK_FIELDS } from "../security/scim-group-link-fields.ts";
  */
 export default defineResource({
   name: "distribution-list-scim-groups",
-  doc: "A tie between a distribution list and a group of a directory outside.",
+  doc: "A link between a distribution list and a group of an external directory.",
   paths: [
     {
       at: "distribution-lists/{distributionListId}/scim-groups",
@@ -21,7 +21,7 @@ export default defineResource({
   replicate: "A",
   unique: [["distributionListId", "scimGroupId"]],
   fields: {
-    distributionListId: ref("List that people of the directory's group belong to.", "distribution-lists", {
+    distributionListId: ref("List that the members of the directory group belong to.", "distribution-lists", {
       required: true,
       createOnly: true,
       onDelete: "cascade",

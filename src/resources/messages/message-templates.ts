@@ -85,7 +85,7 @@ export default defineResource({
       "Templates whose messages it calls off, for `specific`. own choice: given without includeMessageTemplateCancellationIds, too.",
       "message-templates",
     ),
-    syncId: computed("Replication marker; equal on both sides once the row is replicated.", "text", { nullable: true }),
+    syncId: computed("Replication marker; equal on both sides once the row has been replicated.", "text", { nullable: true }),
     ...customizationFlags(CUSTOMIZABLE_FIELDS),
   },
 });

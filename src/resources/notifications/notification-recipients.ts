@@ -32,7 +32,7 @@ export default defineResource({
     ),
     defunct: computed("The recipient's account was deleted since.", "boolean"),
     devicesSummary: computed(
-      "Deliveries to the recipient's devices by level; given with includeDevicesSummary.",
+      "Deliveries to the recipient's devices by level; returned with includeDevicesSummary.",
       "object",
       { of: integer("How many."), when: "includeDevicesSummary" },
     ),

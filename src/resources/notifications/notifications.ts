@@ -48,20 +48,20 @@ export default defineResource({
     }),
     subject: text("First line of the message.", { min: 1, max: 255 }),
     body: text("The message itself.", { max: 10_000 }),
-    distributionListIds: many("Lists whose users get it.", "distribution-lists", {
+    distributionListIds: many("Lists whose users receive it.", "distribution-lists", {
       embed: "distributionLists",
       embedUnless: "raw",
     }),
-    userIds: many("Users who get it.", "users", { embed: "users", embedUnless: "raw" }),
-    deviceGroupIds: many("Groups whose devices play and show it.", "device-groups", {
+    userIds: many("Users who receive it.", "users", { embed: "users", embedUnless: "raw" }),
+    deviceGroupIds: many("Device groups that play and display it.", "device-groups", {
       embed: "deviceGroups",
       embedUnless: "raw",
     }),
-    areaOfInterestIds: many("Areas; whoever is inside gets it.", "areas-of-interest", {
+    areaOfInterestIds: many("Areas whose occupants receive it.", "areas-of-interest", {
       embed: "areasOfInterest",
       embedUnless: "raw",
     }),
-    collaborationGroupIds: many("Chat groups that get it.", "collaboration-groups", {
+    collaborationGroupIds: many("Collaboration groups that receive it.", "collaboration-groups", {
       embed: "collaborationGroups",
       embedUnless: "raw",
     }),
@@ -166,7 +166,7 @@ export default defineResource({
       "notifications",
     ),
     followUpAllowed: computed("Whether templates for a continuation are offered.", "boolean"),
-    server: computed("Appliance it was sent from; given with includeServer.", "object", {
+    server: computed("Appliance it was sent from; returned with includeServer.", "object", {
       of: { id: uuid("Its id.", { required: true }), name: text("Its name.") },
       nullable: true,
       when: "includeServer",

@@ -54,7 +54,7 @@ export default defineResource({
       updatedAt: timestamp("When the position was reported."),
     }),
     areasOfInterest: computed(
-      "own choice: the areas of `presence.areaOfInterestIds` that the asker sees; given with includeAois.",
+      "own choice: the areas of `presence.areaOfInterestIds` that the asker sees; returned with includeAois.",
       "array",
       {
         of: { id: uuid("Its id.", { required: true }), name: text("Its name.", { required: true }) },
@@ -67,7 +67,7 @@ export default defineResource({
       { of: uuid("Its id."), nullable: true },
     ),
     icopId: computed("Id by which device groups name that device.", "text", { nullable: true }),
-    endpointDevice: computed("own choice: that device; given with includeEndpointDevices.", "object", {
+    endpointDevice: computed("own choice: that device; returned with includeEndpointDevices.", "object", {
       of: {
         id: uuid("Its id.", { required: true }),
         description: devices.fields.description,

@@ -110,7 +110,7 @@ export default defineResource({
       { default: false },
     ),
     providerIdpId: computed("Who vouches for the user at log-in.", "text", { of: uuid("Its id."), nullable: true }),
-    providerIdp: computed("That one; given with includeIdp.", "object", {
+    providerIdp: computed("That one; returned with includeIdp.", "object", {
       of: {
         id: uuid("Its id.", { required: true }),
         name: text("Its name.", { required: true }),
@@ -123,7 +123,7 @@ export default defineResource({
       when: "includeIdp",
     }),
     domains: computed(
-      "Domains that the user is in, as far as the asker knows them; given with includeDomains.",
+      "Domains that the user is in, as far as the asker knows them; returned with includeDomains.",
       "array",
       {
         of: {

@@ -23,14 +23,14 @@ export default defineResource({
     floorId: ref("Floor it stands on.", "floors", { embed: "floor" }),
     zoneId: ref("Zone it stands in.", "zones", { embed: "zone" }),
     domainId: computed("Domain of its site.", "text", { of: uuid("Its id."), nullable: true }),
-    domain: computed("That domain; given with includeDomain.", "object", {
+    domain: computed("That domain; returned with includeDomain.", "object", {
       of: { id: uuid("Its id.", { required: true }), name: text("Its name.", { required: true }) },
       nullable: true,
       when: "includeDomain",
     }),
     pinnedLocation: object("Where it stands exactly.", {
       type: option("Kind of position.", ["Point"]),
-      coordinates: list("Longitude and latitude, in degrees.", number("One of the two.", { min: -180, max: 180 }), {
+      coordinates: list("Longitude and latitude, in degrees.", number("Longitude or latitude.", { min: -180, max: 180 }), {
         minItems: 2,
         maxItems: 2,
       }),

@@ -28,12 +28,12 @@ export default defineResource({
     emergency: boolean("Emergency services know the building. own choice: false until set.", { default: false }),
     primaryPhone: text("Telephone number of the building.", { max: 40 }),
     preferredPsapNumber: text("Telephone number of the emergency service that answers for the building.", { max: 40 }),
-    siteName: computed("Name of the site; given with includeParentNames.", "text", { when: "includeParentNames" }),
-    floors: computed("Its floors, the lowest first; given with includeFloors.", "array", {
+    siteName: computed("Name of the site; returned with includeParentNames.", "text", { when: "includeParentNames" }),
+    floors: computed("Its floors, the lowest first; returned with includeFloors.", "array", {
       of: { ...PLACE_SUMMARY_FIELDS, type: text("Kind of floor."), rank: integer("Place in the order.") },
       when: "includeFloors",
     }),
-    floorTotal: computed("How many floors it has; given with includeFloorTotal.", "integer", {
+    floorTotal: computed("How many floors it has; returned with includeFloorTotal.", "integer", {
       when: "includeFloorTotal",
     }),
     respondingPsap: text("Name of the emergency service that answers for the building.", { max: 120 }),

@@ -29,11 +29,11 @@ export default defineResource({
     }),
     floorPlanImage: file("Plan of the floor.", IMAGE_TYPES),
     imageOrigins: json("How the plan lies on the ground: the corners of the picture as positions."),
-    siteName: computed("Name of the site; given with includeParentNames.", "text", { when: "includeParentNames" }),
-    buildingName: computed("Name of the building; given with includeParentNames.", "text", {
+    siteName: computed("Name of the site; returned with includeParentNames.", "text", { when: "includeParentNames" }),
+    buildingName: computed("Name of the building; returned with includeParentNames.", "text", {
       when: "includeParentNames",
     }),
-    zones: computed("Its zones by name; given with includeZones or includeZoneBoundaries.", "array", {
+    zones: computed("Its zones by name; returned with includeZones or includeZoneBoundaries.", "array", {
       of: {
         ...PLACE_SUMMARY_FIELDS,
         type: text("Kind of zone."),
@@ -41,7 +41,7 @@ export default defineResource({
       },
       when: ["includeZones", "includeZoneBoundaries"],
     }),
-    zoneTotal: computed("How many zones it has; given with includeZoneTotal.", "integer", { when: "includeZoneTotal" }),
+    zoneTotal: computed("How many zones it has; returned with includeZoneTotal.", "integer", { when: "includeZoneTotal" }),
     externalSources: EXTERNAL_SOURCES_FIELD,
     boundary: json("Outline of the floor, as GeoJSON or in parts of the plan."),
   },

@@ -11,7 +11,7 @@ export default defineResource({
   replicate: "B",
   fields: {
     name: text("What people call the role.", { required: true, min: 1, max: 140 }),
-    associatedSites: computed("Sites where somebody plays it, by name; given with includeAssociatedSites.", "array", {
+    associatedSites: computed("Sites where somebody plays it, by name; returned with includeAssociatedSites.", "array", {
       of: { id: uuid("Id of the site.", { required: true }), name: text("Its name.", { required: true }) },
       when: "includeAssociatedSites",
     }),

@@ -27,16 +27,16 @@ export default defineResource({
     latitude: number("Degrees north of the equator.", { min: -90, max: 90, unit: "°" }),
     longitude: number("Degrees east of Greenwich.", { min: -180, max: 180, unit: "°" }),
     sources: json("Where the site was imported from, as the importer wrote it.", { unless: "includeSources" }),
-    buildings: computed("Its buildings by name; given with includeBuildings.", "array", {
+    buildings: computed("Its buildings by name; returned with includeBuildings.", "array", {
       of: PLACE_SUMMARY_FIELDS,
       when: "includeBuildings",
     }),
     emergencyBuildings: computed(
-      "Those of its buildings that emergency services know, by name; given with includeEmergencyBuildings.",
+      "Those of its buildings that emergency services know, by name; returned with includeEmergencyBuildings.",
       "array",
       { of: PLACE_SUMMARY_FIELDS, when: "includeEmergencyBuildings" },
     ),
-    buildingTotal: computed("How many buildings it has; given with includeBuildingTotal.", "integer", {
+    buildingTotal: computed("How many buildings it has; returned with includeBuildingTotal.", "integer", {
       when: "includeBuildingTotal",
     }),
     externalSources: EXTERNAL_SOURCES_FIELD,

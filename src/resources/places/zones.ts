@@ -18,11 +18,11 @@ export default defineResource({
     name: text("What people call the zone.", { required: true, min: 1, max: 255 }),
     externalId: text("Name of the zone in another system. own choice: at most 255 characters.", { min: 1 }),
     type: text("Kind of zone, as the client's own code.", { max: 4 }),
-    siteName: computed("Name of the site; given with includeParentNames.", "text", { when: "includeParentNames" }),
-    buildingName: computed("Name of the building; given with includeParentNames.", "text", {
+    siteName: computed("Name of the site; returned with includeParentNames.", "text", { when: "includeParentNames" }),
+    buildingName: computed("Name of the building; returned with includeParentNames.", "text", {
       when: "includeParentNames",
     }),
-    floorName: computed("Name of the floor; given with includeParentNames.", "text", { when: "includeParentNames" }),
+    floorName: computed("Name of the floor; returned with includeParentNames.", "text", { when: "includeParentNames" }),
     externalSources: EXTERNAL_SOURCES_FIELD,
     boundary: json("Outline of the zone, in parts of the floor's plan or as GeoJSON."),
   },

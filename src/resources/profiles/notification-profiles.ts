@@ -18,7 +18,7 @@ export default defineResource({
       maxBytes: 262_144,
       default: [],
     }),
-    messageTemplates: computed("Templates sent with it, by name; given with includeMessageTemplates.", "array", {
+    messageTemplates: computed("Templates sent with it, by name; returned with includeMessageTemplates.", "array", {
       of: { id: uuid("Its id.", { required: true }), name: text("Its name.", { required: true }) },
       when: "includeMessageTemplates",
     }),

@@ -29,7 +29,7 @@ export default defineResource({
       onDelete: "cascade",
     }),
     name: text("What people call it. own choice: the scenario's name unless given.", { min: 1, max: 140 }),
-    description: text("What it is for.", { max: 255 }),
+    description: text("Purpose.", { max: 255 }),
     action: object(
       "What is done: a POST to `webhook.url`, signed as Standard Webhooks says; the key is told when that of the trigger is changed.",
       {
@@ -47,9 +47,9 @@ export default defineResource({
     rule: computed("When it is done.", "object", {
       of: { event: text("What happens."), scenarioId: uuid("Scenario that it happens to.") },
     }),
-    ruleResources: computed("What the rule names; given with includeMatchingResources.", "array", MATCHING),
+    ruleResources: computed("What the rule names; returned with includeMatchingResources.", "array", MATCHING),
     actionResources: computed(
-      "What the action names, which is nothing for a call; given with includeMatchingResources.",
+      "What the action names, which is nothing for a call; returned with includeMatchingResources.",
       "array",
       MATCHING,
     ),

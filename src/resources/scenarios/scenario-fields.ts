@@ -28,9 +28,9 @@ export const SCENARIO_MESSAGE_FIELDS = {
 
 /** Further recipients of one message of a scenario that is started. */
 export const ADDITIONAL_RECIPIENT_FIELDS = {
-  distributionListIds: many("Lists whose users get it.", "distribution-lists", { maxItems: 1_000 }),
-  userIds: many("Users who get it.", "users", { maxItems: 1_000 }),
-  deviceGroupIds: many("Groups whose devices play and show it.", "device-groups", { maxItems: 1_000 }),
-  areaOfInterestIds: many("Areas; whoever is inside gets it.", "areas-of-interest", { maxItems: 1_000 }),
-  collaborationGroupIds: many("Chat groups that get it.", "collaboration-groups", { maxItems: 1_000 }),
+  distributionListIds: many("Lists whose users receive it.", "distribution-lists", { maxItems: 1_000 }),
+  userIds: many("Users who receive it.", "users", { maxItems: 1_000 }),
+  deviceGroupIds: many("Device groups that play and display it.", "device-groups", { maxItems: 1_000 }),
+  areaOfInterestIds: many("Areas whose occupants receive it.", "areas-of-interest", { maxItems: 1_000 }),
+  collaborationGroupIds: many("Collaboration groups that receive it.", "collaboration-groups", { maxItems: 1_000 }),
 } as const;

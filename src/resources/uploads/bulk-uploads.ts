@@ -31,7 +31,7 @@ export const UPLOAD_TYPES = [
 /** How an upload and its logs show its domain. */
 export const UPLOAD_DOMAIN_FIELDS = {
   domainId: computed("Domain that the rows are made in.", "text", { of: uuid("Its id."), nullable: true }),
-  domain: computed("It, with its name; given with includeDomain.", "object", {
+  domain: computed("It, with its name; returned with includeDomain.", "object", {
     of: { id: uuid("Its id.", { required: true }), name: text("Its name.", { required: true }) },
     nullable: true,
     when: "includeDomain",
@@ -78,7 +78,7 @@ export default defineResource({
     }),
     fileName: text("What the file is called, where the sender said so.", { readOnly: true }),
     startedAt: timestamp("When the reading began.", { readOnly: true }),
-    endedAt: timestamp("When it ended.", { readOnly: true }),
+    endedAt: timestamp("End time.", { readOnly: true }),
     actingDomainId: uuid("Domain that the rows are made in.", { readOnly: true }),
     ...UPLOAD_DOMAIN_FIELDS,
     fileBytes: internal("Size of the file.", "integer"),

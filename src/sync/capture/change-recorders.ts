@@ -17,7 +17,7 @@ import { assertSiteWritable, isSiteLocalUserChange } from "./site-write-check.ts
 
 /** What recording needs. */
 export interface ChangeRecorderDeps {
-  work: Pick<SqliteProgramRunner, "runWithin">;
+  runner: Pick<SqliteProgramRunner, "runWithin">;
   clock: Pick<Clock, "now">;
   types: ReplicatedTypes;
 }
@@ -50,7 +50,7 @@ const DEFERRED_TYPES: ReadonlySet<string> = new Set(["deliveries", "notification
  * Throws what refuses a row that only the cloud may change.
  */
 export function createSiteChangeRecorder({
-  work,
+  runner: work,
   clock,
   types,
   endpoint,
@@ -103,7 +103,7 @@ function* maySync({ type, before, after }: RowChange, types: ReplicatedTypes): T
 }
 
 /** Enters what is written at the cloud into its feed, in the transaction that writes it. */
-export function createHubChangeRecorder({ work, clock, types }: ChangeRecorderDeps): ChangeCapture {
+export function createHubChangeRecorder({ runner: work, clock, types }: ChangeRecorderDeps): ChangeCapture {
   return (written, tx) => {
     const change = toRowChange(written);
     if (!change) return;

@@ -22,7 +22,7 @@ export const PENDING_LEDGER_TABLE: InternalTable = {
 export interface DeferredLedgerSyncDeps {
   store: Store;
   clock: Clock;
-  work: Pick<SqliteProgramRunner, "runWithin">;
+  runner: Pick<SqliteProgramRunner, "runWithin">;
   types: ReplicatedTypes;
   /** Something goes up. */
   wake(): void;
@@ -71,7 +71,7 @@ const RETRY_MS = 60_000;
 
 /** Tells the ledgers of settled messages in slices, also those that an earlier run left. */
 export function createDeferredLedgerSync(needs: DeferredLedgerSyncDeps): { follow(events: Events): () => void } {
-  const { store, clock, work, types, onFault } = needs;
+  const { store, clock, runner: work, types, onFault } = needs;
   let isStopped = false;
   let isRunning = false;
   /** A message may have settled in the very commit that found nothing more to tell. */

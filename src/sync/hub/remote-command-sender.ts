@@ -14,7 +14,7 @@ import { ISSUED_COMMANDS } from "./tables.ts";
 /** What sending orders needs. */
 export interface RemoteCommandSenderDeps {
   store: Store;
-  work: Pick<SqliteProgramRunner, "readSync">;
+  runner: Pick<SqliteProgramRunner, "readSync">;
   clock: Clock;
   events: Events;
   by: ActorContext;
@@ -37,7 +37,7 @@ const OUTCOME_UNKNOWN = "The appliance came back as an older copy of itself: whe
 
 /** Sends the orders that people at the cloud give to appliances; an order's activity is the command's id. */
 export function createRemoteCommandSender(needs: RemoteCommandSenderDeps): { follow(): () => void } {
-  const { store, work, clock, events, hub, onFault } = needs;
+  const { store, runner: work, clock, events, hub, onFault } = needs;
 
   function send({ id, type, endpointId, value, createdAt }: RowOf<typeof endpointActivities>): void {
     const isSent = Object.keys(work.readSync(() => readCommandOutcomes(id))).length > 0;

@@ -60,19 +60,19 @@ export interface EnrolmentRoute {
   authority: string | null;
   proxy: string | null;
   /** Where its name was found to lead, and nowhere else; looked up unless given. A proxy looks names up itself. */
-  found?: ResolvedAddress | undefined;
+  resolved?: ResolvedAddress | undefined;
 }
 
 /** Asks the cloud at `hub`, its base URL. Rejects with UpstreamError in words. */
 export function requestEnrolment(
   hub: string,
   asked: EnrolmentRequest,
-  { clock, authority, proxy, found }: EnrolmentRoute,
+  { clock, authority, proxy, resolved }: EnrolmentRoute,
 ): Promise<EnrolmentResponse> {
   const url = linkUrl(hub);
   return new Promise((resolve, reject) => {
     const fail = (words: string): void => reject(new UpstreamError("upstream", words));
-    const address = { proxy, found, authorities: authority ? [authority] : [] };
+    const address = { proxy, found: resolved, authorities: authority ? [authority] : [] };
     const socket = new WebSocket(url, [ENROL_PROTOCOL], {
       handshakeTimeout: HANDSHAKE_TIMEOUT_MS,
       perMessageDeflate: false,

@@ -75,7 +75,7 @@ export function deleteLocalIdentity(dataDir: string): void {
 }
 
 /** What is wrong with the certificate. */
-export function certificateHealthReasons(
+export function linkCertificateHealthReasons(
   facts: EndpointCertificateInfo | null,
   now: number,
 ): { level: "red" | "yellow"; code: string; reason: string }[] {

@@ -39,7 +39,7 @@ export interface InitialSyncDeps {
   catalogue: Catalogue;
   clock: Clock;
   types: ReplicatedTypes;
-  work: Pick<SqliteProgramRunner, "runWithin">;
+  runner: Pick<SqliteProgramRunner, "runWithin">;
 }
 
 /** The way of an appliance's rows into an organisation, in slices, however often the process ends meanwhile. */
@@ -77,7 +77,7 @@ const CHANGES_PER_READ = 50;
 
 /** Makes it; what an earlier run left is open at once. */
 export function createInitialSync(needs: InitialSyncDeps): InitialSync {
-  const { store, catalogue, clock, types, work } = needs;
+  const { store, catalogue, clock, types, runner: work } = needs;
   const kinds = [...types.cloudOwned].sort((a, b) => types.dependencyRank(a) - types.dependencyRank(b));
   let isPending = readJob(store) !== null;
   let isStopped = false;

@@ -1,48 +1,48 @@
 import type { RowBody } from "../storage/transaction-program.ts";
 
 /**
- * What the ends of a link say to each other beside the feeds: who they are, what neighbours do, and questions. It is lost
- * with the connection.
+ * Messages outside the feeds: identity proof, peer heartbeats, status and requests. They are not queued and are lost with
+ * the connection.
  */
 export type ControlMessage = SiteControlMessage | HubControlMessage;
 
-/** What an appliance says. */
+/** Sent by an appliance. */
 export type SiteControlMessage =
-  /** Signs what the cloud made up: for where TLS ends on the way, so that no certificate can be shown. */
+  /** Signature over the challenge; used where a proxy ends TLS and no client certificate can be shown. */
   | { t: "proof"; proof: string }
-  /** What it tells its neighbours, for those that don't hear it on the local network; text of a beat. */
+  /** A serialized `PeerHeartbeat`, relayed to peers that the local network does not reach. */
   | { t: "beat"; beat: string }
   | ({ t: "status" } & ReportedStatus)
   | { t: "ask"; ref: string; of: ControlRequest };
 
-/** How an appliance is, and what of it has not come up; times are epoch ms. */
+/** Health of an appliance and the size of its outbox; times are epoch ms. */
 export interface ReportedStatus {
   health: "GREEN" | "YELLOW" | "RED";
-  /** What is wrong, in words, the worst first. */
+  /** Texts of the health reasons, the most severe first. */
   reasons: readonly string[];
-  /** Since when. */
+  /** Start of the current health state. */
   since: number;
-  /** Records that wait to go up, counted up to 10,000, and when the oldest of them was written. */
+  /** Records that wait to be sent, counted up to 10,000, and when the oldest of them was written. */
   unsent: number;
   unsentSince: number | null;
 }
 
-/** What the cloud says. */
+/** Sent by the cloud. */
 export type HubControlMessage =
   | { t: "challenge"; nonce: string }
-  /** Hashes of keys that nobody may trust any more; all of them, each time. */
+  /** Hashes of all revoked keys; the list is always complete. */
   | { t: "revoked"; keys: readonly string[] }
-  /** What a neighbour tells. */
+  /** A peer's heartbeat, relayed. */
   | { t: "beat"; beat: string }
   | { t: "answer"; ref: string; given?: RowBody; refused?: string };
 
-/** What an appliance may ask the cloud. */
-export type ControlRequest =
+/** A request of an appliance to the cloud. */
+/** Asks for a certificate for a new key; `request` is a PEM certificate request. */
   /** A certificate for another key; PEM. */
   | { kind: "renew"; request: string }
   /**
-   * A request of the API that only the cloud may carry out, in the name of a user, with no more rights than the scopes of
-   * the token leave (null for all); `body` is base64.
+   * An API request that only the cloud may carry out, on behalf of a user and limited to the scopes of the token (null: no
+   * limit); `body` is base64.
    */
   | {
       kind: "request";

@@ -2,9 +2,9 @@ import { createHash } from "node:crypto";
 import type { RowBody } from "../storage/transaction-program.ts";
 
 /**
- * An edit of one row as somebody made it: what was set, by field, and what was added to and taken from lists of ids.
- * `was` has a hash of each field that was set, or of the whole row for a deletion, as the editor saw it: a field is free
- * as long as it still holds that, wherever the numbers of the feed have gone meanwhile.
+ * An edit of one row: the values that were set, by field, and the additions to and removals from lists of ids. `was` holds
+ * a hash of each field that was set (of the whole row for a deletion) as the editor saw it. A field is free of conflict
+ * while it still has that hash, whatever the sequence number of the row is by then.
  */
 export interface RowEdit {
   op: "create" | "update" | "delete";
@@ -14,19 +14,19 @@ export interface RowEdit {
   was: Readonly<Record<string, string>>;
 }
 
-/** What came of an edit: the row as it is to be, and the fields whose cloud value stays. */
+/** Result of merging an edit: the merged row, and the fields in which the cloud kept its value. */
 export interface MergeResult {
   body: RowBody | null;
   lost: string[];
   result: "merged" | "conflict" | "gone";
 }
 
-/** Members that follow from a write and are never in conflict. */
+/** Fields that follow from any write and never conflict. */
 const DERIVED_FIELDS: ReadonlySet<string> = new Set(["id", "createdAt", "updatedAt"]);
-/** Under this name `was` holds the hash of the whole row. */
+/** Key of the whole row's hash in `was`. */
 const WHOLE_ROW = "*";
 
-/** A hash of any JSON value, the same whatever the order of its members. */
+/** Hash of a JSON value, independent of the order of its members. */
 function valueHash(value: unknown): string {
   return createHash("sha256").update(canonicalJson(value)).digest("hex").slice(0, 16);
 }
@@ -39,13 +39,13 @@ function canonicalJson(value: unknown): string {
   return `{${members.map(([name, member]) => `${JSON.stringify(name)}:${canonicalJson(member)}`).join()}}`;
 }
 
-/** The whole row's hash, times of writing and what is not set left out. */
+/** Hash of the whole row without timestamps and null fields. */
 function rowHash(body: RowBody): string {
   const set = Object.entries(body).filter(([name, value]) => !DERIVED_FIELDS.has(name) && value !== null);
   return valueHash(Object.fromEntries(set));
 }
 
-/** What one write changed, as an edit; null when it changed nothing. One of the two is given. `idLists` are lists of ids. */
+/** The edit that one write made; null if nothing changed. At least one body must be given. `idLists` names the id list fields. */
 export function diffRows(before: RowBody | null, after: RowBody | null, idLists: ReadonlySet<string>): RowEdit | null {
   const none = { set: {}, add: {}, remove: {}, was: {} };
   if (!after) return before ? { ...none, op: "delete", was: { [WHOLE_ROW]: rowHash(before) } } : null;
@@ -69,7 +69,7 @@ export function diffRows(before: RowBody | null, after: RowBody | null, idLists:
   return changed ? { op: "update", set, add, remove, was } : null;
 }
 
-/** Null where only the order differs, which is a change of the list as a whole. */
+/** Null if only the order differs: then the list changed as a whole. */
 function diffLists(before: unknown, after: unknown): { add: string[]; remove: string[] } | null {
   const old = new Set((before ?? []) as string[]);
   const now = new Set((after ?? []) as string[]);
@@ -78,7 +78,7 @@ function diffLists(before: unknown, after: unknown): { add: string[]; remove: st
   return add.length + remove.length > 0 ? { add, remove } : null;
 }
 
-/** The row with the edit on top, as the site shows it while the cloud has not decided. */
+/** The row with the edit applied, as the site shows it while the cloud has not decided. */
 export function applyEdit(body: RowBody | null, edit: RowEdit): RowBody | null {
   if (edit.op === "delete") return null;
   if (edit.op === "create") return { ...body, ...edit.set };
@@ -86,9 +86,9 @@ export function applyEdit(body: RowBody | null, edit: RowEdit): RowBody | null {
 }
 
 /**
- * Lets the cloud decide. A field that changed since the editor saw it keeps the cloud's value; lists of ids always
- * merge; an edit of a deleted row is gone; a deletion of a row that changed is a conflict. One that `wins` stands against other
- * values. @source replication.md 4
+ * Decides an edit at the cloud. A field that changed since the editor saw it keeps the cloud's value; lists of ids always
+ * merge; an edit of a deleted row is `gone`; a deletion of a changed row is a conflict. With `wins` the edit overrides the
+ * cloud's values. @source docs/decisions/0040-replication.md, Section 4
  */
 export function mergeEdit(body: RowBody | null, edit: RowEdit, wins = false): MergeResult {
   if (edit.op === "delete") {

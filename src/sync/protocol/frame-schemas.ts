@@ -5,7 +5,7 @@ import { type Frame, REMOTE_COMMAND_TYPES } from "./frames.ts";
 const count = z.number().int().min(0).max(Number.MAX_SAFE_INTEGER);
 const time = z.number().min(-1e15).max(1e15);
 const word = z.string().min(1).max(300);
-/** Ids travel as the cloud's and the appliances' databases write them. */
+/** Ids are printable ASCII, as the databases of both sides store them. */
 const name = z
   .string()
   .min(1)
@@ -23,7 +23,7 @@ const downRow = z.tuple([op, name, name, count, body.optional()]);
 const upRow = z.tuple([op, name, name, count, word, body.optional()]);
 const outcome = z.enum(["merged", "conflict", "gone", "refused"]);
 
-/** More than a page ever holds; a side that sends more is not one of ours. own choice */
+/** Larger than any page; a peer that sends more is not ours. @source docs/decisions/0300-sync-limits.md */
 const MAX_ROWS = 10_000;
 const downRows = z.array(downRow).max(MAX_ROWS);
 
@@ -61,7 +61,7 @@ const command = z.object({
 
 const lease = z.object({ group: name, holder: name, term: count, ttlMs: count });
 
-/** What the cloud may send, by its `t`. */
+/** Frames that the cloud may send, by `t`. */
 const HUB_FRAME_SCHEMAS = {
   welcome: z.object({
     t: z.literal("welcome"),
@@ -99,7 +99,7 @@ const HUB_FRAME_SCHEMAS = {
   err,
 } as const;
 
-/** What an appliance may send, by its `t`. */
+/** Frames that an appliance may send, by `t`. */
 const SITE_FRAME_SCHEMAS = {
   hello: z.object({
     t: z.literal("hello"),
@@ -133,9 +133,9 @@ const SITE_FRAME_SCHEMAS = {
   err,
 } as const;
 
-/** A sha256 signature in DER, or a nonce; base64. */
+/** A SHA-256 signature in DER, or a nonce; base64. */
 const secretText = z.string().min(1).max(1_000);
-/** One beat of a neighbour. own choice: a thousand ids each of what sounds and what is over */
+/** A peer's heartbeat: up to a thousand ids each of playing and ended messages. @source docs/decisions/0300-sync-limits.md */
 const beat = z.object({ t: z.literal("beat"), beat: z.string().min(2).max(131_072) });
 const status = z.object({
   t: z.literal("status"),
@@ -158,7 +158,7 @@ const question = z.discriminatedUnion("kind", [
   }),
 ]);
 
-/** What is said beside the feeds, by who says it and by its `t`. */
+/** Control messages, by sender and `t`. */
 const CONTROL_MESSAGE_SCHEMAS = {
   hub: {
     challenge: z.object({ t: z.literal("challenge"), nonce: secretText }),
@@ -189,80 +189,85 @@ const editBody = z.object({
   at: time,
 });
 
-/** An edit as it travels, as the body of a row. */
+/** Body of an `edit` record. */
 export type EditRecord = z.infer<typeof editBody>;
 
-/** Reads an edit; null for what is none. */
+/** Parses an edit; null if it is invalid. */
 export function parseEdit(value: unknown): EditRecord | null {
   const { success, data } = editBody.safeParse(value);
   return success && (data.edit.set.id ?? data.id) === data.id ? data : null;
 }
 
 /**
- * The link as it is spoken, for whoever writes another end of it; `frameSchema` gives the members of each frame.
+ * The link protocol, for implementers of another peer; `frameJsonSchema` gives the members of each frame.
  *
- * Way in: a WebSocket at `/api/onprem/v1/link`, subprotocol `carillon.1`: each text message is one frame, a JSON object whose
- * `t` names it. With `carillon.1+d<hash>` a binary message may be the byte 1 and the raw deflate of the same text, by the
- * dictionary of that hash. A side is silent for 45 s at most: WebSocket pings. An appliance shows its certificate; where TLS
- * ends before the cloud it sends `authorization: Bearer <token>`, gets `challenge {nonce}` and says `proof {proof}`: base64 of
- * the DER signature (ECDSA, SHA-256) of the lines `carillon link`, its id and the nonce, joined by "\n".
+ * Connection: a WebSocket at `/api/onprem/v1/link`, subprotocol `carillon.1`. Each text message is one frame: a JSON object
+ * whose `t` names its type. With `carillon.1+d<hash>` a binary message may be the byte 1 followed by the raw deflate of the
+ * same text, compressed with the dictionary of that hash. A side may be silent for at most 45 s; WebSocket pings count. An
+ * appliance authenticates with its client certificate. Where a proxy ends TLS it sends `authorization: Bearer <token>`,
+ * receives `challenge {nonce}` and answers `proof {proof}`: base64 of the DER signature (ECDSA, SHA-256) of the lines
+ * `carillon link`, its id and the nonce, joined by "\n".
  *
- * Beginning: the appliance sends `hello`: `inc` counts its lives from 1, `oseq` its own newest numbers, `epoch`, `recv` and
- * `applied` what it has of the cloud (null, 0, 0 at first), `cmdHw` the newest command, `types` the resources it knows, and
- * its `credit`. The cloud's `welcome` has the `epoch`, its time `ct`, what it has of each feed (`up`: number and name of the
- * last record), its credit, and `resync {h0, after}` where all rows come anew.
+ * Handshake: the appliance sends `hello`: `inc` is its incarnation, from 1; `oseq` the newest sequence numbers of its feeds;
+ * `epoch`, `recv` and `applied` its position in the cloud's feed (null, 0, 0 at first); `cmdHw` the newest command; `types`
+ * the resources that it knows; and its `credit`. The cloud's `welcome` has the `epoch`, cloud time `ct`, its position in each
+ * feed of the appliance (`up`: sequence number and uid of the last record), its credit, and `resync {h0, after}` if all rows
+ * are sent again.
  *
- * Down: `snap` pages carry all rows, by type and id, until `end`; the feed goes on from `h0`. `rows` pages of `down.bulk` have
- * what changed: `from` is where the page before ended, `to` where this one does. A row is `["p", type, id, number, body]` or
- * `["d", type, id, number]`. Pages are kept aside until one has a `mark`: then all of it is applied at once, after a snapshot
- * what was not in it is removed, and the appliance equals the cloud at `to`; `mark.results` says what became of its
- * edits in `up.hot` after the number `after` and up to `decided`.
- * Each page is answered by `ack {feed: "down.bulk", to}` (a snap: its `h0`); no more than `credit.frames` pages and, but for the
- * last one, `credit.bytes` are on their way unanswered.
+ * Downstream: `snap` pages carry all rows by type and id, until `end`; the feed continues from `h0`. `rows` pages of
+ * `down.bulk` carry changes: `from` is the end of the page before, `to` the end of this one. A row is
+ * `["p", type, id, seq, body]` or `["d", type, id, seq]`. Pages are staged until one has a `mark` (checkpoint): then all are
+ * applied, after a snapshot rows that it did not contain are removed, and the appliance equals the cloud at `to`.
+ * `mark.results` has the decisions on edits in `up.hot` after sequence number `after` and up to `decided`.
+ * Each page is acknowledged by `ack {feed: "down.bulk", to}` (a snapshot page: its `h0`). At most `credit.frames` pages and,
+ * except for the last one, `credit.bytes` may be unacknowledged.
  *
- * Up: `rows` of `up.hot` (outcomes, edits: what must not wait) and `up.bulk` (state and facts): `["p", type, id, number, uid,
- * body]` from where the cloud stands; `tail` is the uid of the record at `to`. The cloud answers `ack {feed, to}`.
+ * Upstream: `rows` of `up.hot` (outcomes and edits, which must not wait) and `up.bulk` (state and facts):
+ * `["p", type, id, oseq, uid, body]` from the cloud's position on; `tail` is the uid of the record at `to`. The cloud answers
+ * `ack {feed, to}`.
  *
- * Commands: `cmd {cseq, command}` comes at any time and needs no credit; one name (`cid`) is carried out once, and not after
- * `notAfter` of the cloud's time. The appliance says a row of type `taken` for a message once it is kept, then rows of type
- * `outcome`, whose id is the cid: `{outcome: "started", at}` with the first packet, and in the end `done`, `failed`, `expired`,
- * `cancelled`, `interrupted`, `skipped` or `unknown`. `heard {cid}` tells one of `rank` above 0 that another sounds it.
+ * Commands: `cmd {cseq, command}` may be sent at any time and needs no credit. A command id (`cid`) is carried out once, and
+ * not after `notAfter` of cloud time. The appliance sends a row of type `taken` once a broadcast is stored, then rows of type
+ * `outcome` whose id is the cid: `{outcome: "started", at}` with the first packet, and finally `done`, `failed`, `expired`,
+ * `cancelled`, `interrupted`, `skipped` or `unknown`. `heard {cid}` tells an appliance of `rank` above 0 that another one
+ * plays it.
  *
- * Sums: a mark may have `digests` by type: `count` of rows and `sum`, modulo 2^48, of the first 6 bytes of the SHA-256 of
- * `type|id|number`. Who differs sends `digest {applied, type, buckets}`: the same for 256 parts of the rows, by the first byte
- * of the SHA-256 of the id; `repair` brings the rows of the parts that differ.
+ * Digests: a mark may have `digests` by type: the `count` of rows and the `sum`, modulo 2^48, of the first 6 bytes of the
+ * SHA-256 of `type|id|seq`. An appliance that differs sends `digest {applied, type, buckets}`: the same for 256 buckets, by
+ * the first byte of the SHA-256 of the id; `repair` carries the rows of the buckets that differ.
  *
- * A `ping {t0, groups}` is answered by `pong`. What does not follow on, or is no frame, is answered by `err {code}` and the end.
+ * `ping {t0, groups}` is answered by `pong`. An out-of-sequence or malformed frame is answered by `err {code}`, and the
+ * connection is closed.
  */
 export type FrameSender = "hub" | "site";
 
-/** What came of a value that arrived: a frame, null for one of an unknown `t`, or what is wrong with it. */
-export type ParsedFrame = { frame: Frame | null } | { fault: string };
+/** A parsed frame, null for one of an unknown type, or the reason why it is invalid. */
+export type ParsedFrame = { frame: Frame | null } | { error: string };
 
 /**
- * Looks at what arrived before anybody acts on it. Members that are not known are ignored, and so are frames of a later
- * version; everything else is a fault, after which nothing of that connection is to be believed.
+ * Validates a received value. Unknown members and frames of unknown types (of a later version) are ignored; anything else is
+ * an error, after which the connection must be closed.
  */
 export function parseFrame(value: unknown, from: FrameSender): ParsedFrame {
   const t = typeof value === "object" && value !== null ? (value as { t?: unknown }).t : undefined;
-  if (typeof t !== "string") return { fault: "It is no frame." };
+  if (typeof t !== "string") return { error: "Must be a JSON object with a text member `t`." };
   const known: Readonly<Record<string, z.ZodType>> = from === "hub" ? HUB_FRAME_SCHEMAS : SITE_FRAME_SCHEMAS;
   const schema = Object.hasOwn(known, t) ? known[t] : undefined;
   if (!schema) {
     const other = from === "hub" ? SITE_FRAME_SCHEMAS : HUB_FRAME_SCHEMAS;
-    return Object.hasOwn(other, t) ? { fault: `A ${t} is not for this side.` } : { frame: null };
+    return Object.hasOwn(other, t) ? { error: `Frame ${t} must not be sent by this side.` } : { frame: null };
   }
   const { success, error } = schema.safeParse(value);
   if (!success) {
     const [first] = error.issues;
-    return { fault: `${t}: ${first?.path.join(".") || "frame"}: ${first?.message}`.slice(0, 300) };
+    return { error: `${t}: ${first?.path.join(".") || "frame"}: ${first?.message}`.slice(0, 300) };
   }
   const frame = value as Frame;
-  const fault = findOrderError(frame);
-  return fault ? { fault } : { frame };
+  const orderError = findOrderError(frame);
+  return orderError ? { error: orderError } : { frame };
 }
 
-/** What the other side says beside the feeds; null for frames, and for what is not as it should be. */
+/** A control message; null for frames and invalid values. */
 export function parseControlMessage(value: unknown, from: "hub"): HubControlMessage | null;
 export function parseControlMessage(value: unknown, from: "site"): SiteControlMessage | null;
 export function parseControlMessage(value: unknown, from: FrameSender): HubControlMessage | SiteControlMessage | null {
@@ -287,23 +292,23 @@ const enrolment = z.object({
   refused: z.string().max(1_000).optional(),
 });
 
-/** What the cloud answers an appliance that asks to be enrolled; null for what is no such answer. */
+/** The cloud's response to an enrolment request; null if it is invalid. */
 export function parseEnrolmentResponse(value: unknown): z.infer<typeof enrolment> | null {
   return enrolment.safeParse(value).data ?? null;
 }
 
-/** Rows of a feed lie between where the page begins and where it ends, each after the one before. */
+/** Checks that the rows of a page lie between its start and end, in ascending order. */
 function findOrderError(frame: Frame): string | null {
   if (frame.t !== "rows") return null;
   let at = frame.from;
   for (const [, , , seq] of frame.rows) {
-    if (seq <= at || seq > frame.to) return `rows: ${seq} does not lie after ${at} and up to ${frame.to}.`;
+    if (seq <= at || seq > frame.to) return `rows: sequence number ${seq} must be above ${at} and at most ${frame.to}.`;
     at = seq;
   }
-  return frame.to < frame.from ? "rows: it ends before it begins." : null;
+  return frame.to < frame.from ? "rows: `to` must not be below `from`." : null;
 }
 
-/** The JSON Schema (draft 2020-12) of all that one side may send, for those who write another end of the link. */
+/** JSON Schema (draft 2020-12) of all that one side may send, for implementers of another peer. */
 export function frameJsonSchema(from: FrameSender): object {
   const frames = Object.values({
     ...(from === "hub" ? HUB_FRAME_SCHEMAS : SITE_FRAME_SCHEMAS),

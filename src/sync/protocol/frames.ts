@@ -1,96 +1,107 @@
 import type { RowBody } from "../storage/transaction-program.ts";
 
-/** The two feeds that go up; the hot one has what must not wait: outcomes and edits. */
+/** The two feeds of an appliance; `hot` carries outcomes and edits, which must not wait. */
 export type UpstreamFeed = "bulk" | "hot";
 
-/** A row on the wire: put or delete, its type, id and number in the feed; `body` for puts alone. */
+/** A row on the wire: put or delete, type, id, sequence number in the feed, and for puts the body. */
 export type DownstreamRow = readonly [op: "p" | "d", type: string, id: string, seq: number, body?: RowBody];
 
-/** A record that goes up; `uid` names it for good, whatever its number. */
+/** A record of an appliance's feed; `uid` identifies it for ever, also after it gets another sequence number. */
 export type UpstreamRow = readonly [op: "p" | "d", type: string, id: string, oseq: number, uid: string, body?: RowBody];
 
-/** Type of the record after which state of an appliance that was not told in its incarnation is gone in the cloud. */
+/** Type of the record that ends a full resend of site state: the cloud deletes rows that the incarnation did not send. */
 export const FULL_STATE_SENT = "state-told";
 
-/** What may be on its way in one direction of bulk data before some of it is acknowledged. */
+/** Flow-control window for bulk data in one direction: what may be unacknowledged. */
 export interface Credit {
   frames: number;
   bytes: number;
 }
 
-/** Where the appliance stands; the first frame of a connection. */
+/** First frame of a connection: the position of the appliance. */
 export interface SyncHello {
   t: "hello";
+  /** Protocol version. */
   v: 1;
   endpoint: string;
-  /** Which incarnation of the appliance's own feeds this is. */
+  /** Incarnation of the appliance's own feeds. */
   inc: number;
-  /** The newest number of each own feed. */
+  /** Newest sequence number of each own feed. */
   oseq: Readonly<Record<UpstreamFeed, number>>;
+  /** Epoch of the cloud's feed that the positions below belong to; null before the first connection. */
   epoch: string | null;
+  /** Received (stored) up to this sequence number of the cloud's feed. */
   recv: number;
+  /** Applied up to this sequence number. */
   applied: number;
-  /** A snapshot that is under way. */
+  /** Unfinished snapshot: the head at which it started (`h0`) and the last key received. */
   snap: { h0: number; after: string | null } | null;
+  /** Command high watermark: newest command number of this epoch. */
   cmdHw: number;
-  /** Number in the hot feed up to which the results of own edits are known. */
+  /** Sequence number in the hot feed up to which the results of own edits are known. */
   decided: number;
-  /** All rows anew: digests differed, or the resources are other ones than before. */
+  /** Requests all rows again: digests differed, or the set of known resources changed. */
   fresh: boolean;
-  /** Names of the resources that this version knows. */
+  /** Resources that this version knows. */
   types: readonly string[];
-  /** What the cloud may send before an `ack`. */
+  /** Window for the cloud. */
   credit: Credit;
 }
 
-/** What the cloud has of the appliance; the first frame down. */
+/** First frame of the cloud: its position in the feeds of the appliance. */
 export interface SyncWelcome {
   t: "welcome";
-  /** Fences older connections of the same endpoint. */
+  /** Session number; fences older connections of the same endpoint. */
   sess: number;
+  /** Incarnation of the cloud's feed. */
   epoch: string;
   /** Cloud time, epoch ms. */
   ct: number;
+  /** Newest incarnation of the appliance that the cloud knows. */
   inc: number;
+  /** For each feed the high watermark (newest sequence number received) and the uid of the record there. */
   up: Readonly<Record<UpstreamFeed, { hw: number; tail: string | null }>>;
+  /** Set if a snapshot follows: its head, and the key after which it continues. */
   resync: { h0: number; after: string | null } | null;
-  /** What the appliance may send before an `ack`. */
+  /** Window for the appliance. */
   credit: Credit;
 }
 
-/** What was decided of one edit. `lost` are the fields in which the cloud's value stayed. */
+/** Decision on one edit. `lost` names the fields in which the cloud kept its value. */
 export interface EditResult {
   uid: string;
   result: "merged" | "conflict" | "gone" | "refused";
   lost: readonly string[];
 }
 
-/** Count and sum of the hashes of the rows of a type. */
+/** Number of rows of a type, and the sum of their hashes modulo 2^48. */
 export interface Digest {
   count: number;
   sum: number;
 }
 
-/** What makes the appliance equal to the cloud at `to`. */
+/** Checkpoint: once applied, the appliance equals the cloud at `to`. */
 export interface SyncCheckpoint {
-  /** Results up to here were told before; unknown to earlier versions. */
+  /** Results up to this sequence number were sent before; missing in frames of earlier versions. */
   after?: number;
+  /** Results up to this sequence number are included. */
   decided: number;
   results: readonly EditResult[];
   digests?: Readonly<Record<string, Digest>>;
 }
 
-/** A page of the feed that goes down; `from` must be where the receiver stands. */
+/** A page of the cloud's feed; `from` must equal the position of the receiver. */
 export interface DownstreamPage {
   t: "rows";
   feed: "down.bulk";
   from: number;
   to: number;
   rows: readonly DownstreamRow[];
+  /** Set on the page that reaches the head of the feed. */
   mark?: SyncCheckpoint;
 }
 
-/** A page of a feed that goes up; `tail` is the uid of the record at `to`. */
+/** A page of an appliance's feed; `tail` is the uid of the record at `to`. */
 export interface UpstreamPage {
   t: "rows";
   feed: `up.${UpstreamFeed}`;
@@ -100,7 +111,7 @@ export interface UpstreamPage {
   rows: readonly UpstreamRow[];
 }
 
-/** A page of a snapshot, in the order of type and id; `after` is the last key. */
+/** A page of a snapshot, ordered by type and id; `h0` is the head at which it started, `after` the last key. */
 export interface SnapshotPage {
   t: "snap";
   h0: number;
@@ -110,7 +121,7 @@ export interface SnapshotPage {
   end: boolean;
 }
 
-/** What an appliance can be told to do, beside sounding something. @source service-api.md, endpoint activities */
+/** Remote commands to an appliance, besides broadcasts. @source docs/decisions/0042-api-contract.md */
 export const REMOTE_COMMAND_TYPES = [
   "device-sync",
   "phone-cache-rebuild",
@@ -124,42 +135,43 @@ export const REMOTE_COMMAND_TYPES = [
   "replication-clean-up",
 ] as const;
 
-/** One of them. */
 export type RemoteCommandType = (typeof REMOTE_COMMAND_TYPES)[number];
 
-/** A file by its content. */
+/** A file, by its content. */
 export interface FileReference {
   /** SHA-256, hex. */
   sha256: string;
   size: number;
 }
 
-/** What is to be done when nobody is there to say it again. @source replication.md 5 */
+/** A self-contained instruction to an appliance. @source docs/decisions/0040-replication.md, Section 5 */
 export interface SyncCommand {
+  /** Command id; the idempotency key. */
   cid: string;
   kind: "broadcast" | "cancel" | RemoteCommandType;
-  /** Orders are `admin`. */
+  /** Remote commands are `admin`. */
   class: "emergency" | "routine" | "admin";
-  /** Cloud time after which it must not begin, epoch ms. */
+  /** Expiry in cloud time, epoch ms: the command must not start later. */
   notAfter: number;
-  /** Place in the order of the group's appliances, 0 first. */
+  /** Position among the appliances of the group, 0 first. */
   rank: number;
+  /** Term of the lease under which it was issued. */
   term: number;
-  /** The command that a cancel takes back. */
+  /** The command that a cancel refers to. */
   ref: string | null;
   body: RowBody;
-  /** Files that it sounds, which are fetched before all others. */
+  /** Files that the command plays; fetched before all others. */
   needs?: readonly FileReference[];
 }
 
-/** A command on its way. */
+/** Transports a command; `cseq` is its sequence number for the endpoint. */
 export interface CommandFrame {
   t: "cmd";
   cseq: number;
   command: SyncCommand;
 }
 
-/** What became of a command at an appliance; `started` is no end. */
+/** Outcome of a command at an appliance; all but `started` are final. */
 export type CommandOutcome =
   | "started"
   | "done"
@@ -170,7 +182,7 @@ export type CommandOutcome =
   | "skipped"
   | "unknown";
 
-/** All that travels. Unknown members are ignored, and so are frames of an unknown `t`. */
+/** All frames. Unknown members and frames of unknown type are ignored. */
 export type Frame =
   | SyncHello
   | SyncWelcome
@@ -188,21 +200,22 @@ export type Frame =
   | FileChunk
   | { t: "err"; code: CloseCode; reason?: string };
 
-/** Why a side closed the connection. */
+/** Why a side closed the connection: out of sequence, replaced, restored copy, refused, or malformed frame. */
 export type CloseCode = "gap" | "fenced" | "restored" | "refused" | "schema";
 
-/** Bytes of a file, as asked for. */
+/** A part of a requested file. */
 export interface FileChunk {
   t: "chunk";
   sha256: string;
+  /** Offset in bytes. */
   at: number;
-  /** Base64; null where the file is not known. */
+  /** Base64; null if the file is unknown. */
   data: string | null;
-  /** Nothing more follows until it is asked for. */
+  /** Last chunk of this request. */
   last: boolean;
 }
 
-/** Who of a group's appliances is active. A higher term makes all lower ones void. */
+/** The active appliance of a group. A higher term invalidates all lower ones. */
 export interface Lease {
   group: string;
   holder: string;
@@ -210,25 +223,21 @@ export interface Lease {
   ttlMs: number;
 }
 
-/** Limits of pages and windows. @source replication.md 3: pages of 200 rows or 64 KiB */
+/** Limits of pages and windows. @source docs/decisions/0040-replication.md, Section 3 */
 export interface SyncLimits {
   pageRows: number;
   pageBytes: number;
-  /** What this side takes before it acknowledges. */
+  /** Window that this side grants the other. */
   credit: Credit;
-  /** Rows applied in one transaction, and again as many while that has taken less than `sliceMs`. */
+  /** Rows applied per batch; batches share a transaction until it has taken `applyBatchMs`. */
   applyBatchRows: number;
   applyBatchMs: number;
-  /** Bytes of a file in one frame, and frames that answer one request. */
+  /** Bytes of a file per frame, and frames per request. */
   fileChunkBytes: number;
   fileChunksPerRequest: number;
 }
 
-/**
- * The limits of the product.
- * @source replication.md 3 and amendments; own choice: files by 48 KiB, which are 64 KiB as base64; of rows of 1 KB a
- * frame holds 53, and 1,000 of them are to be on their way
- */
+/** @source docs/decisions/0040-replication.md, Section 3, and docs/decisions/0300-sync-limits.md */
 export const SYNC_LIMITS: SyncLimits = {
   pageRows: 200,
   pageBytes: 64 * 1024,
@@ -239,7 +248,7 @@ export const SYNC_LIMITS: SyncLimits = {
   fileChunksPerRequest: 8,
 };
 
-/** One end of a connection, in order and without gaps until it is closed. */
+/** One end of a connection: ordered and without gaps until it closes. */
 export interface FrameTransport {
   send(frame: Frame): void;
   close(code: string): void;

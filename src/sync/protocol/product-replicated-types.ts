@@ -1,10 +1,10 @@
 import type { Catalogue } from "../../schema/catalogue.ts";
 import { type ReplicatedTypes, readReplicatedTypes } from "./replicated-types.ts";
 
-/** Alarms have the same ids on every appliance; what they did is told by their events. own choice */
+/** Alarms have the same ids on every appliance; their events are replicated. @source docs/decisions/0300-sync-limits.md */
 const LOCAL_TYPES: ReadonlySet<string> = new Set(["alarms"]);
 
-/** The product's resources as the link sees them. */
+/** The product's resources without those that are local to each side. */
 export function productReplicatedTypes(catalogue: Catalogue): ReplicatedTypes {
   const types = readReplicatedTypes(catalogue);
   return {

@@ -1,19 +1,19 @@
 import type { AnyResource } from "../../schema/resource.ts";
 import type { RowBody } from "../storage/transaction-program.ts";
 
-/** When a row was used last is each side's own; it would travel with every request. What it was loaded from lies on one side alone. */
+/** `lastUsedAt` would be sent with every request; `loadSourceId` refers to a row of one side. */
 const LOCAL_FIELDS: ReadonlySet<string> = new Set(["pk", "lastUsedAt", "loadSourceId"]);
-/** State in rows that everybody has under the same id: what is wrong at one appliance is not wrong at all. */
+/** State in rows that exist on every side under the same id: an alarm at one appliance is not an alarm everywhere. */
 const LOCAL_STATE_FIELDS: Readonly<Record<string, ReadonlySet<string>>> = {
   alarms: new Set(["status", "acknowledgedAt", "acknowledgedBy", "acknowledgementNote"]),
 };
 
-/** What is carried out where it came from is over for everybody else, who would take it up after a restart. */
+/** Work of the originating side is finished for all others, which would resume it after a restart otherwise. */
 const REMOTE_OVERRIDES: Readonly<Record<string, RowBody>> = { notifications: { stage: "settled" } };
 
 /**
- * A row as it travels: inner values, without the internal key. What is sealed here can't be opened elsewhere and never
- * leaves; the other side keeps what it has in such a field.
+ * A row in replicated form: inner values without the internal key. Encrypted values cannot be decrypted elsewhere and are
+ * never sent; the other side keeps its own value of such a field.
  */
 export function replicatedBody(resource: AnyResource, row: Readonly<Record<string, unknown>>): RowBody {
   const kept = Object.entries(row).filter(([name, value]) => {
@@ -24,15 +24,12 @@ export function replicatedBody(resource: AnyResource, row: Readonly<Record<strin
   return { ...Object.fromEntries(kept), ...REMOTE_OVERRIDES[resource.name] };
 }
 
-/**
- * Whether a row concerns the other side at all. own choice: sessions, and tokens that applications were given here, are
- * good where they were made.
- */
+/** Whether a row is replicated: sessions and application tokens are valid only where they were issued. @source docs/decisions/0300-sync-limits.md */
 export function isReplicated({ name }: AnyResource, row: Readonly<Record<string, unknown>>): boolean {
   return name !== "user-tokens" || row.kind === "permanent";
 }
 
-/** Free JSON may hold sealed members (a plugin's configuration), known by their form. */
+/** Free JSON may hold encrypted members (a plugin's configuration), recognized by their prefix. */
 function containsEncryptedValue(value: unknown): boolean {
   return value !== null && JSON.stringify(value).includes('"v1:');
 }

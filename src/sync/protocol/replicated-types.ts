@@ -2,27 +2,26 @@ import { createHash } from "node:crypto";
 import type { Catalogue } from "../../schema/catalogue.ts";
 import type { AnyResource, ReplicationClass } from "../../schema/resource.ts";
 
-/** What replication must know of the resources. */
+/** What replication knows of the resources. */
 export interface ReplicatedTypes {
   /** Names of the resources whose rows the cloud owns, sorted. */
   readonly cloudOwned: readonly string[];
   /** Names of the resources that are state of an appliance, sorted. */
   readonly siteState: readonly string[];
-  /** Changes when any of them is declared differently. */
+  /** Hash of the declarations of the cloud-owned resources. */
   readonly fingerprint: string;
-  /** Greater than that of any resource its rows refer to, circles aside; below 1000. */
+  /** Greater than the rank of every resource that its rows refer to, cycles aside; below 1000. */
   dependencyRank(type: string): number;
-  /** `local` for unknown ones. */
+  /** `local` for unknown resources. */
   replicationClass(type: string): ReplicationClass;
-  /** Fields that hold lists of ids, in which additions and removals of both sides are kept. */
+  /** Fields that hold lists of ids; additions and removals of both sides are merged. */
   idListFields(type: string): ReadonlySet<string>;
-  /** Field whose value no two rows share and that may be changed a little to keep it so; null when there is none. */
+  /** Unique name field whose value may get a suffix on conflict; null if there is none. */
   nameField(type: string): string | null;
-  /** Fields that hold files. */
   fileFields(type: string): readonly string[];
 }
 
-/** Reads it off the declarations. */
+/** Derives them from the declarations. */
 export function readReplicatedTypes(catalogue: Catalogue): ReplicatedTypes {
   const ranks = dependencyRanks(catalogue);
   const isFromCloud = ({ replicate }: AnyResource): boolean => replicate === "A" || replicate === "B";
@@ -55,7 +54,7 @@ export function readReplicatedTypes(catalogue: Catalogue): ReplicatedTypes {
   };
 }
 
-/** Places in an order in which what is referred to comes first; what refers to itself in a circle comes as it may. */
+/** Topological order, referenced resources first; within cycles the order is arbitrary. */
 function dependencyRanks(catalogue: Catalogue): Map<string, number> {
   const ranks = new Map<string, number>();
   const open = new Set<string>();

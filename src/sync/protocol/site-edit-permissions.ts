@@ -1,20 +1,20 @@
 import type { RowBody } from "../storage/transaction-program.ts";
 import type { RowEdit } from "./field-merge.ts";
 
-/** What belongs to users and is changed where they are. @source replication.md, amendments, class A */
+/** Resources of class A that an appliance may write. @source docs/decisions/0040-replication.md, Section 4 */
 export const SITE_WRITABLE_RESOURCES: ReadonlySet<string> = new Set(["user-tokens", "user-devices"]);
 
-/** Fields of users that act at once where somebody must be kept out, or let in. @source replication.md, amendments, class A */
+/** Fields of users that an appliance may write, because a lockout must act at once. @source docs/decisions/0040-replication.md, Section 4 */
 export const SITE_WRITABLE_USER_FIELDS: ReadonlySet<string> = new Set([
   ...["lock", "passwordHash", "passwordChangedAt", "passwordResetRequired", "providerKey", "updatedAt"],
 ]);
 
-/** People whom an appliance's loads and campaigns bring, with no rights of their own. own choice */
+/** Users created by an appliance's importers and campaigns; they have no permissions. @source docs/decisions/0300-sync-limits.md */
 const SITE_USER_SOURCES: ReadonlySet<unknown> = new Set(["user-loader", "sis-loader", "self-registered"]);
 
 /**
- * Whether an edit of users and rights is one that an appliance makes by itself; `current` is the row as it stands. Of
- * anything else of class A it asks the cloud.
+ * Whether an appliance may make this edit of users and permissions by itself; `current` is the present row. All other edits
+ * of class A are forwarded to the cloud.
  */
 export function isSiteEditable(type: string, current: RowBody | null, { op, set, add, remove }: RowEdit): boolean {
   if (SITE_WRITABLE_RESOURCES.has(type)) return true;

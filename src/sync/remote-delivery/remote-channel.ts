@@ -23,7 +23,7 @@ import { RELAYED_FIELDS, type RelayedMessage } from "./relayed-message.ts";
 /** What the channel needs. */
 export interface RemoteChannelDeps {
   store: Pick<Store, "all" | "get" | "write">;
-  work: Pick<SqliteProgramRunner, "readSync">;
+  runner: Pick<SqliteProgramRunner, "readSync">;
   clock: Clock;
   types: ReplicatedTypes;
   hub: Pick<HubSync, "issue" | "cancel" | "reassign">;
@@ -74,7 +74,7 @@ interface DeliveryAddress {
 
 /** Makes it. */
 export function createRemoteChannel(needs: RemoteChannelDeps): RemoteChannel {
-  const { store, work, clock, types, hub, handleOutcomes, onFault } = needs;
+  const { store, runner: work, clock, types, hub, handleOutcomes, onFault } = needs;
   let waiting: DeliveryItem[] = [];
   const looking = new Set<number>();
   const relays = new Map<string, RelayedCommand>();

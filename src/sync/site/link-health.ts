@@ -1,5 +1,5 @@
 import type { HealthReason } from "../../ops/health/health.ts";
-import { certificateHealthReasons, type LocalIdentity } from "../identity/local-identity.ts";
+import { linkCertificateHealthReasons, type LocalIdentity } from "../identity/local-identity.ts";
 import type { DialerState } from "../transport/dialer.ts";
 
 /** A link that is down for so long is told. own choice: what a restart of the cloud takes, and more */
@@ -19,7 +19,7 @@ export function linkHealthReasons({ identity, state, initialSync, now }: LinkSta
   if (!state && initialSync === "broken") return [INITIAL_SYNC_FAILED];
   if (!state && initialSync === "open") return [];
   if (!state) return [{ level: "red", code: "link", reason: "The enrolment was cut off. Enrol the appliance again." }];
-  const faults: HealthReason[] = certificateHealthReasons(identity.facts, now);
+  const faults: HealthReason[] = linkCertificateHealthReasons(identity.facts, now);
   const isLong = state.state === "refused" || now - state.since > REPORT_AFTER_MS;
   if (state.state === "connected" || !isLong) return faults;
   const reason = `There is no link to the cloud. ${state.reason ?? ""}`.trim();

@@ -31,7 +31,7 @@ export interface ActivityContext {
 export type ActivityCounts = Readonly<Record<string, number>>;
 
 /** What an activity says; those that succeeded are told once an hour, with sums. */
-export interface ActivityEntry {
+export interface SyncActivity {
   type: string;
   state: "success" | "fail";
   severity: "debug" | "info" | "warn" | "error";
@@ -48,7 +48,7 @@ const HOUR_MS = 3_600_000;
  */
 export function* recordActivity(
   journal: ActivityContext,
-  { type, state, severity, counts, details }: ActivityEntry,
+  { type, state, severity, counts, details }: SyncActivity,
 ): TransactionProgram<void> {
   const { now, commonFields } = journal;
   const { endpoint, incarnation } = yield* readSyncState();
@@ -72,7 +72,7 @@ export function* upsertActivity(
     state,
     severity,
     details,
-  }: Omit<ActivityEntry, "state" | "counts"> & { state: ActivityEntry["state"] | "pending" },
+  }: Omit<SyncActivity, "state" | "counts"> & { state: SyncActivity["state"] | "pending" },
 ): TransactionProgram<void> {
   const known = yield* readProductRow(ACTIVITY_TYPE, id);
   const value = { ...(known?.value as object | undefined), ...details };

@@ -27,7 +27,7 @@ import {
 } from "../site/tables.ts";
 import type { Collection } from "./transaction-program.ts";
 
-/** All that an appliance keeps for the link. */
+/** Sync tables of an appliance. */
 export const SITE_COLLECTIONS = [
   SYNC_STATE,
   STAGED_ROWS,
@@ -42,7 +42,7 @@ export const SITE_COLLECTIONS = [
   SITE_FILE_REQUESTS,
 ] as unknown as Collection<never>[];
 
-/** All that the cloud keeps for its links. */
+/** Sync tables of the cloud. */
 export const HUB_COLLECTIONS = [
   FEED_HEAD,
   FEED_RECORDS,

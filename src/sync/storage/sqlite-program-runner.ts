@@ -30,20 +30,20 @@ import {
   type TransactionStore,
 } from "./transaction-program.ts";
 
-/** Replication's work on the product's own database. */
+/** Runs transaction programs on the product's own database. */
 export interface SqliteProgramRunner extends TransactionStore {
-  /** Performs work that only reads, at once. */
+  /** Runs a read-only program synchronously. */
   readSync<T>(work: () => TransactionProgram<T>): T;
-  /** Performs work as a part of an open transaction. */
+  /** Runs a program inside an open transaction. */
   runWithin<T>(tx: Transaction, work: TransactionProgram<T>): T;
 }
 
-/** Classes of rows that never travel. */
+/** Replication classes that are never sent. */
 const LOCAL_CLASSES: ReadonlySet<string> = new Set(["local", "E"]);
 
 const SQL_TYPES: Readonly<Record<ColumnType, string>> = { text: "TEXT", integer: "ANY", json: "TEXT" };
 
-/** The tables that hold the collections. Whole numbers may be times with digits below one ms. */
+/** SQL tables of the collections. Integer columns are of type ANY, because times may have fractions of a ms. */
 export function collectionTables(collections: readonly Collection<never>[]): InternalTable[] {
   return collections.map(({ name, key, columns, indexes }) => {
     const parts = Object.entries(columns as Record<string, ColumnType>).map(
@@ -57,14 +57,14 @@ export function collectionTables(collections: readonly Collection<never>[]): Int
   });
 }
 
-/** A piece of work under way. */
+/** A running program. */
 interface OpenProgram {
   execute(statement: StoreOperation): unknown;
-  /** Writes what it put, of one collection or of all. */
+  /** Writes pending puts of one collection, or of all. */
   flush(only?: string): void;
 }
 
-/** Binds work to the database: each piece is one write of the store. `by` acts for the other side. */
+/** Binds transaction programs to the database: each is one write of the store. `by` is the actor of replicated writes. */
 export function createSqliteProgramRunner(store: Store, catalogue: Catalogue, by: ActorContext): SqliteProgramRunner {
   const replicated: ActorContext = { ...by, replicated: true };
   const refsOf = new Map<AnyResource, ReturnType<typeof localReferences>>();
@@ -81,7 +81,7 @@ export function createSqliteProgramRunner(store: Store, catalogue: Catalogue, by
   };
 
   function run<T>(work: TransactionProgram<T>, reader: StoreReader, tx: Transaction | null): T {
-    // Work that came of a row that work wrote, in the same transaction.
+    // A nested program: a hook of a row that the outer program wrote, in the same transaction.
     const outer = tx ? open.get(tx) : undefined;
     const { execute, flush } = outer ?? createExecution(reader, tx);
     if (tx) open.set(tx, { execute, flush });
@@ -95,8 +95,8 @@ export function createSqliteProgramRunner(store: Store, catalogue: Catalogue, by
   }
 
   /**
-   * Answers for one piece of work. Records that it asks for again and again are read once, and those that it writes again
-   * and again are written once: at its end, or before whatever could see that they are not there yet.
+   * Executes the operations of one program. Records are cached, and repeated writes of one record are collapsed: they are
+   * written at the end, or before an operation that could observe that they are missing.
    */
   function createExecution(reader: StoreReader, tx: Transaction | null): OpenProgram {
     const known = new Map<string, unknown>();
@@ -147,7 +147,7 @@ export function createSqliteProgramRunner(store: Store, catalogue: Catalogue, by
         case "apply": {
           flush();
           const applied = apply(statement.type, statement.id, statement.body, tx);
-          // What a row's behaviours do, may change any record.
+          // Hooks of the row may have changed any record.
           known.clear();
           return applied;
         }
@@ -172,7 +172,7 @@ export function createSqliteProgramRunner(store: Store, catalogue: Catalogue, by
         case "ids":
           return idsOf(statement, reader);
         default:
-          if (!tx) throw new BugError(`${statement.do} in work that only reads`);
+          if (!tx) throw new BugError(`Operation ${statement.do} is not allowed in a read-only program`);
           return write(statement, tx);
       }
     }
@@ -216,7 +216,7 @@ export function createSqliteProgramRunner(store: Store, catalogue: Catalogue, by
     });
   }
 
-  /** Its references to what each side has for itself. */
+  /** References to resources that are local to each side. */
   function localReferences(resource: AnyResource): readonly (readonly [field: string, to: AnyResource])[] {
     const known = refsOf.get(resource);
     if (known) return known;
@@ -228,7 +228,7 @@ export function createSqliteProgramRunner(store: Store, catalogue: Catalogue, by
     return found;
   }
 
-  /** What each side has for itself, such as a voice, may be missing here: then the row does without. */
+  /** Clears references to local rows (such as a voice) that do not exist here. */
   function withoutMissingReferences(resource: AnyResource, body: RowBody, reader: StoreReader): RowBody {
     const missing = localReferences(resource).filter(
       ([field, to]) => body[field] && !reader.get(to, String(body[field])),
@@ -246,9 +246,9 @@ export function createSqliteProgramRunner(store: Store, catalogue: Catalogue, by
   }
 
   function apply(type: string, id: string, body: RowBody | null, tx: Transaction): ApplyResult {
-    if (!catalogue.has(type)) return { refused: `There are no ${type} here.` };
+    if (!catalogue.has(type)) return { refused: `Resource ${type} does not exist on this side.` };
     const resource = catalogue.byName(type);
-    // Whoever deletes a row deletes, or changes, what depends on it, and sends that too.
+    // The side that deletes a row also deletes or changes its dependents, and sends those changes.
     if (!body && isReferenced(resource, id, tx)) return "wait";
     try {
       tx.apply(resource, id, (body && withoutMissingReferences(resource, body, tx)) as never, replicated);
@@ -260,9 +260,9 @@ export function createSqliteProgramRunner(store: Store, catalogue: Catalogue, by
 }
 
 /**
- * Replication markers by id: the feed's incarnation and the row's number in it, which are equal on both sides once they
- * have the same version. Rows that never were in the feed have none.
- * @source replication.md 3
+ * Sync ids by row id: epoch and sequence number of the row, equal on both sides once they have the same version. Rows that
+ * were never in the feed have none.
+ * @source docs/decisions/0040-replication.md, Section 3
  */
 export function readSyncIds(reader: StoreReader, type: string, ids: readonly string[]): Map<string, string> {
   const found = reader.all<{ id: string; epoch: string | null; seq: number }>(
@@ -275,11 +275,11 @@ export function readSyncIds(reader: StoreReader, type: string, ids: readonly str
   return new Map(found.flatMap(({ id, epoch, seq }) => (epoch ? [[id, `${epoch.slice(0, 8)}.${seq}`]] : [])));
 }
 
-/** Names that are taken and references that lead nowhere may be right a few rows later. */
+/** Name conflicts and dangling references may resolve a few rows later. */
 function toApplyResult(error: unknown): ApplyResult {
   const { type, message } = error as { type?: string; message: string };
   if (error instanceof ConflictError || type === "invalid-value") return "wait";
-  // Carillon's own faults and those of the disk are no fault of the row.
+  // Bugs and disk errors are not caused by the row.
   if (type === undefined || type === "bug") throw error;
   return { refused: message };
 }

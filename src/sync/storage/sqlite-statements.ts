@@ -1,13 +1,12 @@
 import type { SqlValue } from "../../store/store.ts";
 import type { Collection, ColumnType, KeyPart, ScanRange } from "./transaction-program.ts";
 
-/** A record of a collection, by its columns. */
+/** A record of a collection, by column. */
 export type StoredRecord = Readonly<Record<string, unknown>>;
 
-/** The statements of a collection; each is written out once, so that the store finds it prepared. */
+/** SQL texts of a collection; each is built once, so that the store finds it prepared. */
 interface CollectionStatements {
   columns: readonly (readonly [name: string, kind: ColumnType])[];
-  /** Columns that hold JSON. */
   json: readonly string[];
   get: string;
   put: string;
@@ -15,29 +14,29 @@ interface CollectionStatements {
   scan(range: ScanRange): string;
 }
 
-/** Name of the SQL index behind an index of a collection. */
+/** Name of the SQL index of a collection's index. */
 export function indexName({ name }: Pick<Collection<never>, "name">, index: string): string {
   return `${name}__${index}`;
 }
 
-/** Names of columns, in SQL. */
+/** Quoted and comma-separated. */
 export function quoteColumns(columns: readonly string[]): string {
   return columns.map((column) => `"${column}"`).join(", ");
 }
 
-/** One name for a record of any collection. */
+/** Cache key of a record, unique over all collections. */
 export function recordKey({ name }: Collection<never>, key: readonly KeyPart[]): string {
   return `${name}\u0000${key.length === 1 ? key[0] : key.join("\u0000")}`;
 }
 
-/** A record with all its columns and no more, as it will be read. */
+/** The record with exactly the collection's columns; missing values are null. */
 export function toColumns({ columns }: CollectionStatements, record: StoredRecord): StoredRecord {
   const full: Record<string, unknown> = {};
   for (const [column] of columns) full[column] = record[column] ?? null;
   return full;
 }
 
-/** The values of a record, in the order of its columns. */
+/** The values of a record in column order, JSON encoded. */
 export function encodeRecord({ columns }: CollectionStatements, record: StoredRecord): SqlValue[] {
   return columns.map(([column, kind]) => {
     const value = record[column] ?? null;
@@ -45,7 +44,7 @@ export function encodeRecord({ columns }: CollectionStatements, record: StoredRe
   });
 }
 
-/** What was just read, and is nobody else's. */
+/** Decodes JSON columns in place; the caller must own the record. */
 export function decodeRecord(json: readonly string[], found: StoredRecord): StoredRecord {
   for (const column of json) {
     const text = found[column];
@@ -54,7 +53,7 @@ export function decodeRecord(json: readonly string[], found: StoredRecord): Stor
   return found;
 }
 
-/** Makes a collection's statements at their first use. */
+/** Builds a collection's SQL at its first use. */
 export function createStatementCache(): (of: Collection<never>) => CollectionStatements {
   const made = new Map<string, CollectionStatements>();
   return (of) => {
@@ -86,8 +85,8 @@ function buildStatements(of: Collection<never>): CollectionStatements {
 }
 
 /**
- * Left alone, SQLite reads all of a feed by its key where that has the order too, instead of what the index finds. The
- * limit stands in the text, as it would compile a select anew at each use that had one bound to it.
+ * INDEXED BY, because SQLite prefers the primary key if that has the order too, and scans the whole feed. The limit is part
+ * of the text, because a bound limit makes SQLite prepare the statement again at each use.
  */
 function buildScanSql(of: Collection<never>, { by, where = [], after, upTo, limit, newestFirst }: ScanRange): string {
   const order: readonly string[] = by ? (of.indexes[by] as readonly string[]) : of.key;

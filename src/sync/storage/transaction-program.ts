@@ -1,9 +1,9 @@
-/** A value of a column: texts and whole numbers are kept as they are, everything else as JSON. */
+/** Type of a column: texts and numbers are stored as they are, everything else as JSON. */
 export type ColumnType = "text" | "integer" | "json";
 
 /**
- * A table of replication's own, declared once for every kind of store. `key` and the columns of `indexes` give the
- * orders in which `scan` can read. Records are plain and never changed in place.
+ * A table of the sync engine, declared once for all storage backends. `key` and the columns of `indexes` give the orders in
+ * which `scan` can read. Records are plain objects and never changed in place.
  */
 export interface Collection<R> {
   readonly name: string;
@@ -12,18 +12,18 @@ export interface Collection<R> {
   readonly indexes: Readonly<Record<string, readonly (keyof R & string)[]>>;
 }
 
-/** A part of a key. Texts are ordered by their code units, which all stores must agree on: ids and names in ASCII. */
+/** A part of a key. Texts are ordered by code units, which all backends agree on for ASCII ids and names. */
 export type KeyPart = string | number;
 
-/** Which records a scan reads, in the order of the key or of an index. */
+/** Selects records of a scan, in the order of the key or of an index. */
 export interface ScanRange {
-  /** Name of an index; the key unless given. */
+  /** Name of an index; default: the key. */
   by?: string;
-  /** Values of the first columns of that order. */
+  /** Values of the leading columns of that order. */
   where?: readonly KeyPart[];
-  /** The column after those must be greater. */
+  /** Exclusive lower bound of the next column. */
   after?: KeyPart;
-  /** The column after those must not be greater. */
+  /** Inclusive upper bound of the next column. */
   upTo?: KeyPart;
   limit?: number;
   newestFirst?: boolean;
@@ -32,10 +32,10 @@ export interface ScanRange {
 /** A replicated row: field names to inner values, ids for references. */
 export type RowBody = Readonly<Record<string, unknown>>;
 
-/** What became of a row that was to be written: `wait` for another row that it refers to, or the reason why not. */
+/** Result of writing a row: `wait` until a referenced row exists, or the reason why it was refused. */
 export type ApplyResult = "done" | "wait" | { refused: string };
 
-/** One thing that a piece of work asks of its store. */
+/** One operation that a program asks its store to perform. */
 export type StoreOperation =
   | { do: "get"; of: Collection<never>; key: readonly KeyPart[] }
   | { do: "put"; of: Collection<never>; record: object }
@@ -47,7 +47,6 @@ export type StoreOperation =
   | { do: "apply"; type: string; id: string; body: RowBody | null }
   | { do: "applyAll"; rows: readonly RowWrite[] };
 
-/** A row as it is to be. */
 export interface RowWrite {
   type: string;
   id: string;
@@ -55,21 +54,20 @@ export interface RowWrite {
 }
 
 /**
- * Work inside one transaction, as a generator that asks for what it needs: SQLite performs it at once, a database across
- * a network with pauses. Usage: `const link = yield* get(LINK, "link")`.
+ * The body of one transaction, as a generator that yields store operations. SQLite executes it synchronously, a networked
+ * database could do so asynchronously. Usage: `const state = yield* getRecord(SYNC_STATE, "link")`.
  */
-// biome-ignore lint/suspicious/noExplicitAny: what is sent in follows from the statement, which a generator can't say
+// biome-ignore lint/suspicious/noExplicitAny: the type sent in depends on the yielded operation, which Generator cannot express
 export type TransactionProgram<T> = Generator<StoreOperation, T, any>;
 
-/** A store that performs work. */
+/** A store that runs transaction programs. */
 export interface TransactionStore {
-  /** All of it or nothing; resolves once it is durable. Emergency work goes first. */
+  /** Atomic; resolves once durable. Emergency programs go first. */
   transact<T>(work: () => TransactionProgram<T>, lane?: "normal" | "emergency"): Promise<T>;
-  /** Work that only reads, of one moment: it waits for no writer. */
+  /** Runs a read-only program on one snapshot; does not wait for writers. */
   read<T>(work: () => TransactionProgram<T>): Promise<T>;
 }
 
-/** Declares a collection. */
 export function defineCollection<R>(
   name: string,
   key: readonly (keyof R & string)[],
@@ -84,50 +82,46 @@ export function* getRecord<R>(of: Collection<R>, ...key: KeyPart[]): Transaction
   return yield { do: "get", of: of as Collection<never>, key };
 }
 
-/** Writes a record in place of the one with its key. */
+/** Inserts or replaces a record. */
 export function* putRecord<R extends object>(of: Collection<R>, record: R): TransactionProgram<void> {
   yield { do: "put", of: of as unknown as Collection<never>, record };
 }
 
-/** Removes a record; one that is not there is fine. */
+/** Deletes a record; a missing one is ignored. */
 export function* deleteRecord<R>(of: Collection<R>, ...key: KeyPart[]): TransactionProgram<void> {
   yield { do: "drop", of: of as Collection<never>, key };
 }
 
-/** Removes all records. */
 export function* deleteAllRecords<R>(of: Collection<R>): TransactionProgram<void> {
   yield { do: "clear", of: of as Collection<never> };
 }
 
-/** Records in order; all unless `limit` is given. */
+/** Records in order; all unless `limit` is set. */
 export function* scanRecords<R>(of: Collection<R>, range: ScanRange = {}): TransactionProgram<R[]> {
   return yield { do: "scan", of: of as Collection<never>, range };
 }
 
-/** The product's own row as it is shown, null when there is none. */
+/** A row of the product in replicated form, or null. */
 export function* readProductRow(type: string, id: string): TransactionProgram<RowBody | null> {
   return yield { do: "row", type, id };
 }
 
-/** Ids of the product's own rows of a resource, in their order, after one of them. */
+/** Ids of product rows in ascending order, after `after`. */
 export function* listProductIds(type: string, after: string | null, limit: number): TransactionProgram<string[]> {
   return yield { do: "ids", type, after, limit };
 }
 
-/** Writes (or, with null, removes) the product's own row. What a refused row did is undone. */
+/** Writes (or, with null, deletes) a product row. The effects of a refused row are rolled back. */
 export function* applyRow(type: string, id: string, body: RowBody | null): TransactionProgram<ApplyResult> {
   return yield { do: "apply", type, id, body };
 }
 
-/**
- * Writes the product's own rows, in order, at a fraction of what it takes one by one, or none of them: false when one would
- * be refused or would have to wait.
- */
+/** Writes product rows in order, much faster than one by one. All or none: false if one would be refused or have to wait. */
 export function* applyRows(rows: readonly RowWrite[]): TransactionProgram<boolean> {
   return yield { do: "applyAll", rows };
 }
 
-/** Performs work at once; for stores that answer without waiting. */
+/** Runs a program synchronously. */
 export function runProgram<T>(work: TransactionProgram<T>, answer: (statement: StoreOperation) => unknown): T {
   let step = work.next();
   while (!step.done) step = work.next(answer(step.value));

@@ -23,71 +23,69 @@ import {
   MAX_FRAME_BYTES,
 } from "./websocket-transport.ts";
 
-/** What accepting links needs. */
 export interface AcceptorDeps {
   clock: Clock;
   log: Log;
   hub: { connected(wire: FrameTransport, endpoint: string): { frame(value: unknown): void; closed(): void } };
   enrol: EnrolmentHandler;
   /** Whose key or token this is, if it is still good. */
-  identify(shown: { keyHash: string } | { token: string }): Promise<ApplianceIdentity | null>;
+  /** Returns the identity of a valid key or token. */
   /** An appliance is linked, by this software as it calls itself; or, with null, is not any more. */
-  onLinkChanged(endpoint: string, linked: { software: string | null; keyHash: string } | null): void;
+  /** Called when an appliance connects, with its user agent and key; null when it disconnects. */
   /** An appliance that proved to be `by` says something. */
-  onControlMessage(by: LinkedSite, said: SiteControlMessage): void;
+  /** Called for control messages of an authenticated appliance. */
 }
 
-/** An appliance whose link stands. */
+/** A connected and authenticated appliance. */
 export interface LinkedSite {
   endpoint: string;
   keyHash: string;
   sendControl(talk: HubControlMessage): void;
 }
 
-/** The cloud's end of all links. */
+/** The cloud's listener for the links of all appliances. */
 export interface Acceptor {
-  /** Makes a link of a request at its path. Throws CallerError for what the API would answer. */
+  /** Upgrades a request to a link. Throws CallerError for what the API should answer. */
   accept(request: IncomingMessage, socket: Duplex, head: Buffer): void;
-  /** Ids of the appliances whose link stands. */
+  /** Ids of the connected appliances. */
   connected(): string[];
-  /** Says something to an appliance; to one that is not there it is not said. */
+  /** Sends a control message; dropped if the appliance is not connected. */
   sendControl(endpoint: string, talk: HubControlMessage): void;
-  /** Ends all connections of an appliance whose key was taken away; what they still say is not heard. */
+  /** Closes all connections of an appliance whose key was revoked, and ignores what they still send. */
   disconnect(endpoint: string): void;
-  /** Ends all connections; those that come from now on are taken. */
+  /** Closes all connections; new ones are accepted. */
   disconnectAll(): void;
   stop(): void;
 }
 
-/** One connection of an appliance, which may yet have to prove its key. */
+/** One connection of an appliance, which may still have to prove its key. */
 interface Connection {
   as: LinkedSite | null;
   end(code: string): void;
 }
 
-/** Who asks for a link, as far as it is known. */
+/** The identity that a connection claims. */
 interface LinkCaller {
   identity: ApplianceIdentity;
-  /** It showed the certificate; else it has yet to prove its key. */
+  /** Authenticated by client certificate; otherwise it has to prove its key. */
   isCertain: boolean;
   software: string | null;
 }
 
-/** Connections of appliances that are about to be enrolled. own choice: more come again */
+/** Concurrent enrolment connections. @source docs/decisions/0301-link-transport.md */
 const MAX_ENROLLING = 20;
-/** Of those, from one address. own choice */
+/** Concurrent enrolment connections of one address. @source docs/decisions/0301-link-transport.md */
 const MAX_ENROLLING_PER_ADDRESS = 5;
-/** Longest request to be enrolled, in bytes. own choice: a code and a request for a certificate take 2 KB */
+/** @source docs/decisions/0301-link-transport.md */
 const MAX_ENROLMENT_BYTES = 16 * 1024;
-/** Whoever does not prove its key in this time is cut off; what it sends before is held, up to so many frames. own choice */
+/** Time to prove the key; frames sent before are held, up to this number. @source docs/decisions/0301-link-transport.md */
 const PROOF_TIMEOUT_MS = 15_000;
 const MAX_HELD_FRAMES = 8;
-/** The same, while it is looked up whether a key that was proven is still good. */
+/** The same while the revocation of a proven key is checked. */
 const MAX_HELD_FRAMES_AFTER_PROOF = 64;
 const GOING_AWAY = 1001;
 const NONCE_BYTES = 32;
 
-/** Makes it. */
 export function createAcceptor(needs: AcceptorDeps): Acceptor {
   const { clock, log, hub, enrol: desk } = needs;
   const server = new WebSocketServer({
@@ -105,7 +103,7 @@ export function createAcceptor(needs: AcceptorDeps): Acceptor {
   const open = new Set<WebSocket>();
   const linked = new Map<string, LinkedSite>();
   const connections = new Map<string, Set<Connection>>();
-  /** Addresses of those that are about to be enrolled. */
+  /** Addresses of the open enrolment connections. */
   const enrolling: string[] = [];
   let isStopped = false;
 
@@ -115,7 +113,7 @@ export function createAcceptor(needs: AcceptorDeps): Acceptor {
     socket.once("close", () => open.delete(socket));
   }
 
-  /** Lets an appliance in once it is sure who it is: by the certificate that it showed, or by signing what is made up here. */
+  /** Admits an appliance once it is authenticated: by its client certificate, or by signing the challenge. */
   function openLink(socket: WebSocket, { identity, isCertain, software }: LinkCaller): void {
     trackSocket(socket);
     const { endpoint, keyHash, publicKey } = identity;
@@ -143,12 +141,12 @@ export function createAcceptor(needs: AcceptorDeps): Acceptor {
         removeConnection(endpoint, own);
         if (!own.as || linked.get(endpoint) !== own.as) return;
         linked.delete(endpoint);
-        log.info({ endpoint, reason }, "an appliance's link ended");
+        log.info({ event: "link.disconnected", endpoint, reason }, "appliance disconnected");
         if (!isStopped) needs.onLinkChanged(endpoint, null);
       },
     });
     addConnection(endpoint, own);
-    const patience = clock.after(PROOF_TIMEOUT_MS, () => refuse("It did not prove its key."), { background: true });
+    const patience = clock.after(PROOF_TIMEOUT_MS, () => refuse("timed out waiting for proof of the key"), { background: true });
     if (isCertain) enter();
     else wire.sendControl({ t: "challenge", nonce });
 
@@ -162,18 +160,18 @@ export function createAcceptor(needs: AcceptorDeps): Acceptor {
       const said = isProven ? null : parseControlMessage(value, "site");
       if (said?.t !== "proof") {
         if (held.push(value) > (isProven ? MAX_HELD_FRAMES_AFTER_PROOF : MAX_HELD_FRAMES))
-          refuse("It does not say who it is.");
+          refuse("too many frames before authentication");
       } else if (verifyChallenge(publicKey, buildChallenge(endpoint, nonce), said.proof)) proven();
-      else refuse("Its key is another one.");
+      else refuse("signature does not match the key");
     }
 
-    /** The key may have been taken away since it was shown. */
+    /** The key may have been revoked since the connection was opened. */
     function proven(): void {
       isProven = true;
       needs.identify({ keyHash }).then(
-        (still) => (still ? enter() : refuse("Its key was taken away.")),
+        (still) => (still ? enter() : refuse("key revoked")),
         (error: unknown) => {
-          log.error({ err: error }, "it could not be looked up whether a key is still good");
+          log.error({ event: "link.key_lookup_failed", err: error }, "appliance key lookup failed");
           own.end("unproven");
         },
       );
@@ -181,7 +179,7 @@ export function createAcceptor(needs: AcceptorDeps): Acceptor {
 
     function refuse(reason: string): void {
       if (session) return;
-      log.warn({ endpoint, reason }, "an appliance was refused");
+      log.warn({ event: "link.refused", endpoint, reason }, "appliance refused");
       held.length = 0;
       own.end("unproven");
     }
@@ -192,9 +190,9 @@ export function createAcceptor(needs: AcceptorDeps): Acceptor {
       session = hub.connected({ ...wire, close: own.end }, endpoint);
       own.as = { endpoint, keyHash, sendControl: wire.sendControl };
       linked.set(endpoint, own.as);
-      // An appliance has one link: what is left of those before hears and says nothing more.
+      // An appliance has one link: older connections are fenced.
       for (const other of connections.get(endpoint) ?? []) if (other !== own && other.as) other.end("fenced");
-      log.info({ endpoint, byCertificate: isCertain }, "an appliance is linked");
+      log.info({ event: "link.connected", endpoint, byCertificate: isCertain }, "appliance connected");
       needs.onLinkChanged(endpoint, { software, keyHash });
       for (const value of held.splice(0)) take(value);
     }
@@ -227,7 +225,7 @@ export function createAcceptor(needs: AcceptorDeps): Acceptor {
     serveEnrolment(socket, desk, clock);
   }
 
-  /** Whoever shows a certificate is known by it; where TLS ends on the way, by its token, and must prove its key. */
+  /** Identifies a caller by its client certificate or, where a proxy ends TLS, by its token, which requires proof of the key. */
   async function identifyCaller(request: IncomingMessage): Promise<LinkCaller | null> {
     const keyHash = certificateKeyHash(request.socket);
     const certain = keyHash === null ? null : await needs.identify({ keyHash });
@@ -245,12 +243,12 @@ export function createAcceptor(needs: AcceptorDeps): Acceptor {
         const address = request.socket.remoteAddress ?? "";
         const ofOne = enrolling.filter((each) => each === address).length;
         if (enrolling.length >= MAX_ENROLLING || ofOne >= MAX_ENROLLING_PER_ADDRESS)
-          throw new CallerError("too-many-requests", "Too many appliances come at once.");
+          throw new CallerError("too-many-requests", "Too many enrolments at once; retry later.");
         strangers.handleUpgrade(request, socket, head, (made) => openEnrolment(made, address));
         return;
       }
       if (!LINK_PROTOCOLS.some((each) => offered.includes(each))) {
-        throw new CallerError("invalid-value", `The link speaks ${LINK_PROTOCOLS.at(-1)}: one side is too old.`);
+        throw new CallerError("invalid-value", `The WebSocket subprotocol must be ${LINK_PROTOCOLS.at(-1)}; one side must be upgraded.`);
       }
       request.socket.setKeepAlive(true, KEEP_ALIVE_MS);
       identifyCaller(request).then(
@@ -260,7 +258,7 @@ export function createAcceptor(needs: AcceptorDeps): Acceptor {
           else socket.end("HTTP/1.1 401 Unauthorized\r\nConnection: close\r\nContent-Length: 0\r\n\r\n");
         },
         (error: unknown) => {
-          log.error({ err: error }, "it could not be looked up who an appliance is");
+          log.error({ event: "link.identity_lookup_failed", err: error }, "appliance identity lookup failed");
           socket.destroy();
         },
       );
@@ -280,7 +278,7 @@ export function createAcceptor(needs: AcceptorDeps): Acceptor {
   };
 }
 
-/** Hash of the key whose certificate was shown, if the organisation's authority signed it; null without one. */
+/** Key hash of the client certificate, if it is signed by the organisation's authority; null without one. */
 function certificateKeyHash(socket: Socket): string | null {
   if (!(socket instanceof TLSSocket) || !socket.authorized) return null;
   const shown = socket.getPeerCertificate().raw as Buffer | undefined;

@@ -1,6 +1,6 @@
 /**
- * What rows and frames mostly look like, for packing: deflate refers back to it. Another text is another protocol, as both
- * sides name it by its hash; what is most common stands last. own choice
+ * Preset dictionary of the frame compression: typical rows and frames, the most common last. Both sides name it by its hash,
+ * so any change of the text is another subprotocol. @source docs/decisions/0300-sync-limits.md
  */
 export const COMPRESSION_DICTIONARY = [
   '"latitude":,"longitude":,"externalId":null,"siteId":"","parentId":null,"path":"","namePath":"","isShared":false,',

@@ -36,7 +36,7 @@ export interface DialerDeps {
     disconnected(wire: FrameTransport): void;
   };
   /** Ms between signs of life; what replication.md says unless given. */
-  beatMs?: number;
+  pingIntervalMs?: number;
   /** The state is another one. */
   onStateChanged(state: DialerState): void;
   /** The cloud says something beside the feeds; `say` answers on the same connection. */
@@ -170,7 +170,7 @@ export function createDialer(needs: DialerDeps): Dialer {
         scheduleRetry(refused ?? `The connection ended: ${reason}.`, refused !== undefined);
       },
     };
-    const wire = createWebSocketTransport(opened, clock, ends, needs.beatMs);
+    const wire = createWebSocketTransport(opened, clock, ends, needs.pingIntervalMs);
     site.connected(wire);
   }
 

@@ -19,7 +19,7 @@ export interface HubAddress {
   /** URL of the proxy on the way; that of the environment's variables unless given. */
   proxy?: string | null;
   /** Where its name was found to lead, which is not asked again; a proxy asks itself. */
-  found?: ResolvedAddress | undefined;
+  resolved?: ResolvedAddress | undefined;
 }
 
 /** How the cloud is reached. */
@@ -30,7 +30,7 @@ export interface HubRoute {
   proxy: string | null;
   /** PEM of the authority that signed the cloud's certificate, beside the organisation's and public ones. */
   authority: string | null;
-  beatMs: number;
+  pingIntervalMs: number;
 }
 
 /** Path of the link below the cloud's base URL. @source replication.md 6 */
@@ -46,7 +46,7 @@ export function linkUrl(hub: string): string {
 export function connectionOptions(url: string, address: Omit<HubAddress, "url" | "token">): ClientOptions {
   const proxy = address.proxy ?? getProxyForUrl(url.replace(/^ws/, "http"));
   const through: ClientOptions & LookupOptions =
-    proxy === "" ? fixedLookup(address.found) : { agent: new HttpsProxyAgent(proxy) };
+    proxy === "" ? fixedLookup(address.resolved) : { agent: new HttpsProxyAgent(proxy) };
   if (!url.startsWith("wss:")) return through;
   const { key, certificate, authorities } = address;
   const own = key && certificate ? { key, cert: certificate } : {};

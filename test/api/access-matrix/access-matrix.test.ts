@@ -32,7 +32,7 @@ const PLANTED: Readonly<Record<string, CompileScope>> = {
     return { ...compileScope({ ...needs, acting: top }), domainId: needs.acting?.id ?? null };
   },
   "the domain above is acted in": (needs) => compileScope({ ...needs, acting: needs.acting?.parent ?? needs.acting }),
-  "the scopes of a token are forgotten": (needs) => compileScope({ ...needs, narrowing: null }),
+  "the scopes of a token are forgotten": (needs) => compileScope({ ...needs, tokenLimit: null }),
   "a grant within a domain holds everywhere": (needs) => {
     const grants = needs.rights.grants.map((grant) => ({ ...grant, domainId: null }));
     return compileScope({ ...needs, rights: { ...needs.rights, grants } });

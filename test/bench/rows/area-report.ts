@@ -76,7 +76,7 @@ async function openScene(dataDir: string): Promise<Scene> {
   const store = openStore({
     ...{ dataDir, clock: systemClock, events, log: silentLog },
     catalogue: createCatalogue(await loadDeclarations([BUILT_IN_DECLARATIONS])),
-    behaviours: { [areasOfInterest.name]: areaHooks as unknown as ResourceHooks },
+    hooks: { [areasOfInterest.name]: areaHooks as unknown as ResourceHooks },
     tables: [...NOTIFICATION_TABLES, ...AREA_TABLES],
     onFatal: (error) => {
       throw error;

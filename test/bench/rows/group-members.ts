@@ -123,7 +123,7 @@ async function openScene(dataDir: string): Promise<{ store: Store; events: Event
   const store = openStore({
     ...{ dataDir, clock: systemClock, events, log: silentLog, onFatal: fail },
     catalogue: createCatalogue(await loadDeclarations([BUILT_IN_DECLARATIONS])),
-    behaviours: { [deviceGroups.name]: deviceGroupHooks(noCounts) as unknown as ResourceHooks },
+    hooks: { [deviceGroups.name]: deviceGroupHooks(noCounts) as unknown as ResourceHooks },
   });
   const extension = await store.create(extensions, { name: "onprem" }, by);
   const endpoint = await store.create(endpoints, { extensionId: extension.id }, by);

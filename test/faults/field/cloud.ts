@@ -2,7 +2,7 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as pause } from "node:timers/promises";
-import { createSeededRandom } from "../../sim/seeded-random.ts";
+import { createRandomSource } from "../../sim/seeded-random.ts";
 import { libfaketime } from "../clock.ts";
 import {
   evaluateReception,
@@ -90,7 +90,7 @@ async function trouble(members: FieldMembers, story: Story): Promise<CloudRun> {
   await agreed(agreement.differences, PATIENCE_MS);
   say(`all is linked, ${agreement.rows()} rows agree`);
 
-  const diceOf = (place: number) => createSeededRandom(seed * 100 + place);
+  const diceOf = (place: number) => createRandomSource(seed * 100 + place);
   const writers = [hub, hub, ...sites].map((member, at) => {
     const device = at < 2 ? null : (quiet[at - 2]?.[0]?.device ?? null);
     return startWriter({ member, name: `Writer ${at}`, dice: diceOf(at), shared, device });
@@ -146,7 +146,7 @@ function liveAgain(
       const round = lives.length;
       const writers = [hub, hub, ...sites].map((member, at) => {
         const device = at < 2 ? null : (quiet[at - 2]?.[0]?.device ?? null);
-        const dice = createSeededRandom(seed * 100 + 30 + round * 10 + at);
+        const dice = createRandomSource(seed * 100 + 30 + round * 10 + at);
         return startWriter({ member, name: `Life ${round} writer ${at}`, dice, shared, device });
       });
       await pause(LIFE_MS);

@@ -1,5 +1,5 @@
 import { setTimeout as pause } from "node:timers/promises";
-import type { SeededRandom } from "../../sim/seeded-random.ts";
+import type { RandomSource } from "../../sim/seeded-random.ts";
 import type { FieldMember, FieldMembers } from "./members.ts";
 import { recordZone, type SoundInterval, type ZoneRecorder } from "./zone-recorder.ts";
 
@@ -49,7 +49,7 @@ export async function makeZones(site: FieldMember, network: number, count: numbe
 /** What sending is made of. */
 export interface SenderDeps {
   members: FieldMembers;
-  dice: SeededRandom;
+  dice: RandomSource;
   /** Zones of each appliance, as many as there will be messages. */
   zones: readonly (readonly TestZone[])[];
   everyMs: number;

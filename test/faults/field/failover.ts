@@ -3,7 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as pause } from "node:timers/promises";
 import { listAll } from "../../../src/api-client/api-client.ts";
-import { createSeededRandom, type SeededRandom } from "../../sim/seeded-random.ts";
+import { createRandomSource, type RandomSource } from "../../sim/seeded-random.ts";
 import { runCarillon } from "../../support/carillon-process.ts";
 import { type FieldMember, type FieldMembers, openFieldMembers } from "./members.ts";
 import { createNetworkField } from "./network-namespaces.ts";
@@ -59,7 +59,7 @@ export async function killActiveAppliance(
     const ears = await recordZone(ZONE, field.own, folder);
     try {
       const bell = await makeBell(members);
-      const dice = createSeededRandom(seed);
+      const dice = createRandomSource(seed);
       const killed: Killed[] = [];
       for (let kill = 0; kill < kills; kill++) {
         killed.push(await killAround(members, bell, dice, kill % 5 === 4, say));
@@ -154,7 +154,7 @@ async function nextBell(
 async function killAround(
   { sites }: FieldMembers,
   bell: Bell,
-  dice: SeededRandom,
+  dice: RandomSource,
   inPartition: boolean,
   say: (progress: string) => void,
 ): Promise<Killed> {

@@ -1,5 +1,5 @@
 import { setTimeout as pause } from "node:timers/promises";
-import type { SeededRandom } from "../../sim/seeded-random.ts";
+import type { RandomSource } from "../../sim/seeded-random.ts";
 import type { FieldMember, FieldMembers } from "./members.ts";
 
 /** What was done to the field; by kind, how often. */
@@ -21,7 +21,7 @@ const HOUR_MS = 3_600_000;
 /** Lets one mishap after another happen to the cloud and its appliances, some of them at once, until it is stopped; then all is healed. */
 export function startFaultInjection(
   members: FieldMembers,
-  dice: SeededRandom,
+  dice: RandomSource,
   say: (progress: string) => void,
 ): { stop(): Promise<FaultCounts> } {
   const counts: FaultCounts = {};
@@ -61,7 +61,7 @@ export function startFaultInjection(
   };
 }
 
-function pick({ hub, sites }: FieldMembers, dice: SeededRandom): Mishap {
+function pick({ hub, sites }: FieldMembers, dice: RandomSource): Mishap {
   const anybody = dice.pick([hub, ...sites]);
   const site = dice.pick(sites);
   const roll = dice.next();
@@ -72,7 +72,7 @@ function pick({ hub, sites }: FieldMembers, dice: SeededRandom): Mishap {
   return stepping(site, dice);
 }
 
-function ofLine(member: FieldMember, network: "wan" | "lan", dice: SeededRandom): Mishap {
+function ofLine(member: FieldMember, network: "wan" | "lan", dice: RandomSource): Mishap {
   const line = member.place.line(network);
   const kind = dice.pick(["cut", "mute", "slow"] as const);
   const kbits = 64 * 2 ** dice.below(5);
@@ -85,7 +85,7 @@ function ofLine(member: FieldMember, network: "wan" | "lan", dice: SeededRandom)
   };
 }
 
-function killing(member: FieldMember, dice: SeededRandom): Mishap {
+function killing(member: FieldMember, dice: RandomSource): Mishap {
   return {
     ...{ kind: "SIGKILL", strikes: member.name, lastsMs: 200 + dice.below(5_000) },
     begin: () => member.end("SIGKILL"),
@@ -93,7 +93,7 @@ function killing(member: FieldMember, dice: SeededRandom): Mishap {
   };
 }
 
-function freezing(member: FieldMember, dice: SeededRandom): Mishap {
+function freezing(member: FieldMember, dice: RandomSource): Mishap {
   return {
     ...{ kind: "SIGSTOP", strikes: member.name, lastsMs: 500 + dice.below(12_000) },
     begin: () => member.freeze(),
@@ -101,7 +101,7 @@ function freezing(member: FieldMember, dice: SeededRandom): Mishap {
   };
 }
 
-function stepping(member: FieldMember, dice: SeededRandom): Mishap {
+function stepping(member: FieldMember, dice: RandomSource): Mishap {
   const ms = (dice.happens(0.5) ? 1 : -1) * dice.below(HOUR_MS);
   return {
     ...{ kind: "clock step", strikes: `${member.name}'s clock`, lastsMs: 3_000 + dice.below(15_000) },

@@ -1,6 +1,6 @@
 import { setTimeout as pause } from "node:timers/promises";
 import { CallerError } from "../../../src/lib/errors.ts";
-import type { SeededRandom } from "../../sim/seeded-random.ts";
+import type { RandomSource } from "../../sim/seeded-random.ts";
 import type { FieldMember } from "./members.ts";
 
 /** A row that one writer alone writes. */
@@ -30,7 +30,7 @@ export interface WriterResult {
 export interface FieldWriterDeps {
   member: FieldMember;
   name: string;
-  dice: SeededRandom;
+  dice: RandomSource;
   /** Ids of sites that all writers change at once. */
   shared: readonly string[];
   /** Id of a device that the appliance's own messages go to; null for the cloud. */

@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { isConnectionError, isLockTimeout } from "../../../src/ha/postgres-connection.ts";
+import { isPostgresConnectionError, isLockTimeout } from "../../../src/ha/postgres-connection.ts";
 
 it.each([
   ["a socket whose code looks like the server's", { code: "EPIPE" }, true],
@@ -9,10 +9,10 @@ it.each([
   ["a connection that failed", { severity: "ERROR", code: "08006" }, true],
   ["what the server does not want", { severity: "ERROR", code: "23505" }, false],
 ])("a connection is given up by what %s says: %o", (_, error, isGone) => {
-  expect(isConnectionError(error)).toBe(isGone);
+  expect(isPostgresConnectionError(error)).toBe(isGone);
 });
 
 it("a lock that was not got is no broken connection", () => {
   const error = { severity: "ERROR", code: "55P03" };
-  expect([isLockTimeout(error), isConnectionError(error)]).toEqual([true, false]);
+  expect([isLockTimeout(error), isPostgresConnectionError(error)]).toEqual([true, false]);
 });

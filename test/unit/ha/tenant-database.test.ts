@@ -66,14 +66,14 @@ postgres.describe("a cloud's rows on PostgreSQL", () => {
     }
   });
 
-  async function node(called: string, follows = false): Promise<Node> {
+  async function node(called: string, isFollower = false): Promise<Node> {
     const dir = makeTempDir();
     const of = { url: server.url, name, node: called, filesDir: join(dir, "files"), version: "1.0.0" };
     const organisation = await openTenantDatabase({ ...of, clock: systemClock, onFault: () => undefined });
-    if (!follows) await organisation.leadership.acquire(new AbortController().signal);
+    if (!isFollower) await organisation.leadership.acquire(new AbortController().signal);
     const store = openStore({
       ...{ dataDir: dir, inMemory: true, catalogue: CATALOGUE, tables: TABLES, clock: systemClock },
-      ...{ events: createEvents(fail), log: silentLog, onFatal: fail, shared: organisation.log, follows },
+      ...{ events: createEvents(fail), log: silentLog, onFatal: fail, shared: organisation.log, isFollower },
     });
     const made = { organisation, store, dir, work: createSqliteProgramRunner(store, CATALOGUE, BY) };
     nodes.push(made);

@@ -94,7 +94,7 @@ export async function openBroadcasts(
     dataDir: makeTempDir(),
     inMemory,
     catalogue: createCatalogue(await loadDeclarations([BUILT_IN_DECLARATIONS])),
-    behaviours: { devices: deviceHooks(findProvider, () => []) as unknown as ResourceHooks, ...behaviours },
+    hooks: { devices: deviceHooks(findProvider, () => []) as unknown as ResourceHooks, ...behaviours },
     tables: [...NOTIFICATION_TABLES, ...AREA_TABLES, ...SCENARIO_TABLES, ...ALARM_TABLES, ...CALL_MANAGER_TABLES],
     clock: realClock ?? clock,
     events,

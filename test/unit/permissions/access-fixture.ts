@@ -45,7 +45,7 @@ export async function openAccess(dataDir: string): Promise<AccessFixture> {
   const behaviours = Object.fromEntries(
     accessHooks(clock, catalogue).map(([resource, bound]) => [resource.name, bound]),
   );
-  const store = openStore({ dataDir, catalogue, behaviours, clock, events, log: silentLog, onFatal: fail });
+  const store = openStore({ dataDir, catalogue, hooks: behaviours, clock, events, log: silentLog, onFatal: fail });
   const access = createAccessControl({ store, catalogue, clock, events });
   const system = access.systemContext("test");
   const root = await store.create(domains, { name: "Root" }, system);

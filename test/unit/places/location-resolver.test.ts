@@ -36,7 +36,7 @@ beforeAll(async () => {
   store = openStore({
     dataDir: makeTempDir(),
     catalogue: createCatalogue(await loadDeclarations([BUILT_IN_DECLARATIONS])),
-    behaviours: {},
+    hooks: {},
     clock: createFakeClock(),
     events: createEvents(fail),
     log: silentLog,

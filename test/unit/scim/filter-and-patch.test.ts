@@ -183,7 +183,7 @@ const [A, B, C] = ["a", "b", "c"].map((sign) => `0190b7c2-7f3a-7000-8000-0000000
 test("members join, leave and are replaced, in the order of the operations", () => {
   const plan = (...operations: object[]) => {
     const { plan: planned, others } = extractMemberOperations(parsePatchOperations({ Operations: operations }));
-    return { joins: [...planned.joins], leaves: [...planned.leaves], isWhole: planned.isWhole, others: others.length };
+    return { joins: [...planned.added], leaves: [...planned.removed], isWhole: planned.replacesAll, others: others.length };
   };
   const none = { joins: [], leaves: [], isWhole: false, others: 0 };
   const member = (value: string) => ({ value });

@@ -24,7 +24,7 @@ beforeAll(async () => {
 });
 
 /** What is found in a copy that somebody changed by `sql`, past the triggers. */
-async function tampered(sql: string, noted?: AuditVerification["last"]): Promise<AuditVerification> {
+async function tampered(sql: string, checkpoint?: AuditVerification["last"]): Promise<AuditVerification> {
   const copy = makeTempDir();
   cpSync(written, copy, { recursive: true });
   const db = new Database(join(copy, "carillon.db"));
@@ -33,7 +33,7 @@ async function tampered(sql: string, noted?: AuditVerification["last"]): Promise
   db.close();
   const store = openTestStore(copy);
   try {
-    return await verifyAudit(store, systemClock, noted ? { noted } : {});
+    return await verifyAudit(store, systemClock, checkpoint ? { checkpoint } : {});
   } finally {
     await store.close();
   }
@@ -84,7 +84,7 @@ describe("the chain of the audit", () => {
 
   it("is read in stretches", async () => {
     const store = openTestStore(written);
-    const first = await verifyAudit(store, systemClock, { most: 100 });
+    const first = await verifyAudit(store, systemClock, { maxEntries: 100 });
     expect(first).toMatchObject({ intact: true, entries: 100, finished: false });
     expect(await verifyAudit(store, systemClock, { after: first.last })).toEqual(sound);
     await store.close();

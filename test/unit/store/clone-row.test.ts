@@ -79,14 +79,14 @@ const PNG = Buffer.from(
 let store: Store;
 afterEach(() => store.close());
 
-function fresh(behaviours: Record<string, ResourceHooks> = {}): Store {
+function fresh(hooks: Record<string, ResourceHooks> = {}): Store {
   const fail = (error: unknown): never => {
     throw error;
   };
   store = openStore({
     dataDir: makeTempDir(),
     catalogue: createCatalogue([domains, plans, steps]),
-    behaviours,
+    hooks,
     clock: systemClock,
     events: createEvents(fail),
     log: silentLog,

@@ -71,7 +71,7 @@ describe("a full disk", () => {
       onRollback: () => {},
       onFatal: () => {},
       ...(replica && { replica: replica(need) }),
-      spareRoom: {
+      diskReserve: {
         release() {
           if (disk.rooms === 0) return false;
           disk.rooms--;

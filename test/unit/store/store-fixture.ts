@@ -81,13 +81,13 @@ export const keys = defineResource({
 
 export function openTestStore(
   dataDir: string,
-  behaviours: Record<string, ResourceHooks> = {},
+  hooks: Record<string, ResourceHooks> = {},
   declarations: readonly AnyResource[] = [rooms, keepers, keys],
 ): Store {
   return openStore({
     dataDir,
     catalogue: createCatalogue(declarations),
-    behaviours,
+    hooks,
     clock: systemClock,
     events: createEvents((error) => {
       throw error;

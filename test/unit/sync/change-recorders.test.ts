@@ -46,7 +46,7 @@ beforeAll(async () => {
   const types = productReplicatedTypes(catalogue);
   work = createSqliteProgramRunner(store, catalogue, everybody);
   await work.transact(() => initializeSyncState(newId(), types.fingerprint));
-  const record = createSiteChangeRecorder({ work, clock, types, endpoint: newId() });
+  const record = createSiteChangeRecorder({ runner: work, clock, types, endpoint: newId() });
   write = (before, after, resource = sites, by = everybody) =>
     store.write((tx) => record({ resource, before, after } as never, tx, by));
   decide = (state) =>

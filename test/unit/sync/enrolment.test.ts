@@ -13,7 +13,7 @@ import {
 } from "../../../src/sync/identity/enrolment-records.ts";
 import { createEnrolmentService, type EnrolmentService } from "../../../src/sync/identity/enrolment-service.ts";
 import {
-  certificateHealthReasons,
+  linkCertificateHealthReasons,
   deleteLocalIdentity,
   enrolAppliance,
   type LocalIdentity,
@@ -165,7 +165,7 @@ describe("an appliance's key", () => {
 
   it("is told of before its certificate ends, and after", async () => {
     const { facts } = await enrolled((await hub.createCode(null)).code);
-    const levels = [1, 80, 91].map((days) => certificateHealthReasons(facts, START + days * DAY)[0]?.level);
+    const levels = [1, 80, 91].map((days) => linkCertificateHealthReasons(facts, START + days * DAY)[0]?.level);
     expect(levels).toEqual([undefined, "yellow", "red"]);
   });
 });

@@ -48,7 +48,7 @@ async function appliance() {
   let asked = 0;
   // Each look at the clock takes a millisecond.
   const slow = { ...clock, monotonicMs: () => ++asked };
-  const make = (): InitialSync => createInitialSync({ store, catalogue, clock: slow, types, work });
+  const make = (): InitialSync => createInitialSync({ store, catalogue, clock: slow, types, runner: work });
   return {
     store,
     make,

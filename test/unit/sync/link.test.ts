@@ -285,8 +285,8 @@ describe("an appliance that asks to be enrolled", () => {
   /** The name leads nowhere: only where it was found to lead is asked. */
   const ask = () => {
     const { port } = stranger.address() as AddressInfo;
-    const found = { address: "127.0.0.1", family: 4 } as const;
-    return requestEnrolment(`http://cloud.invalid:${port}`, asked, { clock, authority: null, proxy: "", found });
+    const resolved = { address: "127.0.0.1", family: 4 } as const;
+    return requestEnrolment(`http://cloud.invalid:${port}`, asked, { clock, authority: null, proxy: "", resolved });
   };
 
   it("asks where the name was found to lead", async () => {

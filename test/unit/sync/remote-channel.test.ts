@@ -71,7 +71,7 @@ beforeEach(async () => {
   recorded = [];
   carrier = createRemoteChannel({
     ...{ store, clock, types, hub, onFault: fail, candidates: (needs.activations as Activations).candidateEndpoints },
-    work: { readSync: (work) => cloud.perform(work) },
+    runner: { readSync: (work) => cloud.perform(work) },
     isLinked: (id) => linked.has(id),
     record: (endpoint, what) => void recorded.push([what, endpoint]),
     handleOutcomes: (all) => void outcomes.push(...all),

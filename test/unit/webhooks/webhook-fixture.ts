@@ -59,7 +59,7 @@ export async function openWebhookFixture(allowedTargets: readonly string[] = ["1
     "rule-actions": ruleActionHooks(policy) as unknown as ResourceHooks,
   };
   const store = openStore({
-    ...{ dataDir: makeTempDir(), catalogue, behaviours, clock, events, log: silentLog, onFatal: fail },
+    ...{ dataDir: makeTempDir(), catalogue, hooks: behaviours, clock, events, log: silentLog, onFatal: fail },
   });
   const access = createAccessControl({ store, catalogue, clock, events });
   const system = access.systemContext("test");
