@@ -1,3 +1,4 @@
+import type { Element } from "@xmldom/xmldom";
 import { childrenOf, readXml, textIn, textsIn } from "./xml.ts";
 
 /** Where an alert holds. */

@@ -94,7 +94,7 @@ async function askCampus(control: string, programme: Uint8Array): Promise<Campus
 }
 
 /** Posts to a path of the campus's remote control; UpstreamError unless it takes it. */
-export async function tellCampus(control: string, path: string, body: BodyInit): Promise<void> {
+export async function tellCampus(control: string, path: string, body: NonNullable<RequestInit["body"]>): Promise<void> {
   const told = await fetch(`${control}/${path}`, { method: "POST", body });
   if (!told.ok) throw new UpstreamError("upstream", `The campus does not take ${path}.`);
 }
