@@ -1,32 +1,12 @@
-import { setFlagsFromString } from "node:v8";
-import { askSecret } from "./cli/password-prompt.ts";
-import { runCommandLine } from "./cli/program.ts";
-import type { Terminal } from "./cli/terminal.ts";
+import { enableCompileCache } from "./lib/compile-cache.ts";
+import { nodeVersionError } from "./lib/node-version.ts";
 
-const SIGNALS = ["SIGTERM", "SIGINT"] as const;
-
-const terminal: Terminal = {
-  out: (line) => void process.stdout.write(`${line}\n`),
-  err: (line) => void process.stderr.write(`${line}\n`),
-  errIsTerminal: process.stderr.isTTY === true,
-  env: process.env,
-  askSecret,
-  onStop(stop) {
-    for (const signal of SIGNALS) process.on(signal, stop);
-    return () => {
-      for (const signal of SIGNALS) process.off(signal, stop);
-    };
-  },
-};
-
-// By default V8 lets the heap grow to three times its live size before it collects; small appliances need that memory.
-setFlagsFromString("--heap-growing-percent=50");
-// The reader of the output may close the pipe; that must not stop an appliance or a demo halfway.
-for (const stream of [process.stdout, process.stderr]) stream.on("error", () => undefined);
-// Files that the appliance writes are readable by its own user only, even in a folder that others may read.
-process.umask(0o077);
-const exitCode = await runCommandLine(process.argv.slice(2), terminal);
-// A pipe accepts a long text in several writes: wait until all of it is written.
-await new Promise<void>((resolve) => void process.stdout.write("", () => resolve()));
-// Exit now, even with open handles: after a disk error nothing more may be written.
-process.exit(exitCode);
+const error = nodeVersionError(process.versions.node);
+if (error) {
+  process.stderr.write(`${error}\n`);
+  process.exit(1);
+}
+enableCompileCache(process.env);
+// Loaded only now: the native modules crash an old Node, and code that is compiled before the cache is open is not in it.
+const { main } = await import("./cli/start.ts");
+await main();

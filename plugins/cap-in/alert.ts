@@ -1,3 +1,4 @@
+import type { Element } from "@xmldom/xmldom";
 import { childElements, childText, childTexts, parseXml } from "./xml.ts";
 
 /** Where an alert holds. */

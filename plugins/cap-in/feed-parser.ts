@@ -1,3 +1,4 @@
+import type { Element } from "@xmldom/xmldom";
 import { childElements, childText, parseXml } from "./xml.ts";
 
 /** What a feed points to: a document's address with what says that it changed. `url` is absolute. */

@@ -1,4 +1,5 @@
 import { X509Certificate } from "node:crypto";
+import type { Element } from "@xmldom/xmldom";
 import { SignedXml } from "xml-crypto";
 import { childElements, parseXml } from "./xml.ts";
 

@@ -1,15 +1,22 @@
-import { DOMParser } from "@xmldom/xmldom";
+import { DOMParser, type Document, type Element } from "@xmldom/xmldom";
 
 /** Reads a document. Throws RangeError for what is no XML, and for one with declarations of its own. */
 export function parseXml(text: string): Element {
   if (/<!DOCTYPE/i.test(text)) throw new RangeError("it has a DOCTYPE");
-  const refuse = (words: unknown): never => {
-    throw new RangeError(`it is no XML: ${String(words).split("\n", 1)[0]}`);
-  };
-  const errorHandler = { warning: () => undefined, error: refuse, fatalError: refuse };
-  const root = new DOMParser({ errorHandler }).parseFromString(text, "text/xml")?.documentElement;
+  const root = parsed(text).documentElement;
   if (!root) throw new RangeError("it is no XML");
   return root;
+}
+
+function parsed(text: string): Document {
+  const onError = (level: string, message: string): void => {
+    if (level !== "warning") throw new RangeError(message);
+  };
+  try {
+    return new DOMParser({ onError }).parseFromString(text, "text/xml");
+  } catch (error) {
+    throw new RangeError(`it is no XML: ${String((error as Error).message).split("\n", 1)[0]}`);
+  }
 }
 
 /** The children of that name, whatever their prefix. */

@@ -3,6 +3,7 @@ import { accessSync, constants, existsSync, statSync } from "node:fs";
 import { statfs } from "node:fs/promises";
 import { networkInterfaces } from "node:os";
 import { join } from "node:path";
+import { nodeVersionError } from "../lib/node-version.ts";
 import { formatListenAddress, parseListenAddress } from "../settings/network-addresses.ts";
 import type { Settings } from "../settings/schema.ts";
 
@@ -62,10 +63,8 @@ export async function runDiagnostics(needs: DiagnosticsDeps): Promise<Diagnostic
 }
 
 function nodeFinding(): DiagnosticFinding {
-  const [major = 0, minor = 0] = process.versions.node.split(".").map(Number);
-  const fits = major > 20 || (major === 20 && minor >= 19);
-  if (fits) return good("Node", `${process.versions.node} runs Carillon`);
-  return problem("fault", "Node", `${process.versions.node} is too old`, "Install Node 20.19 or later.");
+  if (nodeVersionError(process.versions.node) === null) return good("Node", `${process.versions.node} runs Carillon`);
+  return problem("fault", "Node", `${process.versions.node} is too old`, "Install Node 24.");
 }
 
 function dataFolderFindings(dataDir: string): DiagnosticFinding[] {

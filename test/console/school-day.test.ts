@@ -47,7 +47,11 @@ function keyboardOf(page: Page): Keyboard {
   };
   const reach = async (target: Locator) => {
     await target.waitFor();
-    for (let tabs = 0; !(await target.evaluate((it) => it.matches(":focus"))); tabs++) {
+    for (
+      let tabs = 0;
+      !(await target.evaluate((it: unknown) => (it as { matches(selector: string): boolean }).matches(":focus")));
+      tabs++
+    ) {
       if (tabs === MOST_TABS) throw new Error(`Tab does not come to ${target}`);
       await press("Tab");
     }

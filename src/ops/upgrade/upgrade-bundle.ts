@@ -163,8 +163,13 @@ function filesBelow(root: string, folder: string, isWanted: (folder: string) => 
   });
 }
 
+/** Where the set-up installs Node. */
+const SIDE_NODE = "/.ci/node/node_modules";
+
 /** own choice: an appliance's data hold its secret key, which must not go to everybody who gets the version */
 function isPackable(folder: string): boolean {
+  // The Node that a clone on an old machine builds with is that machine's own.
+  if (folder.endsWith(SIDE_NODE)) return false;
   return basename(folder) !== ".git" && !existsSync(join(folder, "carillon.db"));
 }
 

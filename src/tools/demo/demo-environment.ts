@@ -96,7 +96,7 @@ async function readSimulatorReport(control: string, programme: Uint8Array): Prom
 }
 
 /** Posts to a path of the campus's remote control; UpstreamError unless it takes it. */
-export async function sendToSimulator(control: string, path: string, body: BodyInit): Promise<void> {
+export async function sendToSimulator(control: string, path: string, body: NonNullable<RequestInit["body"]>): Promise<void> {
   const told = await fetch(`${control}/${path}`, { method: "POST", body });
   if (!told.ok) throw new UpstreamError("upstream", `The campus does not take ${path}.`);
 }
