@@ -7,6 +7,7 @@ import { createLeadership, type Leadership } from "./leadership.ts";
 import { createPostgresBlobStore, type PostgresBlobStore } from "./postgres-blob-store.ts";
 import { openPostgresConnection, type PostgresConnection } from "./postgres-connection.ts";
 import { createPostgresRowLog } from "./postgres-row-log.ts";
+import { migrationSql } from "./postgres-migrations.ts";
 import { NODE_LOCK_CLASS, SCHEMA_LOCK, SCHEMA_SQL } from "./postgres-schema.ts";
 
 /** What a node of a cloud comes to its database with. */
@@ -59,6 +60,9 @@ export interface TenantDatabase {
 const CONNECT_TIMEOUT_MS = 8_000;
 /** Hints to other nodes at most so often: each takes a lock of the whole server. @source replication.md 8 */
 const NOTIFY_INTERVAL_MS = 50;
+
+/** @source PostgreSQL error codes, class 55 */
+const OBJECT_IN_USE = "55006";
 
 /** Connects, and makes the organisation where there is none of that name. Throws UpstreamError. */
 export async function openTenantDatabase(needs: TenantDatabaseDeps): Promise<TenantDatabase> {
@@ -130,9 +134,17 @@ async function ensureTenant(writer: PostgresConnection, name: string): Promise<n
   return Number(found?.id);
 }
 
-/** Makes what is missing of the tables. */
+/**
+ * Creates missing tables and brings the shared rows to this release, in the one transaction that statements sent together
+ * form. Throws UpstreamError while nodes of an earlier release run.
+ */
 export async function createTables(connection: PostgresConnection): Promise<void> {
-  await connection.query(`BEGIN; SELECT pg_advisory_xact_lock(${SCHEMA_LOCK}); ${SCHEMA_SQL} COMMIT`);
+  try {
+    await connection.query(`SELECT pg_advisory_xact_lock(${SCHEMA_LOCK}); ${SCHEMA_SQL} ${migrationSql()}`);
+  } catch (error) {
+    if (!(error instanceof Error && "code" in error && error.code === OBJECT_IN_USE)) throw error;
+    throw new UpstreamError("starting", error.message, {}, error);
+  }
 }
 
 function createNotifier(connection: PostgresConnection, clock: Clock): () => void {
