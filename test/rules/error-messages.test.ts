@@ -7,7 +7,7 @@ const BARE = /\binvalidValue\((?:[^,()"'`]|"[^"]*"|\([^()]*\))*\)/g;
 
 it("every fault of a field says what would be right", () => {
   const files = readdirSync("src", { recursive: true, encoding: "utf8" }).filter(
-    (name) => name.endsWith(".ts") && name !== join("base", "errors.ts"),
+    (name) => name.endsWith(".ts") && name !== join("lib", "errors.ts"),
   );
   expect(files.length).toBeGreaterThan(100);
   const bare = files.flatMap((name) =>

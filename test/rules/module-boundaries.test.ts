@@ -9,71 +9,71 @@ function importing(path: string, specifier: string) {
   return fixtureTree({ [path]: `import "${specifier}";` });
 }
 
-describe("rooms", () => {
-  it("import only rooms below them", () => {
+describe("modules", () => {
+  it("import only modules of lower layers", () => {
     expect(product.size).toBeGreaterThan(0);
     expect(layerViolations(product)).toEqual([]);
   });
 
   it.each([
-    ["a room above", "src/store/a.ts", "../rest/b.ts", "rest (rank 7) is not below store (rank 3)"],
-    ["an equal room", "src/bells/a.ts", "../alarms/b.ts", "alarms (rank 6) is not below bells (rank 6)"],
-    ["an unknown room", "src/rest/a.ts", "../cellar/b.ts", "room cellar has no rank"],
-    ["from an unknown room", "src/cellar/a.ts", "../base/b.ts", "room cellar has no rank"],
-    ["the process entry", "src/app/a.ts", "../main.ts", "main.ts (rank Infinity) is not below app (rank 8)"],
-    ["from a file beside the rooms", "src/loose.ts", "./base/b.ts", "only main.ts stands beside the rooms"],
-    ["the campus", "src/cli/a.ts", "../campus/b.ts", "nobody imports the campus"],
-    ["the product from the campus", "src/campus/a.ts", "../audio/b.ts", "the campus imports base only"],
-    ["tests", "src/rest/a.ts", "../../test/support/b.ts", "product code imports from outside src/"],
-    ["plugins", "src/extensions/a.ts", "../../plugins/x/index.ts", "product code imports from outside src/"],
-    ["the door by its alias", "src/extensions/a.ts", "#plugin-api", "inside src/ the door is imported by its relative"],
-    ["from deep in a room", "src/rest/actions/a.ts", "../../app/b.ts", "app (rank 8) is not below rest (rank 7)"],
-  ])("would be refused %s", (_case, path, specifier, fault) => {
-    expect(layerViolations(importing(path, specifier))).toEqual([expect.stringContaining(fault)]);
+    ["a higher module", "src/store/a.ts", "../http/b.ts", "http (layer 11) is not below store (layer 3)"],
+    ["a module of the same layer", "src/bells/a.ts", "../alarms/b.ts", "alarms (layer 8) is not below bells (layer 8)"],
+    ["an unknown module", "src/http/a.ts", "../cellar/b.ts", "module cellar has no layer"],
+    ["from an unknown module", "src/cellar/a.ts", "../lib/b.ts", "module cellar has no layer"],
+    ["the process entry", "src/wiring/a.ts", "../main.ts", "main.ts (layer Infinity) is not below wiring (layer 12)"],
+    ["from a file outside the modules", "src/loose.ts", "./lib/b.ts", "only main.ts may lie outside the modules"],
+    ["the simulator", "src/cli/a.ts", "../tools/simulator/b.ts", "nothing may import the simulator"],
+    ["the product from the simulator", "src/tools/simulator/a.ts", "../../media/b.ts", "the simulator may import lib only"],
+    ["tests", "src/http/a.ts", "../../test/support/b.ts", "product code must not import from outside src/"],
+    ["plugins", "src/plugin-host/a.ts", "../../plugins/x/index.ts", "product code must not import from outside src/"],
+    ["the plugin API by its alias", "src/plugin-host/a.ts", "#plugin-api", "the plugin API is imported by its relative"],
+    ["from a nested folder", "src/http/actions/a.ts", "../../wiring/b.ts", "wiring (layer 12) is not below http (layer 11)"],
+  ])("must not import %s", (_case, path, specifier, violation) => {
+    expect(layerViolations(importing(path, specifier))).toEqual([expect.stringContaining(violation)]);
   });
 
   it.each([
-    ["static", `import { x } from "../rest/b.ts";`],
-    ["type-only", `import type { X } from "../rest/b.ts";`],
-    ["inline type", `import { type X } from "../rest/b.ts";`],
-    ["re-export", `export { x } from "../rest/b.ts";`],
-    ["star re-export", `export * from "../rest/b.ts";`],
-    ["dynamic", `export const x = await import("../rest/b.ts");`],
-    ["import type node", `export type X = import("../rest/b.ts").X;`],
-  ])("are seen through a %s import", (_case, text) => {
-    expect(layerViolations(fixtureTree({ "src/base/ok.ts": "", "src/store/a.ts": `\n${text}` }))).toEqual([
-      "src/store/a.ts:2 imports ../rest/b.ts: rest (rank 7) is not below store (rank 3)",
+    ["static", `import { x } from "../http/b.ts";`],
+    ["type-only", `import type { X } from "../http/b.ts";`],
+    ["inline type", `import { type X } from "../http/b.ts";`],
+    ["re-export", `export { x } from "../http/b.ts";`],
+    ["star re-export", `export * from "../http/b.ts";`],
+    ["dynamic", `export const x = await import("../http/b.ts");`],
+    ["import type node", `export type X = import("../http/b.ts").X;`],
+  ])("are found through a %s import", (_case, text) => {
+    expect(layerViolations(fixtureTree({ "src/lib/ok.ts": "", "src/store/a.ts": `\n${text}` }))).toEqual([
+      "src/store/a.ts:2 imports ../http/b.ts: http (layer 11) is not below store (layer 3)",
     ]);
   });
 
   it.each([
     ["src/store/a.ts", "../schema/field.ts"],
-    ["src/rest/actions/a.ts", "../b.ts"],
+    ["src/http/actions/a.ts", "../b.ts"],
     ["src/main.ts", "./cli/a.ts"],
-    ["src/campus/a.ts", "../base/clock.ts"],
+    ["src/tools/simulator/a.ts", "../../lib/clock.ts"],
     ["src/store/a.ts", "node:fs"],
-  ])("may be used: %s imports %s", (path, specifier) => {
+  ])("may be imported: %s imports %s", (path, specifier) => {
     expect(layerViolations(importing(path, specifier))).toEqual([]);
   });
 });
 
 describe("packages", () => {
-  it("stay in the rooms that own them", () => {
+  it("are imported by their owners only", () => {
     expect(packageViolations(product)).toEqual([]);
   });
 
   it.each([
-    ["src/rest/a.ts", "better-sqlite3"],
-    ["src/access/a.ts", "drizzle-orm/sqlite-core"],
-    ["src/rest/a.ts", "zod"],
-    ["src/app/a.ts", "koa"],
-    ["src/app/a.ts", "@koa/router"],
-    ["src/app/a.ts", "koa-body"],
-    ["src/replication/a.ts", "pg"],
+    ["src/http/a.ts", "better-sqlite3"],
+    ["src/auth/a.ts", "drizzle-orm/sqlite-core"],
+    ["src/http/a.ts", "zod"],
+    ["src/wiring/a.ts", "koa"],
+    ["src/wiring/a.ts", "@koa/router"],
+    ["src/wiring/a.ts", "koa-body"],
+    ["src/sync/a.ts", "pg"],
     ["plugins/x/index.ts", "zod"],
     ["src/console/feed.ts", "react"],
-    ["src/app/a.ts", "@tanstack/react-query"],
-  ])("would be refused: %s imports %s", (path, specifier) => {
+    ["src/wiring/a.ts", "@tanstack/react-query"],
+  ])("must not: %s imports %s", (path, specifier) => {
     expect(packageViolations(importing(path, specifier))).toHaveLength(1);
   });
 
@@ -81,9 +81,9 @@ describe("packages", () => {
     ["src/store/a.ts", "drizzle-orm"],
     ["src/schema/a.ts", "zod"],
     ["plugins/x/config.ts", "zod"],
-    ["src/rest/a.ts", "koa-body"],
-    ["src/replication/hub/a.ts", "pg"],
-    ["src/base/a.ts", "pino"],
+    ["src/http/a.ts", "koa-body"],
+    ["src/ha/a.ts", "pg"],
+    ["src/lib/a.ts", "pino"],
     ["src/console/web/a.tsx", "@mantine/core"],
   ])("may be used: %s imports %s", (path, specifier) => {
     expect(packageViolations(importing(path, specifier))).toEqual([]);
@@ -91,7 +91,7 @@ describe("packages", () => {
 });
 
 describe("plugins", () => {
-  it("see Carillon only through the door", () => {
+  it("use Carillon only through the plugin API", () => {
     expect(pluginBoundaryViolations(product)).toEqual([]);
   });
 
@@ -99,11 +99,11 @@ describe("plugins", () => {
     ["the product", "../../src/lib/clock.ts"],
     ["another plugin", "../y/index.ts"],
     ["a package that plugin.json does not name", "left-pad"],
-  ])("would be refused %s", (_case, specifier) => {
+  ])("must not import %s", (_case, specifier) => {
     expect(pluginBoundaryViolations(importing("plugins/x/index.ts", specifier))).toHaveLength(1);
   });
 
-  it("may use the door, Node, their own files and the packages they name", () => {
+  it("may import the plugin API, Node, their own files and the packages they name", () => {
     const text = ["#plugin-api", "node:net", "./push.ts", "../y/agent.ts", "left-pad/deep"]
       .map((name) => `import "${name}";`)
       .join("\n");
@@ -116,25 +116,25 @@ describe("plugins", () => {
 });
 
 describe("files", () => {
-  it("do not import one another in a circle", () => {
+  it("have no import cycles", () => {
     expect(importCycles(product)).toEqual([]);
   });
 
-  it("would be refused a circle of two, of three, and with itself", () => {
+  it("are reported in cycles of two, of three, and of one file", () => {
     const link = (name: string) => `import type { X } from "./${name}.ts";`;
     const tree = fixtureTree({
-      "src/base/a.ts": link("b"),
-      "src/base/b.ts": link("a"),
-      "src/base/c.ts": `${link("a")} ${link("d")}`,
-      "src/base/d.ts": link("e"),
-      "src/base/e.ts": link("c"),
-      "src/base/f.ts": link("f"),
-      "src/base/g.ts": `${link("a")} ${link("missing")}`,
+      "src/lib/a.ts": link("b"),
+      "src/lib/b.ts": link("a"),
+      "src/lib/c.ts": `${link("a")} ${link("d")}`,
+      "src/lib/d.ts": link("e"),
+      "src/lib/e.ts": link("c"),
+      "src/lib/f.ts": link("f"),
+      "src/lib/g.ts": `${link("a")} ${link("missing")}`,
     });
     expect(importCycles(tree)).toEqual([
-      "circle: src/base/a.ts -> src/base/b.ts",
-      "circle: src/base/c.ts -> src/base/d.ts -> src/base/e.ts",
-      "circle: src/base/f.ts",
+      "cycle: src/lib/a.ts -> src/lib/b.ts",
+      "cycle: src/lib/c.ts -> src/lib/d.ts -> src/lib/e.ts",
+      "cycle: src/lib/f.ts",
     ]);
   });
 });

@@ -2,50 +2,63 @@ import { ENTRY, LAYERS, PACKAGE_OWNERS, PLUGIN_API_SPECIFIER, SIMULATOR, SIMULAT
 import { moduleOf, resolveFrom, type SourceTree, typescriptOf } from "./source-tree.ts";
 import { importsOf } from "./syntax.ts";
 
-/** One broken rule, in words that name file and line. */
+/** One broken rule: file, line and what is wrong. */
 export type RuleViolation = string;
 
-/** A file of src/ imports only its own room and rooms of lower rank; campus only base; nobody campus. */
+/** A file of src/ imports only its own module and modules of lower layers; the simulator imports lib only. */
 export function layerViolations(tree: SourceTree): RuleViolation[] {
   return eachImport(tree, "src/", (path, specifier) => {
-    if (specifier === PLUGIN_API_SPECIFIER) return "inside src/ the door is imported by its relative path";
+    if (specifier === PLUGIN_API_SPECIFIER) return "inside src/ the plugin API is imported by its relative path";
     if (!specifier.startsWith(".")) return null;
     const target = resolveFrom(path, specifier);
-    if (!target.startsWith("src/")) return "product code imports from outside src/";
+    if (!target.startsWith("src/")) return "product code must not import from outside src/";
+    const isOurs = path.startsWith(SIMULATOR);
+    if (target.startsWith(SIMULATOR)) return isOurs ? null : "nothing may import the simulator";
+    if (isOurs) return target.startsWith(SIMULATOR_MAY_IMPORT) ? null : "the simulator may import lib only";
     const [own, other] = [moduleOf(path), moduleOf(target)];
-    if (other === own) return own === null ? "only main.ts stands beside the rooms" : null;
+    if (other === own) return own === null ? "only main.ts may lie outside the modules" : null;
     return layerError(path, own, other);
   });
 }
 
 function layerError(path: string, own: string | null, other: string | null): string | null {
-  if (other === SIMULATOR) return "nobody imports the campus";
-  if (own === SIMULATOR) return other === SIMULATOR_MAY_IMPORT ? null : "the campus imports base only";
-  if (own === null && path !== ENTRY) return "only main.ts stands beside the rooms";
+  if (own === null && path !== ENTRY) return "only main.ts may lie outside the modules";
   const from = own === null ? Number.POSITIVE_INFINITY : LAYERS[own];
   const to = other === null ? Number.POSITIVE_INFINITY : LAYERS[other];
-  if (from === undefined) return `room ${own} has no rank`;
-  if (to === undefined) return `room ${other} has no rank`;
-  return to < from ? null : `${other ?? "main.ts"} (rank ${to}) is not below ${own} (rank ${from})`;
+  if (from === undefined) return `module ${own} has no layer`;
+  if (to === undefined) return `module ${other} has no layer`;
+  return to < from ? null : `${other ?? "main.ts"} (layer ${to}) is not below ${own} (layer ${from})`;
 }
 
-/** Packages that belong to some rooms are imported nowhere else. */
+/** The modules that each module imports, by name; of the product without its browser apps. */
+export function moduleImports(tree: SourceTree): ReadonlyMap<string, ReadonlySet<string>> {
+  const found = new Map<string, Set<string>>(Object.keys(LAYERS).map((name) => [name, new Set()]));
+  eachImport(tree, "src/", (path, specifier) => {
+    if (!specifier.startsWith(".") || path.startsWith("src/console/web/")) return null;
+    const [own, other] = [moduleOf(path), moduleOf(resolveFrom(path, specifier))];
+    if (own && other && own !== other) found.get(own)?.add(other);
+    return null;
+  });
+  return found;
+}
+
+/** Packages that belong to some modules are imported nowhere else. */
 export function packageViolations(tree: SourceTree): RuleViolation[] {
   const check = (path: string, specifier: string): string | null => {
     const name = packageOf(specifier);
     const owner = name
       ? PACKAGE_OWNERS.find(({ packages }) => packages.some((each) => matches(each, name)))
       : undefined;
-    return !owner || owner.folders.some((folder) => folder.test(path)) ? null : `${name} is not for this room`;
+    return !owner || owner.folders.some((folder) => folder.test(path)) ? null : `${name} does not belong into this module`;
   };
   return [...eachImport(tree, "src/", check), ...eachImport(tree, "plugins/", check)];
 }
 
-/** A plugin imports its own files, the door, Node's modules, and the packages and plugins that its plugin.json names. */
+/** A plugin imports its own files, the plugin API, Node's modules, and the packages and plugins that its plugin.json names. */
 export function pluginBoundaryViolations(tree: SourceTree): RuleViolation[] {
   return eachImport(tree, "plugins/", (path, specifier) => {
     const folder = /^plugins\/[^/]+\//.exec(path)?.[0];
-    if (!folder) return "a plugin has a folder of its own";
+    if (!folder) return "a plugin must lie in its own folder";
     if (specifier === PLUGIN_API_SPECIFIER || specifier.startsWith("node:")) return null;
     const manifest: { packages?: string[]; builtOn?: string[] } = JSON.parse(tree.get(`${folder}plugin.json`) ?? "{}");
     if (specifier.startsWith(".")) {
@@ -57,7 +70,7 @@ export function pluginBoundaryViolations(tree: SourceTree): RuleViolation[] {
   });
 }
 
-/** Circles of files that import one another, types included: each named by its members. */
+/** Import cycles between files, type imports included: each named by its members. */
 export function importCycles(tree: SourceTree): RuleViolation[] {
   const edges = new Map(
     typescriptOf(tree).map(([path, text]) => [
@@ -67,7 +80,7 @@ export function importCycles(tree: SourceTree): RuleViolation[] {
         .map(({ specifier }) => resolveFrom(path, specifier)),
     ]),
   );
-  return stronglyConnected(edges).map((members) => `circle: ${members.sort().join(" -> ")}`);
+  return stronglyConnected(edges).map((members) => `cycle: ${members.sort().join(" -> ")}`);
 }
 
 /** Tarjan's components of more than one file, or of one that imports itself. */

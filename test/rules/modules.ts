@@ -1,44 +1,55 @@
 /**
- * The walls of the house, as data. A room is a folder of src/; it imports only rooms of lower rank and itself.
- * `campus` has no rank: it imports base only, and nobody imports it.
+ * The modules of src/ and their layers, as data. A module is a folder of src/; it imports only modules of lower layers
+ * and itself. docs/architecture.md shows this table with the imports that the code has.
  */
 export const LAYERS: Readonly<Record<string, number>> = {
-  base: 0,
+  lib: 0,
+  media: 1,
   schema: 1,
-  resources: 2,
+  settings: 1,
   "plugin-api": 2,
-  settings: 2,
+  resources: 2,
+  "speaker-agent": 2,
+  "api-client": 3,
   store: 3,
-  audio: 4,
+  auth: 4,
+  "call-manager": 4,
   devices: 4,
+  importers: 4,
   places: 4,
-  access: 4,
-  agent: 5,
-  broadcast: 5,
-  "call-manager": 5,
-  health: 5,
-  identity: 5,
-  operations: 5,
-  replication: 6,
-  outbound: 6,
-  extensions: 6,
-  bells: 6,
-  alarms: 6,
-  scenarios: 6,
-  areas: 6,
-  inputs: 6,
-  loaders: 6,
-  rest: 7,
-  console: 7,
-  app: 8,
-  cli: 9,
+  ops: 5,
+  permissions: 5,
+  people: 6,
+  scim: 6,
+  sso: 6,
+  webhooks: 6,
+  notifications: 7,
+  alarms: 8,
+  areas: 8,
+  bells: 8,
+  console: 8,
+  incidents: 8,
+  inputs: 8,
+  "plugin-host": 8,
+  sync: 8,
+  failover: 9,
+  ha: 9,
+  rollout: 9,
+  scenarios: 9,
+  "web-pages": 9,
+  "cloud-link": 10,
+  http: 11,
+  wiring: 12,
+  gateway: 13,
+  tools: 13,
+  cli: 14,
 };
 
-/** The simulated campus must not share a fault with what it tests. */
-export const SIMULATOR = "campus";
-/** The only room that the campus may use. */
-export const SIMULATOR_MAY_IMPORT = "base";
-/** The process entry: the one file of src/ outside the rooms, above them all. */
+/** The device simulator must not share a fault with the product that it tests. */
+export const SIMULATOR = "src/tools/simulator/";
+/** The only module that the simulator may import. */
+export const SIMULATOR_MAY_IMPORT = "src/lib/";
+/** The process entry: the one file of src/ outside the modules, above them all. */
 export const ENTRY = "src/main.ts";
 
 /** Packages that only some folders may import; a name that ends in `*` stands for all that begin so. */
@@ -51,17 +62,17 @@ export const PACKAGE_OWNERS: readonly { packages: readonly string[]; folders: re
       /^src\/settings\//,
       /^src\/plugin-api\//,
       /^plugins\/[^/]+\/config\.ts$/,
-      /^src\/replication\/frame-schemas\.ts$/,
+      /^src\/sync\/protocol\/frame-schemas\.ts$/,
     ],
   },
-  { packages: ["koa", "koa-*", "@koa/*"], folders: [/^src\/rest\//] },
-  { packages: ["@node-oauth/*"], folders: [/^src\/access\//] },
-  { packages: ["openid-client", "ldapts", "@node-saml/*"], folders: [/^src\/identity\//] },
+  { packages: ["koa", "koa-*", "@koa/*"], folders: [/^src\/http\//] },
+  { packages: ["@node-oauth/*"], folders: [/^src\/auth\//] },
+  { packages: ["openid-client", "ldapts", "@node-saml/*"], folders: [/^src\/sso\//] },
   {
     packages: ["react", "react-dom", "@mantine/*", "@tanstack/*"],
     folders: [/^src\/console\/web\//],
   },
-  { packages: ["pg"], folders: [/^src\/replication\/hub\//] },
+  { packages: ["pg"], folders: [/^src\/ha\//] },
 ];
 
 /** What a plugin may import of Carillon. */
@@ -79,9 +90,6 @@ export const MEANINGLESS_NAMES: readonly string[] = [
   "types",
 ];
 
-/** Longest README of a room, in lines. */
-export const README_LINES = 30;
-
 /** A file longer than this usually holds two ideas; it is listed, not refused. */
 export const LONG_FILE_LINES = 400;
 
@@ -90,11 +98,11 @@ export const WORKER_ENTRY: RegExp = /-(worker|thread)\.ts$/;
 
 /** Where time and chance may come from the machine itself; everywhere else a `Clock` is injected. */
 export const TIME_SOURCES: readonly RegExp[] = [
-  /^src\/base\/clock\.ts$/,
-  /^src\/health\/machine\.ts$/,
+  /^src\/lib\/clock\.ts$/,
+  /^src\/ops\/health\/host-metrics\.ts$/,
   /^src\/console\/web\/browser-clock\.ts$/,
   WORKER_ENTRY,
-  /^src\/campus\//,
+  /^src\/tools\/simulator\//,
 ];
 
 /** Replication classes. @source schema/resource.ts, ReplicationClass */

@@ -1,6 +1,6 @@
 import { basename, dirname } from "node:path";
 import type { RuleViolation } from "./module-boundaries.ts";
-import { LONG_FILE_LINES, MEANINGLESS_NAMES, README_LINES, TIME_SOURCES, WORKER_ENTRY } from "./modules.ts";
+import { LONG_FILE_LINES, MEANINGLESS_NAMES, TIME_SOURCES, WORKER_ENTRY } from "./modules.ts";
 import { type SourceTree, typescriptOf } from "./source-tree.ts";
 import {
   machineTimeUses,
@@ -44,14 +44,14 @@ export function shortTestTimeouts(tree: SourceTree): RuleViolation[] {
   return findings(tree, TESTS, find, (what) => `${what}: wait with \`expect.poll\`, \`eventually\` or \`waitForURL\``);
 }
 
-/** Faults are of the kinds of base/errors.ts. */
+/** Errors are of the kinds of lib/errors.ts. */
 export function plainErrorViolations(tree: SourceTree): RuleViolation[] {
-  return findings(tree, /^src\//, plainErrors, (what) => `${what}: use a kind of base/errors.ts`);
+  return findings(tree, /^src\//, plainErrors, (what) => `${what}: use a kind of lib/errors.ts`);
 }
 
-/** Only app/ keeps state in a module; worker entries run once. */
+/** Only wiring/ keeps state at module level; worker entries run once. */
 export function moduleLevelState(tree: SourceTree): RuleViolation[] {
-  const shared = new Map([...tree].filter(([path]) => !path.startsWith("src/app/") && !WORKER_ENTRY.test(path)));
+  const shared = new Map([...tree].filter(([path]) => !path.startsWith("src/wiring/") && !WORKER_ENTRY.test(path)));
   return findings(shared, /^src\//, moduleState, (what) => `${what} is state of the module`);
 }
 
@@ -60,19 +60,12 @@ export function untranslatedTexts(tree: SourceTree): RuleViolation[] {
   return findings(tree, /^src\/console\/web\/.*\.tsx$/, textInMarkup, (what) => `"${what}" belongs into the catalogue`);
 }
 
-/** Each room and each plugin has a README; a room's has at most 30 lines. */
+/** Each module and each plugin has a README. */
 export function readmeViolations(tree: SourceTree): RuleViolation[] {
   const folders = new Set(
     typescriptOf(tree).flatMap(([path]) => /^(src|plugins)\/[^/]+(?=\/)/.exec(path)?.slice(0, 1) ?? []),
   );
-  return [...folders].flatMap((folder) => {
-    const text = tree.get(`${folder}/README.md`);
-    if (text === undefined) return [`${folder}: has no README.md`];
-    const lines = text.trimEnd().split("\n").length;
-    return folder.startsWith("src/") && lines > README_LINES
-      ? [`${folder}/README.md: ${lines} lines, at most ${README_LINES}`]
-      : [];
-  });
+  return [...folders].flatMap((folder) => (tree.has(`${folder}/README.md`) ? [] : [`${folder}: has no README.md`]));
 }
 
 /** Sources that a README names are there. */
@@ -84,7 +77,7 @@ export function missingReadmeFiles(tree: SourceTree): RuleViolation[] {
       [...(tree.get(path) ?? "").matchAll(/`([\w./-]+\.(?:tsx?|mjs))`/g)]
         .map(([, name = ""]) => name.replace(/^(\.\.\/)+/, ""))
         .filter((name) => !paths.some((each) => each === name || each.endsWith(`/${name}`)))
-        .map((name) => `${path}: ${name} is not there`),
+        .map((name) => `${path}: ${name} does not exist`),
     );
 }
 
