@@ -1,41 +1,40 @@
 import { type ClientHttp2Session, connect } from "node:http2";
 import type { Clock } from "#plugin-api";
 
-/** What the service answered. */
 export interface ApnsResponse {
   status: number;
   retryAfter: string | null;
   body: string;
 }
 
-/** A connection to a push service that is kept, and opened again when it is gone. */
+/** A persistent HTTP/2 connection to a push service, reopened on demand. */
 export interface ApnsConnection {
-  /** Rejects when the service can't be reached or does not answer in time. */
+  /** Rejects if the service is unreachable or does not respond in time. */
   post(path: string, headers: Readonly<Record<string, string>>, body: string): Promise<ApnsResponse>;
   close(): void;
 }
 
 interface ApnsSession {
   session: ClientHttp2Session;
-  /** Resolves once the service has said how many messages it takes at once, or the line has ended. */
+  /** Resolves once the service sent its settings (stream limit), or the session closed. */
   ready: Promise<void>;
-  /** What it ended with, in words. */
-  fault: string | null;
+  /** Error that ended the session. */
+  error: string | null;
   usedAt: number;
 }
 
 const RESPONSE_TIMEOUT_MS = 20_000;
-/** No answer is longer. own choice */
+/** Maximum length of a response body. */
 const MAX_RESPONSE_LENGTH = 10_000;
-/** A line that was idle for so long may have been cut by something in between, unheard; another is opened. own choice */
+/** A session that was idle this long may have been cut silently by a middlebox; a new one is opened. */
 const IDLE_MS = 60_000;
 
-/** Makes a connection that is opened when something is posted. */
+/** Creates a connection that opens on the first request. */
 export function createApnsConnection(
   { host, port, certificateAuthority }: { host: string; port: number; certificateAuthority: string | null },
   clock: Clock,
 ): ApnsConnection {
-  let line: ApnsSession | null = null;
+  let activeSession: ApnsSession | null = null;
 
   const open = (): ApnsSession => {
     const session = connect(`https://${host}:${port}`, {
@@ -46,65 +45,65 @@ export function createApnsConnection(
       session.once("remoteSettings", () => resolve());
       session.once("close", resolve);
     });
-    const made: ApnsSession = { session, ready, fault: null, usedAt: 0 };
+    const made: ApnsSession = { session, ready, error: null, usedAt: 0 };
     session.on("error", ({ message }) => {
-      made.fault = message;
+      made.error = message;
     });
     session.on("goaway", () => {
-      if (line === made) line = null;
+      if (activeSession === made) activeSession = null;
     });
     return made;
   };
 
   const liveSession = (): ApnsSession => {
     const now = clock.monotonicMs();
-    if (line && (isClosed(line) || now - line.usedAt >= IDLE_MS)) {
-      line.session.close();
-      line = null;
+    if (activeSession && (isClosed(activeSession) || now - activeSession.usedAt >= IDLE_MS)) {
+      activeSession.session.close();
+      activeSession = null;
     }
-    line ??= open();
-    line.usedAt = now;
-    return line;
+    activeSession ??= open();
+    activeSession.usedAt = now;
+    return activeSession;
   };
 
   const postOnce = (current: ApnsSession, path: string, headers: Readonly<Record<string, string>>, body: string) =>
     new Promise<ApnsResponse>((resolve, reject) => {
-      const fail = (words: string): void => {
-        timer.cancel();
-        reject(`${host}: ${words}`);
+      const fail = (message: string): void => {
+            timer.cancel();
+            reject(`${host}: ${message}`);
       };
       const timer = clock.after(RESPONSE_TIMEOUT_MS, () => {
-        fail(`no answer within ${RESPONSE_TIMEOUT_MS / 1_000} s`);
-        // A connection on which nothing comes back is of no use to the others either.
+        fail(`no response within ${RESPONSE_TIMEOUT_MS / 1_000} s`);
+        // A dead connection is useless to the other requests as well.
         current.session.destroy();
       });
       const send = async (): Promise<void> => {
         await current.ready;
-        if (isClosed(current)) return fail(current.fault ?? "it broke off");
-        const answer = await sendRequest(current.session, path, headers, body);
+        if (isClosed(current)) return fail(current.error ?? "connection closed");
+        const response = await sendRequest(current.session, path, headers, body);
         timer.cancel();
-        resolve(answer);
+        resolve(response);
       };
-      send().catch((error: Error) => fail(current.fault ?? error.message));
+      send().catch((error: Error) => fail(current.error ?? error.message));
     });
 
   return {
     async post(path, headers, body) {
-      const known = line;
+      const known = activeSession;
       const current = liveSession();
       const beganAt = clock.monotonicMs();
       try {
         return await postOnce(current, path, headers, body);
-      } catch (words) {
-        if (line === current) line = null;
-        // The service ends connections that were long open; what was on its way is asked for once more.
-        if (current !== known || clock.monotonicMs() - beganAt >= RESPONSE_TIMEOUT_MS) throw words;
+      } catch (reason) {
+        if (activeSession === current) activeSession = null;
+        // The service closes old connections; a request in flight is retried once.
+        if (current !== known || clock.monotonicMs() - beganAt >= RESPONSE_TIMEOUT_MS) throw reason;
         return postOnce(liveSession(), path, headers, body);
       }
     },
     close() {
-      line?.session.destroy();
-      line = null;
+      activeSession?.session.destroy();
+      activeSession = null;
     },
   };
 }
@@ -123,9 +122,9 @@ function sendRequest(
     const request = session.request({ ":method": "POST", ":path": path, ...headers });
     const parts: string[] = [];
     let [status, retryAfter, length] = [0, null as string | null, 0];
-    request.on("response", (answer) => {
-      status = Number(answer[":status"]);
-      retryAfter = answer["retry-after"] === undefined ? null : String(answer["retry-after"]);
+    request.on("response", (response) => {
+      status = Number(response[":status"]);
+      retryAfter = response["retry-after"] === undefined ? null : String(response["retry-after"]);
     });
     request.setEncoding("utf8");
     request.on("data", (part: string) => {
@@ -134,7 +133,7 @@ function sendRequest(
     });
     request.on("error", reject);
     request.on("close", () => {
-      if (status === 0) reject(new Error("it broke off"));
+      if (status === 0) reject(new Error("connection closed"));
       else resolve({ status, retryAfter, body: parts.join("") });
     });
     request.end(body);

@@ -1,17 +1,17 @@
 import type { DeliveryItem } from "#plugin-api";
 
-/** The most that a message may have. @source APNs, 413 PayloadTooLarge */
+/** Maximum size of a payload. @source APNs, 413 PayloadTooLarge */
 const MAX_BYTES = 4_096;
 const DRILL = "Drill: ";
-/** How long the service keeps a message for a device that is off, s, where the message says no end. own choice */
+/** Time to live on the service in s, for messages that do not expire. */
 const DEFAULT_TTL_S = { emergency: 4 * 3_600, routine: 24 * 3_600 } as const;
 
-/** The JSON of an item. @source APNs, payload key reference */
+/** Payload of a delivery. @source APNs, payload key reference */
 export function apnsPayload(item: DeliveryItem, criticalAlerts: boolean): string {
   const { text, drill, class: kind, notificationId, sentAt, recipient } = item;
   const isUrgent = kind === "emergency";
   const isCritical = isUrgent && criticalAlerts && !drill;
-  const make = (body: string): string =>
+  const format = (body: string): string =>
     JSON.stringify({
       aps: {
         alert: { title: `${drill ? DRILL : ""}${text.subject}`, body },
@@ -22,11 +22,11 @@ export function apnsPayload(item: DeliveryItem, criticalAlerts: boolean): string
       ...(recipient?.answers ? { answerUrl: recipient.answers.url } : {}),
     });
   let length = text.body.length;
-  while (length > 0 && Buffer.byteLength(make(cutAt(text.body, length))) > MAX_BYTES) length = Math.floor(length * 0.9);
-  return make(cutAt(text.body, length));
+  while (length > 0 && Buffer.byteLength(format(truncate(text.body, length))) > MAX_BYTES) length = Math.floor(length * 0.9);
+  return format(truncate(text.body, length));
 }
 
-/** The headers of an item beside the token's. @source APNs, sending notification requests */
+/** Request headers of a delivery, without the token. @source APNs, sending notification requests */
 export function apnsHeaders({ notificationId, class: kind, expiresAt }: DeliveryItem, topic: string, now: number) {
   const until = expiresAt ?? now + DEFAULT_TTL_S[kind] * 1_000;
   return {
@@ -38,6 +38,6 @@ export function apnsHeaders({ notificationId, class: kind, expiresAt }: Delivery
   };
 }
 
-function cutAt(text: string, length: number): string {
+function truncate(text: string, length: number): string {
   return length >= text.length ? text : `${text.slice(0, length).replace(/[\uD800-\uDBFF]$/, "")}…`;
 }

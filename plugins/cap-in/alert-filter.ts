@@ -4,18 +4,17 @@ import type { ReceivedAlert } from "./alert.ts";
 import type { FeedConfig } from "./feed-config.ts";
 import { type Circle, intersectsCircle } from "./geometry.ts";
 
-/** An area of interest of the appliance. */
 export interface AreaOfInterest extends Circle {
   id: string;
   name: string;
 }
 
-/** So old is an alert that does not say when it expires. own choice */
+/** Validity of an alert without `expires`. */
 const DEFAULT_VALIDITY_MS = 3_600_000;
-/** What messages are made of; more would not fit. */
+/** Maximum length of each text passed to messages. */
 const MAX_TEXT = 8_000;
 
-/** The areas that an alert is for; null when it is for none of them nor for a geocode that means here. */
+/** Areas of interest that an alert affects; null if it affects neither an area nor a configured geocode. */
 export function matchingAreas(
   { areas }: ReceivedAlert,
   { geocodes }: FeedConfig,
@@ -27,7 +26,7 @@ export function matchingAreas(
   return found.length > 0 || codes.length > 0 ? found : null;
 }
 
-/** Why an alert does not count, in words; null for one that does. */
+/** Reason for ignoring an alert; null if it passes the filter. */
 export function rejectionReason(
   alert: ReceivedAlert,
   feed: FeedConfig,
@@ -35,23 +34,23 @@ export function rejectionReason(
   now: number,
 ): string | null {
   const { statuses, events, categories, urgencies, severities, certainties } = feed;
-  if (!isAmong(statuses, [alert.status])) return `its status is ${alert.status}`;
-  if (!["Alert", "Update", "Cancel"].includes(alert.msgType)) return `it is of type ${alert.msgType}`;
-  if ((alert.expiresAt ?? Date.parse(alert.sent) + DEFAULT_VALIDITY_MS) <= now) return "it holds no more";
-  if (feed.onlyHere && here === null) return "it is for elsewhere";
-  // The end of an alert is told with whatever words.
+  if (!isAmong(statuses, [alert.status])) return `status ${alert.status}`;
+  if (!["Alert", "Update", "Cancel"].includes(alert.msgType)) return `message type ${alert.msgType}`;
+  if ((alert.expiresAt ?? Date.parse(alert.sent) + DEFAULT_VALIDITY_MS) <= now) return "expired";
+  if (feed.onlyHere && here === null) return "outside the areas of interest";
+  // Cancellations pass whatever the other filters say.
   if (alert.msgType === "Cancel") return null;
-  const faults = [
-    isAmong(events, [alert.event, ...alert.eventCodes]) ? null : `its event is ${alert.event}`,
-    isAmong(categories, alert.categories) ? null : `its category is ${alert.categories.join(", ")}`,
-    isAmong(urgencies, [alert.urgency]) ? null : `its urgency is ${alert.urgency}`,
-    isAmong(severities, [alert.severity]) ? null : `its severity is ${alert.severity}`,
-    isAmong(certainties, [alert.certainty]) ? null : `its certainty is ${alert.certainty}`,
+  const mismatches = [
+    isAmong(events, [alert.event, ...alert.eventCodes]) ? null : `event ${alert.event}`,
+    isAmong(categories, alert.categories) ? null : `category ${alert.categories.join(", ")}`,
+    isAmong(urgencies, [alert.urgency]) ? null : `urgency ${alert.urgency}`,
+    isAmong(severities, [alert.severity]) ? null : `severity ${alert.severity}`,
+    isAmong(certainties, [alert.certainty]) ? null : `certainty ${alert.certainty}`,
   ];
-  return faults.find((fault) => fault !== null) ?? null;
+  return mismatches.find((mismatch) => mismatch !== null) ?? null;
 }
 
-/** The input that an alert is. The end of one is an input of its own source, lest a rule take it for an alert. */
+/** Trigger input of an alert. A cancellation has its own source, so that no rule takes it for an alert. */
 export function alertInput(
   alert: ReceivedAlert,
   feed: FeedConfig,
@@ -62,7 +61,7 @@ export function alertInput(
   return {
     source: msgType === "Cancel" ? `${feed.name}/cancel` : feed.name,
     dedupeKey: alertEventKey(alert),
-    // Exercises, and what only tries the system, must not be taken for an alert.
+    // Exercise, System and Test alerts are drills.
     ...(status.toLowerCase() === "actual" ? {} : { drill: true }),
     values: {
       ...{ identifier, sender, sent, status, msgType, references, event, urgency, severity, certainty },
@@ -79,18 +78,18 @@ export function alertInput(
   };
 }
 
-/** Names an alert among all of the world. @source CAP 1.2 §3.2.1: identifier, sender, sent */
+/** Globally unique key of an alert. @source CAP 1.2 §3.2.1: identifier, sender, sent */
 function alertEventKey({ identifier, sender, sent }: ReceivedAlert): string {
   return dedupeKeyOf("cap", `${sender},${identifier},${sent}`);
 }
 
-/** Names what a feed pointed to, in few characters. */
+/** Short hash of an entry's version. */
 export function versionHash(version: string): string {
   return createHash("sha256").update(version).digest("base64url").slice(0, 16);
 }
 
-function isAmong(wanted: readonly string[] | null, said: readonly string[]): boolean {
+function isAmong(wanted: readonly string[] | null, actual: readonly string[]): boolean {
   if (wanted === null) return true;
-  const words = new Set(wanted.map((each) => each.toLowerCase()));
-  return said.some((each) => words.has(each.toLowerCase()));
+  const values = new Set(wanted.map((each) => each.toLowerCase()));
+  return actual.some((each) => values.has(each.toLowerCase()));
 }

@@ -1,24 +1,24 @@
 import type { Element } from "@xmldom/xmldom";
 import { childElements, childText, parseXml } from "./xml.ts";
 
-/** What a feed points to: a document's address with what says that it changed. `url` is absolute. */
+/** A feed entry: absolute URL of its document and a version that changes with it. */
 export interface FeedEntry {
   url: string;
   version: string;
 }
 
-/** What an address gave: a feed's entries in their order, or an alert itself. */
+/** Content at a feed URL: entries in feed order, or a single alert. */
 export type FeedContent = { entries: FeedEntry[] } | { alert: string };
 
 const CAP = "application/cap+xml";
 
-/** Reads Atom (RFC 4287), RSS 2.0, or a single alert. Throws RangeError for anything else. */
+/** Parses Atom (RFC 4287), RSS 2.0 or a single alert. Throws RangeError for anything else. */
 export function parseFeed(text: string, url: string): FeedContent {
   const root = parseXml(text);
   if (root.localName === "alert") return { alert: text };
   if (root.localName === "feed") return { entries: resolveUrls(childElements(root, "entry").map(atomEntry), url) };
   const channel = root.localName === "rss" ? childElements(root, "channel")[0] : undefined;
-  if (!channel) throw new RangeError("it is neither Atom nor RSS nor an alert");
+  if (!channel) throw new RangeError("neither an Atom feed, an RSS feed nor a CAP alert");
   return { entries: resolveUrls(childElements(channel, "item").map(rssItem), url) };
 }
 

@@ -5,64 +5,61 @@ import { alertKey, supersededAlertKeys } from "./alert-references.ts";
 import type { FeedConfig } from "./feed-config.ts";
 import { type FeedEntry, parseFeed } from "./feed-parser.ts";
 
-/** What reading a feed needs. */
 export interface FeedReaderDeps {
   feed: FeedConfig;
-  /** Shown as bearer; null for none. */
+  /** Bearer token; null for none. */
   token: string | null;
   clock: Clock;
   log: PluginContext["log"];
   fetch: PluginContext["fetch"];
   state: PluginContext["state"];
-  /** The alert of a document. Throws RangeError for what is none to be trusted. */
+  /** Parses a document. Throws RangeError for an invalid or untrusted alert. */
   parseAlert(text: string): ReceivedAlert;
-  /** Takes an alert; resolves when what follows from it is stored. */
+  /** Handles an alert; resolves when its effects are stored. */
   onAlert(alert: ReceivedAlert): Promise<void>;
 }
 
-/** Reads a feed, again and again. */
 export interface FeedReader {
-  /** Takes what is new; resolves with what of it can't be taken now, in words. Rejects when the feed itself can't be read. */
+  /** Reads new documents; resolves with errors of single documents. Rejects if the feed itself cannot be read. */
   poll(): Promise<string[]>;
 }
 
-/** Documents read for one look at a feed; the others come with the next. own choice */
+/** Documents read per poll; the rest follows with the next poll. */
 const MAX_DOCUMENTS = 50;
-/** Nothing more is asked for in a look that has taken so long. own choice */
+/** A poll requests no more documents after this time. */
 const MAX_POLL_MS = 60_000;
-/** Documents of which the server says that it is busy before the rest of a look is left for the next. own choice */
+/** Busy responses per poll before the rest is left for the next poll. */
 const MAX_BUSY_RESPONSES = 3;
-/** A document that can't be read is tried in so many looks, always after all others. own choice */
+/** Polls in which an unreadable document is retried, always after all others. */
 const MAX_ATTEMPTS = 10;
-/** More than a feed has at once. own choice */
+/** Remembered documents; more than a feed contains. */
 const MAX_SEEN = 2_000;
 const RESPONSE_TIMEOUT_MS = 20_000;
-/** The longest wait that a server may ask for. own choice */
+/** Upper limit of `Retry-After`. */
 const MAX_RETRY_AFTER_MS = 3_600_000;
 
-/** Thrown where a server asks to wait. */
+/** The server asked to retry later. */
 export class ServerBusyError extends RangeError {
   readonly waitMs: number;
 
-  constructor(words: string, seconds: number) {
-    super(words);
+  constructor(message: string, seconds: number) {
+    super(message);
     this.waitMs = Number.isFinite(seconds) ? Math.min(seconds * 1_000, MAX_RETRY_AFTER_MS) : 0;
   }
 }
 
 interface NewEntry extends FeedEntry {
-  mark: string;
+  hash: string;
 }
 
-/** A document that could not be read, or not stored. */
+/** A document that could not be read or stored. */
 interface DocumentFailure {
   tries: number;
-  /** Monotonic ms before which it is not asked for. */
+  /** Earliest retry, monotonic ms. */
   notBefore: number;
   abandoned: boolean;
 }
 
-/** Makes the reader of a feed. */
 export function createFeedReader({
   feed,
   token,
@@ -74,52 +71,52 @@ export function createFeedReader({
   onAlert,
 }: FeedReaderDeps): FeedReader {
   const seen = createSeenHashes(`seen:${feed.name}`, state);
-  /** Alerts that others have replaced, lest an older document of theirs be taken for news. */
+  /** Replaced alerts, so that an older document is not taken for news. */
   const replaced = createSeenHashes(`replaced:${feed.name}`, state);
   const failures = new Map<string, DocumentFailure>();
-  /** What tells the server which version is known. @source RFC 9110 §13.1 */
+  /** Validators for conditional requests. @source RFC 9110 §13.1 */
   let known: Record<string, string> = {};
 
   const get = async (url: string, headers: Record<string, string> = {}) => {
     const isHome = new URL(url).origin === new URL(feed.url).origin;
-    const shown = token !== null && isHome ? { authorization: `Bearer ${token}` } : {};
+    const authorization = token !== null && isHome ? { authorization: `Bearer ${token}` } : {};
     const accept = "application/cap+xml, application/atom+xml, application/rss+xml, application/xml;q=0.9";
-    const answer = await fetch(url, { headers: { accept, ...shown, ...headers }, timeoutMs: RESPONSE_TIMEOUT_MS });
-    const { status } = answer;
-    if (status === 200 || status === 304) return answer;
-    const words = `${new URL(url).host} answered ${status}`;
-    if (status !== 429 && status !== 503) throw new RangeError(words);
-    throw new ServerBusyError(words, Number(answer.headers["retry-after"]));
+    const response = await fetch(url, { headers: { accept, ...authorization, ...headers }, timeoutMs: RESPONSE_TIMEOUT_MS });
+    const { status } = response;
+    if (status === 200 || status === 304) return response;
+    const message = `${new URL(url).host} responded with HTTP ${status}`;
+    if (status !== 429 && status !== 503) throw new RangeError(message);
+    throw new ServerBusyError(message, Number(response.headers["retry-after"]));
   };
 
-  /** Remembers why a document was not taken, and says it. */
-  const recordFailure = ({ url, mark }: NewEntry, error: unknown): string => {
-    const words = `${new URL(url).pathname}: ${error instanceof Error ? error.message : String(error)}`;
-    const tries = (failures.get(mark)?.tries ?? 0) + 1;
+  /** Records the failure of a document and returns its message. */
+  const recordFailure = ({ url, hash }: NewEntry, error: unknown): string => {
+    const message = `${new URL(url).pathname}: ${error instanceof Error ? error.message : String(error)}`;
+    const tries = (failures.get(hash)?.tries ?? 0) + 1;
     const notBefore = clock.monotonicMs() + (error instanceof ServerBusyError ? error.waitMs : 0);
     const abandoned = tries >= MAX_ATTEMPTS && error instanceof RangeError && !(error instanceof ServerBusyError);
-    if (abandoned) log.warn({ feed: feed.name, reason: words }, "a document is given up");
-    failures.set(mark, { tries, notBefore, abandoned });
-    return words;
+    if (abandoned) log.warn({ event: "cap.document_abandoned", feed: feed.name, reason: message }, "failed to read document; giving up");
+    failures.set(hash, { tries, notBefore, abandoned });
+    return message;
   };
 
-  /** What is to be read, what was tried least first. */
+  /** Entries to read, those with the fewest attempts first. */
   const newEntries = async (entries: readonly FeedEntry[]): Promise<NewEntry[]> => {
     const before = await seen.all();
-    const marked = entries.map((entry) => ({ ...entry, mark: versionHash(entry.version) }));
-    const marks = new Set(marked.map(({ mark }) => mark));
-    for (const mark of failures.keys()) if (!marks.has(mark)) failures.delete(mark);
-    const triesOf = ({ mark }: NewEntry): number => failures.get(mark)?.tries ?? 0;
-    return marked
-      .filter(({ mark }) => !before.has(mark) && !failures.get(mark)?.abandoned)
+    const hashed = entries.map((entry) => ({ ...entry, hash: versionHash(entry.version) }));
+    const hashes = new Set(hashed.map(({ hash }) => hash));
+    for (const hash of failures.keys()) if (!hashes.has(hash)) failures.delete(hash);
+    const triesOf = ({ hash }: NewEntry): number => failures.get(hash)?.tries ?? 0;
+    return hashed
+      .filter(({ hash }) => !before.has(hash) && !failures.get(hash)?.abandoned)
       .sort((a, b) => triesOf(a) - triesOf(b));
   };
 
-  /** The alerts of documents, as far as they can be read within the time of a look. */
+  /** Reads the alerts of documents within the time limit of a poll. */
   const readAll = async (
     fresh: readonly NewEntry[],
     textOf: (entry: NewEntry) => Promise<string>,
-    faults: string[],
+    errors: string[],
   ) => {
     const begun = clock.monotonicMs();
     const alerts: { entry: NewEntry; alert: ReceivedAlert }[] = [];
@@ -130,7 +127,7 @@ export function createFeedReader({
         alerts.push({ entry, alert: parseAlert(await textOf(entry)) });
       } catch (error) {
         busy += Number(error instanceof ServerBusyError);
-        faults.push(recordFailure(entry, error));
+        errors.push(recordFailure(entry, error));
       }
     }
     return alerts;
@@ -138,55 +135,55 @@ export function createFeedReader({
 
   return {
     async poll() {
-      const answer = await get(feed.url, known);
-      if (answer.status === 304) return [];
-      const content = parseFeed(answer.body, feed.url);
-      const own = "alert" in content ? content.alert : null;
+      const response = await get(feed.url, known);
+      if (response.status === 304) return [];
+      const content = parseFeed(response.body, feed.url);
+      const single = "alert" in content ? content.alert : null;
       const fresh = await newEntries(
-        own === null ? (content as { entries: FeedEntry[] }).entries : [{ url: feed.url, version: own }],
+        single === null ? (content as { entries: FeedEntry[] }).entries : [{ url: feed.url, version: single }],
       );
       const now = clock.monotonicMs();
-      const asked = fresh.filter(({ mark }) => (failures.get(mark)?.notBefore ?? 0) <= now).slice(0, MAX_DOCUMENTS);
-      const faults: string[] = [];
-      const alerts = await readAll(asked, async ({ url }) => own ?? (await get(url)).body, faults);
+      const due = fresh.filter(({ hash }) => (failures.get(hash)?.notBefore ?? 0) <= now).slice(0, MAX_DOCUMENTS);
+      const errors: string[] = [];
+      const alerts = await readAll(due, async ({ url }) => single ?? (await get(url)).body, errors);
       await replaced.add(alerts.flatMap(({ alert }) => supersededAlertKeys(alert)).map(versionHash));
       const old = await replaced.all();
       let taken = 0;
       for (const { entry, alert } of alerts.sort((a, b) => Date.parse(a.alert.sent) - Date.parse(b.alert.sent))) {
         try {
           if (old.has(versionHash(alertKey(alert))))
-            log.info({ feed: feed.name, identifier: alert.identifier }, "an alert was replaced before it was read");
+            log.info({ event: "cap.alert_superseded", feed: feed.name, identifier: alert.identifier }, "alert superseded before it was read");
           else await onAlert(alert);
-          await seen.add([entry.mark]);
+          await seen.add([entry.hash]);
           taken++;
         } catch (error) {
-          faults.push(recordFailure(entry, error));
+          errors.push(recordFailure(entry, error));
         }
       }
-      // What is left comes with the next look, which must not be told that nothing has changed.
-      const { etag, "last-modified": date } = answer.headers;
+      // If entries are left, the next poll must not be answered with 304.
+      const { etag, "last-modified": date } = response.headers;
       const version = { ...(etag ? { "if-none-match": etag } : {}), ...(date ? { "if-modified-since": date } : {}) };
       known = taken === fresh.length ? version : {};
-      return faults;
+      return errors;
     },
   };
 }
 
-/** Marks that are kept over restarts, the latest ones. */
+/** Persistent set of the latest hashes. */
 function createSeenHashes(key: string, state: PluginContext["state"]) {
-  let marks: string[] | null = null;
+  let hashes: string[] | null = null;
   const read = async (): Promise<string[]> => {
-    marks ??= ((await state.get(key)) ?? []) as string[];
-    return marks;
+    hashes ??= ((await state.get(key)) ?? []) as string[];
+    return hashes;
   };
   return {
     all: async (): Promise<Set<string>> => new Set(await read()),
     async add(more: readonly string[]): Promise<void> {
       const before = new Set(await read());
-      const unknown = more.filter((mark) => !before.has(mark));
+      const unknown = more.filter((hash) => !before.has(hash));
       if (unknown.length === 0) return;
-      marks = [...before, ...unknown].slice(-MAX_SEEN);
-      await state.set(key, marks);
+      hashes = [...before, ...unknown].slice(-MAX_SEEN);
+      await state.set(key, hashes);
     },
   };
 }

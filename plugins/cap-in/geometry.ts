@@ -1,21 +1,20 @@
 import type { ReceivedAlertArea } from "./alert.ts";
 
-/** A circle on the map. */
 export interface Circle {
   latitude: number;
   longitude: number;
   radiusM: number;
 }
 
-/** Metres of a degree of latitude; own choice: the mean radius of the earth, 6,371 km. */
+/** Metres per degree of latitude, for a mean earth radius of 6,371 km. */
 const DEGREE_M = 111_195;
 const KM_M = 1_000;
 
 type PlanePoint = readonly [x: number, y: number];
 
 /**
- * True when an alert's polygons or circles touch a circle. Reckoned on a plane through the circle's centre: within some
- * hundred km of it that is right to a few thousandths.
+ * True if an alert's polygons or circles intersect a circle. Computed on a plane around the circle's centre: within
+ * some hundred km the error is a few thousandths.
  */
 export function intersectsCircle(
   { polygons, circles }: Pick<ReceivedAlertArea, "polygons" | "circles">,
@@ -43,13 +42,13 @@ function parsePoints(text: string): [latitude: number, longitude: number][] {
 function projectionAround({ latitude, longitude }: Circle): (point: readonly [number, number]) => PlanePoint {
   const shrink = Math.cos((latitude * Math.PI) / 180);
   return ([lat, lon]) => {
-    // The short way, also over the antimeridian.
+    // Shortest difference of longitude, also across the antimeridian.
     const east = ((lon - longitude + 540) % 360) - 180;
     return [east * DEGREE_M * shrink, (lat - latitude) * DEGREE_M];
   };
 }
 
-/** The centre lies within, or an edge comes as near as the radius. */
+/** True if the centre is inside the ring or an edge is within the radius. */
 function intersectsRing(ring: readonly PlanePoint[], radiusM: number): boolean {
   if (ring.length < 3) return false;
   let inside = false;
@@ -57,13 +56,13 @@ function intersectsRing(ring: readonly PlanePoint[], radiusM: number): boolean {
     const start = ring[(at + ring.length - 1) % ring.length] as PlanePoint;
     if (distanceToEdge(start, end) <= radiusM) return true;
     const [[x1, y1], [x2, y2]] = [start, end];
-    // A ray to the east from the centre crosses this edge.
+    // Ray casting from the centre to the east.
     if (y1 > 0 !== y2 > 0 && x1 + (-y1 / (y2 - y1)) * (x2 - x1) > 0) inside = !inside;
   }
   return inside;
 }
 
-/** From the centre, which is the plane's origin. */
+/** Distance from the centre, which is the plane's origin. */
 function distanceToEdge([x1, y1]: PlanePoint, [x2, y2]: PlanePoint): number {
   const [dx, dy] = [x2 - x1, y2 - y1];
   const length = dx * dx + dy * dy;

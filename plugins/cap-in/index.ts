@@ -9,7 +9,7 @@ import { parseCertificates, verifiedContent } from "./signature.ts";
 
 type Context = PluginContext<ConfigOf<typeof config>>;
 
-/** Alerts of authorities: what feeds tell becomes inputs, as far as it is signed, new, meant and for here. */
+/** Alerts of authorities: polls CAP feeds, verifies and filters alerts, and triggers inputs. */
 export default definePlugin({
   config,
   activate(ctx) {
@@ -17,7 +17,7 @@ export default definePlugin({
     const trusted = parseTrustedCertificates(ctx.config.trustedCertificates, errors);
     const tokens = parseNamedSecrets(ctx.config.tokens);
     if (trusted.length === 0 && feeds.some(({ signed }) => signed))
-      errors.push("no trustedCertificates are set, so that nothing of a signed feed can be taken");
+      errors.push("trustedCertificates must be set for signed feeds");
     const health = createFeedHealth(feeds, errors, ctx.status);
     for (const feed of feeds) {
       startFeedPoller({
@@ -27,19 +27,19 @@ export default definePlugin({
         parseAlert: (text) =>
           parseAlert(feed.signed ? verifiedContent(text, trusted, ctx.clock.now()) : text, ctx.config.language),
         onAlert: (alert) => handleAlert(alert, feed, ctx),
-        onState: (fault) => health(feed.name, fault),
+        onState: (error) => health(feed.name, error),
       });
     }
-    if (feeds.length === 0) ctx.status("degraded", [...errors, "no feed is followed"].join("; "));
+    if (feeds.length === 0) ctx.status("degraded", [...errors, "no feeds are configured"].join("; "));
   },
 });
 
-/** Makes an input of an alert that counts; one that does not is over with. */
+/** Triggers an input for an alert that passes the filter. */
 async function handleAlert(alert: ReceivedAlert, feed: FeedConfig, ctx: Context): Promise<void> {
   const here = matchingAreas(alert, feed, await listAreasOfInterest(ctx));
   const refusal = rejectionReason(alert, feed, here, ctx.clock.now());
-  const named = { feed: feed.name, identifier: alert.identifier, event: alert.event };
-  if (refusal !== null) ctx.log.info({ ...named, reason: refusal }, "an alert does not count");
+  const named = { feed: feed.name, identifier: alert.identifier, alertEvent: alert.event };
+  if (refusal !== null) ctx.log.info({ event: "cap.alert_ignored", ...named, reason: refusal }, "alert ignored");
   else await ctx.trigger(alertInput(alert, feed, here));
 }
 
@@ -51,30 +51,30 @@ async function listAreasOfInterest({ resources }: Context): Promise<AreaOfIntere
   });
 }
 
-/** What the appliance tells of an area of interest. */
+/** Row of an area of interest. */
 interface AreaRow {
   id: string;
   name: string;
   geometryValue: { geometry: { coordinates: [number, number] }; properties: { radiusInM: number } };
 }
 
-function parseTrustedCertificates(pem: string | null, faults: string[]): X509Certificate[] {
+function parseTrustedCertificates(pem: string | null, errors: string[]): X509Certificate[] {
   try {
     return parseCertificates(pem);
   } catch {
-    faults.push("trustedCertificates can't be read");
+    errors.push("trustedCertificates must be certificates in PEM");
     return [];
   }
 }
 
-/** Tells how all feeds are, by what each of them gave last. */
-function createFeedHealth(feeds: readonly FeedConfig[], faults: readonly string[], status: Context["status"]) {
+/** Aggregates the health of all feeds from their latest poll results. */
+function createFeedHealth(feeds: readonly FeedConfig[], configErrors: readonly string[], status: Context["status"]) {
   const known = new Map<string, string | null>();
-  return (name: string, fault: string | null): void => {
-    known.set(name, fault);
-    const bad = [...known].flatMap(([feed, words]) => (words === null ? [] : [`${feed}: ${words}`]));
-    const words = [...faults, ...bad].join("; ").slice(0, 1_000);
-    if (words === "") status("ok");
-    else status(bad.length === feeds.length ? "down" : "degraded", words);
+  return (name: string, error: string | null): void => {
+    known.set(name, error);
+    const failed = [...known].flatMap(([feed, reason]) => (reason === null ? [] : [`${feed}: ${reason}`]));
+    const message = [...configErrors, ...failed].join("; ").slice(0, 1_000);
+    if (message === "") status("ok");
+    else status(failed.length === feeds.length ? "down" : "degraded", message);
   };
 }

@@ -1,10 +1,10 @@
 import { DOMParser, type Document, type Element } from "@xmldom/xmldom";
 
-/** Reads a document. Throws RangeError for what is no XML, and for one with declarations of its own. */
+/** Parses an XML document. Throws RangeError for invalid XML and for documents with a DOCTYPE. */
 export function parseXml(text: string): Element {
-  if (/<!DOCTYPE/i.test(text)) throw new RangeError("it has a DOCTYPE");
+  if (/<!DOCTYPE/i.test(text)) throw new RangeError("DOCTYPE is not allowed");
   const root = parsed(text).documentElement;
-  if (!root) throw new RangeError("it is no XML");
+  if (!root) throw new RangeError("invalid XML");
   return root;
 }
 
@@ -15,11 +15,11 @@ function parsed(text: string): Document {
   try {
     return new DOMParser({ onError }).parseFromString(text, "text/xml");
   } catch (error) {
-    throw new RangeError(`it is no XML: ${String((error as Error).message).split("\n", 1)[0]}`);
+    throw new RangeError(`invalid XML: ${String((error as Error).message).split("\n", 1)[0]}`);
   }
 }
 
-/** The children of that name, whatever their prefix. */
+/** Child elements with this local name, whatever their prefix. */
 export function childElements(element: Element, name: string): Element[] {
   const found: Element[] = [];
   for (let node = element.firstChild; node; node = node.nextSibling) {
@@ -28,12 +28,12 @@ export function childElements(element: Element, name: string): Element[] {
   return found;
 }
 
-/** The text of the first child of that name; empty where there is none. */
+/** Text of the first child element with this name; empty if missing. */
 export function childText(element: Element, name: string): string {
   return childElements(element, name)[0]?.textContent?.trim() ?? "";
 }
 
-/** The texts of all children of that name. */
+/** Texts of all child elements with this name. */
 export function childTexts(element: Element, name: string): string[] {
   return childElements(element, name).map((child) => child.textContent?.trim() ?? "");
 }

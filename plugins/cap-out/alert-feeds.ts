@@ -1,21 +1,20 @@
 import type { PublishedAlert } from "./alert.ts";
 import { escapeXml, xmlElement } from "./xml.ts";
 
-/** A feed as its readers see it. */
 export interface AlertFeed {
   title: string;
   author: string;
-  /** Where it is read. */
+  /** URL of the feed. */
   url: string;
   /** Newest first. */
   alerts: readonly PublishedAlert[];
-  /** Where an alert's document is read. */
+  /** URL of an alert's document. */
   urlOf(alert: PublishedAlert): string;
 }
 
 const TYPE = "application/cap+xml";
 
-/** The alerts as an Atom feed. @source RFC 4287 */
+/** Renders an Atom feed. @source RFC 4287 */
 export function atomFeed({ title, author, url, alerts, urlOf }: AlertFeed): string {
   const entries = alerts.map((alert) =>
     [
@@ -42,7 +41,7 @@ export function atomFeed({ title, author, url, alerts, urlOf }: AlertFeed): stri
   ].join("");
 }
 
-/** The same as RSS. @source RSS 2.0, RSS Advisory Board */
+/** Renders an RSS feed. @source RSS 2.0, RSS Advisory Board */
 export function rssFeed({ title, author, url, alerts, urlOf }: AlertFeed): string {
   const items = alerts.map((alert) =>
     [
@@ -67,7 +66,7 @@ export function rssFeed({ title, author, url, alerts, urlOf }: AlertFeed): strin
   ].join("");
 }
 
-/** Nobody may take a drill, or what holds no more, for an alert. */
+/** Marks drills and cancellations, so that no reader takes them for an alert. */
 function titleOf({ status, msgType, headline }: PublishedAlert): string {
   return [status === "Exercise" ? "[Exercise]" : "", msgType === "Cancel" ? "[Cancelled]" : "", headline]
     .filter((part) => part !== "")

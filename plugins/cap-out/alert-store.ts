@@ -1,29 +1,31 @@
 import type { PluginContext } from "#plugin-api";
 import type { PublishedAlert } from "./alert.ts";
 
-/** The alerts of all feeds, kept over restarts. */
+/** Alerts of all feeds, persistent. */
 export interface AlertStore {
   /** Newest first; empty for a feed without alerts. */
   list(groupId: string): Promise<readonly PublishedAlert[]>;
-  /** Puts what `make` gives for a feed's alerts at its top, unless it stands there already. Resolves when it is kept. */
+  /**
+   * Adds an alert to a feed unless it is already there. `make` gets the feed's current alerts. Resolves when stored.
+   */
   add(groupId: string, make: (alerts: readonly PublishedAlert[]) => PublishedAlert): Promise<void>;
   /**
-   * Puts what `make` gives for a message's newest alert at the top of each feed in which the message stands once all is
-   * kept that was added before; null adds nothing.
+   * Adds a follow-up of a message's newest alert to each feed that contains the message, after all earlier additions;
+   * null adds nothing.
    */
   addFollowUp(notificationId: string, make: (about: PublishedAlert) => PublishedAlert | null): Promise<void>;
 }
 
-/** Alerts that a feed holds. own choice: with 40 feeds they fit into what a plugin may keep */
+/** Alerts per feed; 40 feeds fit into the plugin state limit. */
 const MAX_ALERTS_PER_FEED = 20;
 const FEEDS_KEY = "feeds";
 
-/** Opens the shelf; one change at a time. */
+/** Opens the store; changes are serialized. */
 export function openAlertStore(state: PluginContext["state"]): AlertStore {
-  /** Names of alerts by feed, newest first. */
+  /** Alert names by feed, newest first. */
   let names: Promise<Record<string, string[]>> | null = null;
   const alerts = new Map<string, Promise<PublishedAlert>>();
-  let work: Promise<unknown> = Promise.resolve();
+  let pending: Promise<unknown> = Promise.resolve();
 
   const feeds = (): Promise<Record<string, string[]>> => {
     if (names !== null) return names;
@@ -45,8 +47,8 @@ export function openAlertStore(state: PluginContext["state"]): AlertStore {
   const list = async (groupId: string): Promise<PublishedAlert[]> =>
     Promise.all(((await feeds())[groupId] ?? []).map(readAlert));
   const serialize = (act: () => Promise<void>): Promise<void> => {
-    const done = work.then(act);
-    work = done.catch(() => undefined);
+    const done = pending.then(act);
+    pending = done.catch(() => undefined);
     return done;
   };
 

@@ -1,4 +1,4 @@
-/** Where an alert holds, in the forms of CAP. @source CAP 1.2 §3.2.4 */
+/** Area of an alert. @source CAP 1.2 §3.2.4 */
 export interface CapArea {
   areaDesc: string;
   polygons: string[];
@@ -8,12 +8,12 @@ export interface CapArea {
 
 const NUMBER = "-?\\d{1,3}(?:\\.\\d{1,10})?";
 const POINT = new RegExp(`^(${NUMBER}),(${NUMBER})$`);
-/** A ring comes back to where it began. */
+/** A closed ring repeats its first point. */
 const MIN_POINTS = 4;
 
 /**
- * Reads a group's properties `area`, `polygons` (`lat,lon lat,lon …`), `circles` (`lat,lon km`) and `geocodes`
- * (`name=value`), several of them parted by `;`. Returns words for what can't be read.
+ * Parses a group's properties `area`, `polygons` (`lat,lon lat,lon …`), `circles` (`lat,lon km`) and `geocodes`
+ * (`name=value`); several values are separated by `;`. Returns an error message for an invalid value.
  */
 export function parseCapArea(properties: Readonly<Record<string, string>>, areaDesc: string): CapArea | string {
   const polygons = splitParts(properties.polygons);
@@ -23,7 +23,7 @@ export function parseCapArea(properties: Readonly<Record<string, string>>, areaD
     polygons.find((each) => !isPolygon(each)) ??
     circles.find((each) => !isCircle(each)) ??
     geocodes.find((pair) => pair.length !== 2 || pair.includes(""))?.join("=");
-  if (wrong !== undefined) return `${wrong} is no place of an alert`;
+  if (wrong !== undefined) return `${wrong} must be a polygon, a circle or a geocode of CAP`;
   return {
     areaDesc: properties.area || areaDesc,
     polygons,

@@ -2,14 +2,14 @@ import { SignedXml } from "xml-crypto";
 import { capTime, type PublishedAlert } from "./alert.ts";
 import { xmlElement } from "./xml.ts";
 
-/** Who stands in every alert. */
+/** Sender details in every alert. */
 export interface AlertSenderDetails {
   senderName: string | null;
   contact: string | null;
   language: string;
 }
 
-/** With what alerts are signed; both PEM. */
+/** Signing key and certificate, both PEM. */
 export interface AlertSigner {
   key: string;
   certificate: string;
@@ -21,13 +21,13 @@ const EXCLUSIVE = "http://www.w3.org/2001/10/xml-exc-c14n#";
 const SHA256 = "http://www.w3.org/2001/04/xmlenc#sha256";
 const RSA_SHA256 = "http://www.w3.org/2001/04/xmldsig-more#rsa-sha256";
 
-/** The document of an alert, the same bytes each time; signed where there is a signer. Throws what the signer's key is not. */
-export function capDocument(alert: PublishedAlert, letterhead: AlertSenderDetails, signer: AlertSigner | null): string {
-  const xml = alertElement(alert, letterhead);
+/** Renders an alert, always as the same bytes; signed if there is a signer. Throws if the signer's key is invalid. */
+export function capDocument(alert: PublishedAlert, details: AlertSenderDetails, signer: AlertSigner | null): string {
+  const xml = alertElement(alert, details);
   return `<?xml version="1.0" encoding="UTF-8"?>\n${signer === null ? xml : signXml(xml, signer)}\n`;
 }
 
-function alertElement(alert: PublishedAlert, letterhead: AlertSenderDetails): string {
+function alertElement(alert: PublishedAlert, details: AlertSenderDetails): string {
   const { identifier, sender, sentAt, status, msgType, scope, references } = alert;
   return [
     `<alert xmlns="${NAMESPACE}">`,
@@ -40,12 +40,12 @@ function alertElement(alert: PublishedAlert, letterhead: AlertSenderDetails): st
     xmlElement("restriction", scope === "Restricted" ? "For readers of this feed" : null),
     xmlElement("note", status === "Exercise" ? "This is a drill." : null),
     xmlElement("references", references.join(" ")),
-    infoElement(alert, letterhead),
+    infoElement(alert, details),
     "</alert>",
   ].join("");
 }
 
-/** @source CAP 1.2 §3.2.2, in the order of its schema */
+/** Elements in schema order. @source CAP 1.2 §3.2.2 */
 function infoElement(alert: PublishedAlert, { senderName, contact, language }: AlertSenderDetails): string {
   const { category, event, responseType, urgency, severity, certainty, sentAt, expiresAt } = alert;
   return [
@@ -83,7 +83,7 @@ function areaElement({ place }: PublishedAlert): string {
   ].join("");
 }
 
-/** @source CAP 1.2 §3.3.4.1: an enveloped signature; XML Signature 1.1 */
+/** Adds an enveloped signature. @source CAP 1.2 §3.3.4.1; XML Signature 1.1 */
 function signXml(xml: string, { key, certificate }: AlertSigner): string {
   const signature = new SignedXml({
     privateKey: key,

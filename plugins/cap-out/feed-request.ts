@@ -3,14 +3,13 @@ import type { PluginRequest, PluginResponse } from "#plugin-api";
 import type { PublishedAlert } from "./alert.ts";
 import { atomFeed, rssFeed } from "./alert-feeds.ts";
 
-/** What answering readers needs. */
 export interface FeedRequestDeps {
-  /** What readers show; null lets everybody read. */
+  /** Required token; null for public access. */
   token: string | null;
-  /** Where the plugin's routes begin. */
+  /** Base URL of the plugin's routes. */
   baseUrl: string;
   author: string;
-  /** A group's name; null where there is none of this type. */
+  /** Name of a group; null if it does not exist or has another type. */
   titleOf(groupId: string): Promise<string | null>;
   alertsOf(groupId: string): Promise<readonly PublishedAlert[]>;
   documentOf(alert: PublishedAlert): string;
@@ -18,24 +17,24 @@ export interface FeedRequestDeps {
 
 const NOT_FOUND: PluginResponse = { status: 404 };
 
-/** Answers `/<group>/atom`, `/<group>/rss` and `/<group>/<alert>.xml`, with an ETag by which readers ask for what is new. */
-export async function handleFeedRequest(request: PluginRequest, needs: FeedRequestDeps): Promise<PluginResponse> {
+/** Handles `/<group>/atom`, `/<group>/rss` and `/<group>/<alert>.xml`, with ETags. */
+export async function handleFeedRequest(request: PluginRequest, deps: FeedRequestDeps): Promise<PluginResponse> {
   const { pathname, searchParams } = new URL(request.url, "http://localhost");
-  const shown = /^Bearer +(.+)$/i.exec(String(request.headers.authorization ?? ""))?.[1] ?? searchParams.get("token");
-  if (needs.token !== null && !isEqualSecret(shown ?? "", needs.token))
+  const token = /^Bearer +(.+)$/i.exec(String(request.headers.authorization ?? ""))?.[1] ?? searchParams.get("token");
+  if (deps.token !== null && !isEqualSecret(token ?? "", deps.token))
     return { status: 401, headers: { "www-authenticate": "Bearer" } };
   if (request.method !== "GET" && request.method !== "HEAD") return { status: 405, headers: { allow: "GET, HEAD" } };
   const [, groupId = "", file = "", ...more] = pathname.split("/");
-  const title = more.length > 0 ? null : await needs.titleOf(groupId);
+  const title = more.length > 0 ? null : await deps.titleOf(groupId);
   if (title === null) return NOT_FOUND;
-  const alerts = await needs.alertsOf(groupId);
-  // Whoever shows the token in the address goes on doing so.
+  const alerts = await deps.alertsOf(groupId);
+  // Links repeat the token if the request has it in its URL.
   const query =
-    searchParams.has("token") && needs.token !== null ? `?${new URLSearchParams({ token: needs.token })}` : "";
-  const at = (name: string): string => `${needs.baseUrl}/${groupId}/${encodeURIComponent(name)}${query}`;
+    searchParams.has("token") && deps.token !== null ? `?${new URLSearchParams({ token: deps.token })}` : "";
+  const at = (name: string): string => `${deps.baseUrl}/${groupId}/${encodeURIComponent(name)}${query}`;
   const feed = {
     title,
-    author: needs.author,
+    author: deps.author,
     alerts,
     url: at(file),
     urlOf: ({ name }: PublishedAlert) => at(`${name}.xml`),
@@ -43,7 +42,7 @@ export async function handleFeedRequest(request: PluginRequest, needs: FeedReque
   if (file === "atom") return conditionalResponse(request, "application/atom+xml", atomFeed(feed));
   if (file === "rss") return conditionalResponse(request, "application/rss+xml", rssFeed(feed));
   const alert = alerts.find(({ name }) => `${name}.xml` === decodeURIComponent(file));
-  return alert ? conditionalResponse(request, "application/cap+xml", needs.documentOf(alert)) : NOT_FOUND;
+  return alert ? conditionalResponse(request, "application/cap+xml", deps.documentOf(alert)) : NOT_FOUND;
 }
 
 /** @source RFC 9110 §13.1.2 */

@@ -1,17 +1,16 @@
 import type { Clock, DeliveryItem, PluginContext, SendResult } from "#plugin-api";
 
-/** Where messages for one channel are posted. */
+/** A webhook channel. */
 export interface ChatChannel {
   /**
-   * Posts one message, and again when the service asks to wait, as long as the message is of use. Never rejects.
-   * `accepted`: the service has taken it.
+   * Posts one message; if rate limited, retries until the message is useless. Never rejects. `accepted`: the service
+   * took the post.
    */
   post(item: Pick<DeliveryItem, "deliveryId" | "notAfter">, body: string): Promise<SendResult>;
-  /** What waits for the service is not posted any more. */
+  /** Cancels a post that waits for the rate limit. */
   drop(deliveryIds: readonly number[]): void;
 }
 
-/** What a channel needs. */
 export interface ChatChannelDeps {
   url: string;
   clock: Clock;
@@ -20,18 +19,18 @@ export interface ChatChannelDeps {
 }
 
 const RESPONSE_TIMEOUT_MS = 20_000;
-/** Until a service takes messages again that does not say when. own choice */
+/** Wait time after 429 without `Retry-After`. */
 const DEFAULT_RETRY_AFTER_MS = 1_000;
-/** Statuses that say that nobody can write there any more, or never could. */
+/** Statuses of a webhook that is gone or was never valid. */
 const PERMANENT_STATUSES = new Set([401, 403, 404, 410]);
 
-/** Makes the channel at an address, for one message at a time; nothing is sent until there is something to say. */
+/** Creates a channel that posts one message at a time. */
 export function createChatChannel({ url, clock, signal, fetch }: ChatChannelDeps): ChatChannel {
   let freeAt = 0;
-  /** The message that waits for the service. */
-  let waiting: { deliveryId: number; callOff(): void } | null = null;
+  /** The post that waits for the rate limit. */
+  let waiting: { deliveryId: number; cancel(): void } | null = null;
 
-  /** Resolves when the service takes messages again, or with "off" when the message is called off meanwhile. */
+  /** Resolves with "free" when the rate limit ends, or with "off" if the message is cancelled. */
   const waitUntilFree = (deliveryId: number): Promise<"free" | "off"> =>
     new Promise((resolve) => {
       const waitMs = freeAt - clock.now();
@@ -42,62 +41,65 @@ export function createChatChannel({ url, clock, signal, fetch }: ChatChannelDeps
         resolve(how);
       };
       const timer = clock.after(waitMs, () => end("free"));
-      waiting = { deliveryId, callOff: () => end("off") };
+      waiting = { deliveryId, cancel: () => end("off") };
     });
 
   const attempt = async (body: string): Promise<SendResult | "busy"> => {
     try {
       const headers = { "content-type": "application/json; charset=utf-8" };
-      const answer = await fetch(url, { method: "POST", headers, body, timeoutMs: RESPONSE_TIMEOUT_MS });
-      const status = statusOf(answer);
-      if (status !== 429) return handoffResult(status, answer.body);
-      freeAt = clock.now() + parseRetryAfterMs(answer.headers["retry-after"], clock.now());
+      const response = await fetch(url, { method: "POST", headers, body, timeoutMs: RESPONSE_TIMEOUT_MS });
+      const status = statusOf(response);
+      if (status !== 429) return handoffResult(status, response.body);
+      freeAt = clock.now() + parseRetryAfterMs(response.headers["retry-after"], clock.now());
       return "busy";
     } catch (error) {
-      const words = error instanceof Error ? error.message : String(error);
-      return { taken: false, reason: `the chat service: ${words}`, retryable: true, down: true };
+      const message = error instanceof Error ? error.message : String(error);
+      return { taken: false, reason: `chat service request failed: ${message}`, retryable: true, down: true };
     }
   };
 
   return {
     async post({ deliveryId, notAfter }, body) {
       for (;;) {
-        if (freeAt > notAfter) return permanentFailure("the chat service takes nothing more before it is too late");
-        if ((await waitUntilFree(deliveryId)) === "off") return permanentFailure("it was called off");
+        if (freeAt > notAfter) return permanentFailure("rate limited by the chat service beyond the message's lifetime");
+        if ((await waitUntilFree(deliveryId)) === "off") return permanentFailure("cancelled");
         const result = await attempt(body);
         if (result !== "busy") return result;
       }
     },
     drop(deliveryIds) {
-      if (waiting && deliveryIds.includes(waiting.deliveryId)) waiting.callOff();
+      if (waiting && deliveryIds.includes(waiting.deliveryId)) waiting.cancel();
     },
   };
 }
 
-/** The old kind of webhook answers 200 in any case and tells of a refusal in words. @source Microsoft Teams, HTTP 429 */
+/**
+ * Legacy webhooks respond with 200 and describe the error in the body.
+ * @source Microsoft Teams documentation, rate limiting for connectors
+ */
 function statusOf({ status, body }: { status: number; body: string }): number {
-  const told = status === 200 ? /returned HTTP error (\d{3})/i.exec(body)?.[1] : undefined;
-  return told === undefined ? status : Number(told);
+  const embedded = status === 200 ? /returned HTTP error (\d{3})/i.exec(body)?.[1] : undefined;
+  return embedded === undefined ? status : Number(embedded);
 }
 
-/** Seconds or a date. @source RFC 9110 §10.2.3 */
+/** Delay in ms from seconds or a date. @source RFC 9110 §10.2.3 */
 function parseRetryAfterMs(header: string | undefined, now: number): number {
   const seconds = Number(header ?? Number.NaN);
   const waitMs = Number.isFinite(seconds) ? seconds * 1_000 : Date.parse(header ?? "") - now;
   return Number.isFinite(waitMs) ? Math.max(DEFAULT_RETRY_AFTER_MS, waitMs) : DEFAULT_RETRY_AFTER_MS;
 }
 
-function handoffResult(status: number, said: string): SendResult {
+function handoffResult(status: number, body: string): SendResult {
   if (status >= 200 && status < 300) return { taken: true, level: "accepted" };
-  const words = said.trim() === "" ? "" : `: ${said.trim().slice(0, 200)}`;
+  const detail = body.trim() === "" ? "" : `: ${body.trim().slice(0, 200)}`;
   if (PERMANENT_STATUSES.has(status))
-    return permanentFailure(`the chat service says that nobody may write there (${status}${words})`);
-  const isOwnFault = status >= 500;
+    return permanentFailure(`the webhook is not valid (HTTP ${status}${detail})`);
+  const isServerError = status >= 500;
   return {
     taken: false,
-    reason: `the chat service answered ${status}${words}`,
-    retryable: isOwnFault,
-    down: isOwnFault,
+    reason: `the chat service responded with HTTP ${status}${detail}`,
+    retryable: isServerError,
+    down: isServerError,
   };
 }
 

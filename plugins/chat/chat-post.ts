@@ -1,14 +1,17 @@
 import type { DeliveryItem } from "#plugin-api";
 
-/** How a chat service wants to be told: a card as the Teams kind takes it, or text as the Slack kind does. */
+/** Body format: an Adaptive Card (Teams) or text (Slack and compatible). */
 export type ChatFormat = "card" | "text";
 
 const DRILL = { en: "This is a drill.", de: "Dies ist eine Übung." } as const;
 
-/** Longest text of a message in UTF-8; a card has 28 KB in all. @source Microsoft Teams, limits of incoming webhooks */
+/**
+ * Maximum text in UTF-8 bytes; a card is limited to 28 KB in all.
+ * @source Microsoft Teams documentation, limits of incoming webhooks
+ */
 const MAX_BYTES = 24_000;
 
-/** The JSON of one message in a format. Nothing of its text is read as markup. */
+/** Request body of one message. Its text is never interpreted as markup. */
 export function chatPost(
   item: Pick<DeliveryItem, "text" | "drill" | "class">,
   format: ChatFormat,
@@ -28,7 +31,7 @@ interface PostText {
   drill: string | null;
 }
 
-/** @source Adaptive Cards 1.4; a RichTextBlock shows its runs as they are, a TextBlock would read them as Markdown */
+/** RichTextBlock shows text literally; TextBlock would interpret Markdown. @source Adaptive Cards 1.4 */
 function cardOf({ subject, body, drill, ...item }: PostText & Pick<DeliveryItem, "class">) {
   const run = (text: string, more: object = {}): object => ({ type: "TextRun", text, ...more });
   const block = (...inlines: object[]): object => ({ type: "RichTextBlock", inlines });
@@ -55,11 +58,14 @@ function textOf({ subject, body, drill }: PostText) {
     `*${escapeMrkdwn(subject)}*`,
     ...(body === "" ? [] : [escapeMrkdwn(body)]),
   ];
-  // Neither addresses nor names within become links, nor does anybody get called by @name.
+  // No links, previews or mentions.
   return { text: lines.join("\n"), link_names: false, unfurl_links: false };
 }
 
-/** @source Slack, formatting text: these three are all that is to be escaped; stars would end what is bold */
+/**
+ * Slack requires escaping of these three characters; an asterisk would end bold text.
+ * @source Slack API documentation, formatting text
+ */
 function escapeMrkdwn(text: string): string {
   return text.replaceAll("&", "&amp;").replaceAll("<", "&lt;").replaceAll(">", "&gt;").replaceAll("*", "∗");
 }
@@ -68,12 +74,12 @@ function paragraphsOf(body: string): string[] {
   return body.split(/\n+/).filter((line) => line.trim() !== "");
 }
 
-function shortenToBytes(text: string, mostBytes: number): string {
+function shortenToBytes(text: string, maxBytes: number): string {
   const bytes = Buffer.from(text);
-  if (bytes.length <= mostBytes) return text;
-  // What the cut leaves of a character is dropped.
+  if (bytes.length <= maxBytes) return text;
+  // Drops a character that was cut in half.
   return `${bytes
-    .subarray(0, mostBytes)
+    .subarray(0, maxBytes)
     .toString("utf8")
     .replace(/\uFFFD$/, "")} …`;
 }

@@ -1,7 +1,7 @@
 import { createHash } from "node:crypto";
 import { type Clock, type DeliveryItem, joinSubjectAndBody, type Scroll, type Timer } from "#plugin-api";
 
-/** A message as a desktop shows it. */
+/** A message on a desktop's screen. */
 export interface DesktopMessage {
   deliveryId: number;
   notificationId: string;
@@ -11,33 +11,33 @@ export interface DesktopMessage {
   drill: boolean;
   sentAt: number;
   options: readonly string[];
-  /** How the text runs across; null where it stands still. */
+  /** Scrolling of the text; null for static text. */
   scroll: Scroll | null;
 }
 
-/** What a desktop is to show now; `version` changes with it. */
+/** Screen content of a desktop; `version` changes with it. */
 export interface DesktopScreen {
   version: string;
   messages: readonly DesktopMessage[];
 }
 
-/** The desktops that messages wait for, and those that ask. */
+/** Screens of all desktops. */
 export interface DesktopScreens {
-  /** Puts a message on its desktop; one that asks gets it at once. */
+  /** Adds a message to its desktop; a waiting poll returns at once. */
   show(item: DeliveryItem): void;
-  /** Takes messages off. */
+  /** Removes messages. */
   clear(deliveryIds: readonly number[]): void;
-  /** Takes a message off all desktops. */
+  /** Removes a message from all desktops. */
   cancelNotification(notificationId: string): void;
-  /** Resolves when the desktop is to show something else than `version`, or after the time to wait. */
+  /** Long poll: resolves when the screen differs from `version`, or after the wait time. */
   poll(token: string, version: string): Promise<DesktopScreen>;
-  /** The item of a delivery that the token's desktop shows; null when it shows no such. */
+  /** The delivery if the token's desktop shows it; else null. */
   findItem(token: string, deliveryId: number): DeliveryItem | null;
-  /** A desktop shows it now: from here on its time runs. */
+  /** Marks a message as displayed, which starts its display time. */
   markShown(item: DeliveryItem): void;
-  /** True for a desktop that has asked within the last seconds. */
+  /** True if the desktop polled recently. */
   isConnected(identifier: string): boolean;
-  /** Takes off what is over. */
+  /** Removes expired messages. */
   removeExpired(): void;
 }
 
@@ -48,23 +48,23 @@ interface Desktop {
   waiting: Set<() => void>;
 }
 
-/** A desktop that has not asked for so much longer than it waits is gone. own choice */
+/** A desktop that has not polled for this long beyond its wait time is offline. */
 const OFFLINE_GRACE_MS = 10_000;
-/** How long a message without an end is shown. own choice */
+/** Display time of a message that does not expire. */
 const DEFAULT_SHOWN_MS = 3_600_000;
-/** Questions that wait at once; beyond it the oldest is answered, so that strangers who ask shut nobody out. own choice */
+/**
+ * Maximum number of waiting polls. Beyond it the oldest is answered, so that unknown clients cannot lock out others.
+ */
 const MAX_WAITING_REQUESTS = 900;
-/** Desktops that are remembered. own choice: more than ask at once */
+/** Maximum number of remembered desktops. */
 const MAX_DESKTOPS = 10_000;
 
-/**
- * A desktop's device identifier by the secret that it alone knows: whoever sees the identifier can't ask in its name.
- */
+/** Derives a desktop's device identifier from its secret token, so that the identifier alone gives no access. */
 export function identifierOfToken(token: string): string {
   return createHash("sha256").update(token).digest("hex");
 }
 
-/** Makes screens on which nothing is shown. `run` tells versions of earlier runs apart. */
+/** Creates empty screens. `run` distinguishes versions of different runs. */
 export function createDesktopScreens({
   clock,
   waitMs,
@@ -77,7 +77,7 @@ export function createDesktopScreens({
   const desktops = new Map<string, Desktop>();
   /** Oldest first. */
   const waiting = new Set<() => void>();
-  /** Deliveries whose time runs. */
+  /** Deliveries whose display timer is running. */
   const timedDeliveries = new Set<number>();
   let versions = 0;
 
@@ -85,14 +85,14 @@ export function createDesktopScreens({
     const known = desktops.get(identifier);
     if (known) return known;
     if (desktops.size >= MAX_DESKTOPS) evictOne();
-    const made = {
+    const created = {
       items: new Map(),
       version: ++versions,
       askedAt: Number.NEGATIVE_INFINITY,
       waiting: new Set<() => void>(),
     };
-    desktops.set(identifier, made);
-    return made;
+    desktops.set(identifier, created);
+    return created;
   };
   const evictOne = (): void => {
     for (const [identifier, { items, waiting }] of desktops) {
@@ -103,7 +103,7 @@ export function createDesktopScreens({
   };
   const publishChange = (desktop: Desktop): void => {
     desktop.version = ++versions;
-    for (const tell of [...desktop.waiting]) tell();
+    for (const respond of [...desktop.waiting]) respond();
   };
   const removeWhere = (which: (item: DeliveryItem) => boolean): void => {
     for (const desktop of desktops.values()) {
@@ -146,16 +146,16 @@ export function createDesktopScreens({
       if (screenOf(desktop).version !== version) return Promise.resolve(screenOf(desktop));
       return new Promise((resolve) => {
         let timer: Timer | null = null;
-        const answer = (): void => {
+        const respond = (): void => {
           timer?.cancel();
-          desktop.waiting.delete(answer);
-          waiting.delete(answer);
+          desktop.waiting.delete(respond);
+          waiting.delete(respond);
           desktop.askedAt = clock.monotonicMs();
           resolve(screenOf(desktop));
         };
-        timer = clock.after(waitMs, answer);
-        desktop.waiting.add(answer);
-        waiting.add(answer);
+        timer = clock.after(waitMs, respond);
+        desktop.waiting.add(respond);
+        waiting.add(respond);
         const [oldest] = waiting;
         if (waiting.size > MAX_WAITING_REQUESTS) oldest?.();
       });

@@ -5,12 +5,12 @@ import { createDesktopScreens, type DesktopScreens, identifierOfToken } from "./
 
 type Context = PluginContext<ConfigOf<typeof config>>;
 
-/** 256 bits in base64url: nobody guesses the token of another desktop. */
+/** A token of 256 bits in base64url. */
 const TOKEN = /^[\w-]{43}$/;
 const SWEEP_MS = 10_000;
 const IDENTIFIER = /^[0-9a-f]{64}$/;
 
-/** Desktops and displays: each asks what to show, gets it as soon as there is something, and tells that it was shown. */
+/** Desktops and displays: each polls for its screen and confirms what it displays. */
 export default definePlugin({
   config,
   activate(ctx) {
@@ -20,17 +20,17 @@ export default definePlugin({
       for (const item of batch) {
         if (IDENTIFIER.test(item.device.deviceIdentifier)) screens.show(item);
         else {
-          const reason = "it is no desktop that has registered itself at /desktop/";
+          const reason = "the device must be a desktop registered at /desktop/";
           ctx.outcome(item.deliveryId, "failed", { reason, retryable: false });
         }
       }
     });
     ctx.stop(({ deliveryIds }) => screens.clear(deliveryIds));
-    // Also what waits behind another message, of which nobody knows that it was shown.
+    // Also removes messages that wait behind another one and were never displayed.
     ctx.onEvent("notification.stopped", ({ notificationId }) => screens.cancelNotification(notificationId));
     ctx.probe(async (device) => {
       if (screens.isConnected(device.deviceIdentifier)) return { proof: "answered" };
-      return { proof: null, reason: "The desktop does not ask what to show." };
+      return { proof: null, reason: "The desktop is not connected." };
     });
     ctx.every(SWEEP_MS, screens.removeExpired);
     ctx.route("token", createToken);
@@ -40,14 +40,14 @@ export default definePlugin({
   },
 });
 
-/** A secret for a desktop that registers itself, and the device identifier that belongs to it. */
+/** Issues a token for a new desktop, with the matching device identifier. */
 function createToken({ method }: PluginRequest): PluginResponse {
   if (method !== "POST") return { status: 405, headers: { allow: "POST" } };
   const token = randomBytes(32).toString("base64url");
   return jsonResponse(200, { token, deviceIdentifier: identifierOfToken(token) });
 }
 
-/** What the desktop is to show: `{token, version}`; the answer waits until that is something else than it shows. */
+/** Long poll for the screen: `{token, version}`. */
 async function handleScreenRequest(
   request: PluginRequest,
   screens: DesktopScreens,
@@ -60,7 +60,7 @@ async function handleScreenRequest(
   return jsonResponse(200, screen);
 }
 
-/** The desktop has shown a message, or somebody has pressed an answer: `{token, deliveryId, option?}`. */
+/** Display receipt or response: `{token, deliveryId, option?}`. */
 async function handleReceipt(request: PluginRequest, screens: DesktopScreens, ctx: Context): Promise<PluginResponse> {
   const { token, deliveryId, option } = parseJsonBody(request);
   if (typeof token !== "string" || !TOKEN.test(token)) return { status: 401 };

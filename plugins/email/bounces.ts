@@ -5,39 +5,36 @@ import { parseBounce } from "./bounce-report.ts";
 
 type Context = Pick<PluginContext, "state" | "outcome" | "signal" | "log">;
 
-/** Where mails come back to. */
+/** Settings of the bounce receiver. */
 export interface BounceSettings {
   returnDomain: string;
   returnListenAddress: string;
   returnPort: number;
-  /** Addresses and networks. */
+  /** Addresses and networks allowed to deliver. */
   returnRelays: readonly string[];
 }
 
-/** What comes back. */
 export interface BounceAddresses {
-  /** The address to which a delivery's mail comes back, which nobody else can make. */
+  /** Signed return path of a delivery. */
   returnPathFor(item: DeliveryItem): string;
 }
 
-/** What stands before the number of the delivery. */
+/** Prefix of the delivery id in the local part. */
 const LOCAL_PART_PREFIX = "return+";
 const SIGNATURE_DIGITS = 20;
 const KEY_BYTES = 32;
 
-/**
- * Takes the mails that come back, each to the address of its own delivery (VERP). Rejects when the port can't be opened.
- */
+/** Receives bounces, each at the return path of its delivery (VERP). Rejects if the port cannot be opened. */
 export async function openBounceReceiver(settings: BounceSettings, ctx: Context): Promise<BounceAddresses> {
   const { returnDomain, returnListenAddress, returnPort, returnRelays } = settings;
   const key = await loadKey(ctx);
-  const proofOf = (id: number): string =>
+  const signatureOf = (id: number): string =>
     createHmac("sha256", key).update(`return/${id}`).digest("hex").slice(0, SIGNATURE_DIGITS);
   const deliveryOf = (address: string): number | null => {
-    const [, digits = "", proof = ""] = /^return\+(\d{1,15})\.([0-9a-f]{20})@/i.exec(address) ?? [];
-    const expected = proofOf(Number(digits));
-    const isProven = proof !== "" && timingSafeEqual(Buffer.from(proof.toLowerCase()), Buffer.from(expected));
-    return isProven ? Number(digits) : null;
+    const [, digits = "", signature = ""] = /^return\+(\d{1,15})\.([0-9a-f]{20})@/i.exec(address) ?? [];
+    const expected = signatureOf(Number(digits));
+    const isValid = signature !== "" && timingSafeEqual(Buffer.from(signature.toLowerCase()), Buffer.from(expected));
+    return isValid ? Number(digits) : null;
   };
   await openMailListener({
     listenAddress: returnListenAddress,
@@ -46,15 +43,15 @@ export async function openBounceReceiver(settings: BounceSettings, ctx: Context)
     signal: ctx.signal,
     async onMail({ raw, recipients }) {
       const ids = recipients.map(deliveryOf).filter((id) => id !== null);
-      if (ids.length === 0) throw new MailRejectedError(550, "there is no such address");
+      if (ids.length === 0) throw new MailRejectedError(550, "unknown recipient");
       const report = parseBounce(Buffer.from(raw).toString("latin1"));
-      if (report === null) return ctx.log.info({}, "a mail that came in says nothing of a delivery");
+      if (report === null) return ctx.log.info({ event: "mail.bounce_ignored" }, "mail to a return path is not a bounce");
       const { reason, isPermanent } = report;
       for (const id of ids) ctx.outcome(id, "failed", { reason, retryable: false, returned: true, gone: isPermanent });
     },
   });
   return {
-    returnPathFor: ({ deliveryId }) => `${LOCAL_PART_PREFIX}${deliveryId}.${proofOf(deliveryId)}@${returnDomain}`,
+    returnPathFor: ({ deliveryId }) => `${LOCAL_PART_PREFIX}${deliveryId}.${signatureOf(deliveryId)}@${returnDomain}`,
   };
 }
 

@@ -1,25 +1,24 @@
 import { createTransport, type SendMailOptions } from "nodemailer";
 import type { SendResult } from "#plugin-api";
 
-/** How the mail server is reached. */
 export interface SmtpSettings {
   host: string;
   port: number;
   security: "starttls" | "tls" | "none";
-  /** PEM; null for the system's authorities. */
+  /** PEM; null for the system's CAs. */
   certificateAuthority: string | null;
   username: string | null;
   password: string | null;
   connections: number;
-  /** Signs each mail; null for none. */
+  /** DKIM signing; null for none. */
   dkim: { domainName: string; keySelector: string; privateKey: string } | null;
 }
 
-/** A mail server, with a few connections that are kept. */
+/** A pooled connection to the mail server. */
 export interface SmtpClient {
-  /** Never rejects. `accepted` is the most that a mail server can prove: it will deliver the mail, or send it back. */
+  /** Never rejects. `accepted` is the most a mail server can prove: it will deliver the mail or bounce it. */
   send(mail: SendMailOptions): Promise<SendResult>;
-  /** Whether it would take mails now. */
+  /** Tests connection and authentication. */
   verify(): Promise<SendResult>;
   close(): void;
 }
@@ -27,20 +26,20 @@ export interface SmtpClient {
 const CONNECT_TIMEOUT_MS = 10_000;
 const RESPONSE_TIMEOUT_MS = 20_000;
 
-/** Faults before the server has heard of a mail. @source nodemailer, error codes */
+/** Errors before the server received the mail. @source nodemailer documentation, error codes */
 const CONNECTION_ERRORS: Readonly<Record<string, string>> = {
-  ECONNECTION: "it can't be reached, or broke off",
-  ESOCKET: "it can't be reached, or broke off",
-  EDNS: "its name is not known",
-  ETIMEDOUT: "it did not answer in time",
-  ETLS: "no encrypted connection could be made",
-  EREQUIRETLS: "it does not take encrypted mails onwards",
-  EAUTH: "it refused user name and password",
-  ENOAUTH: "it asks for a user name and password",
-  EPROTOCOL: "it refused the conversation",
+  ECONNECTION: "connection failed",
+  ESOCKET: "connection failed",
+  EDNS: "host name not found",
+  ETIMEDOUT: "timed out",
+  ETLS: "TLS negotiation failed",
+  EREQUIRETLS: "REQUIRETLS is not supported",
+  EAUTH: "authentication failed",
+  ENOAUTH: "authentication required",
+  EPROTOCOL: "protocol error",
 };
 
-/** Connects when there is something to send. */
+/** Creates the client; it connects on demand. */
 export function openSmtpClient(address: SmtpSettings): SmtpClient {
   const { host, port, security, certificateAuthority, username, password, connections, dkim } = address;
   const transport = createTransport({
@@ -60,9 +59,9 @@ export function openSmtpClient(address: SmtpSettings): SmtpClient {
     socketTimeout: RESPONSE_TIMEOUT_MS,
     disableUrlAccess: true,
   });
-  const attempt = async (work: () => Promise<unknown>): Promise<SendResult> => {
+  const attempt = async (operation: () => Promise<unknown>): Promise<SendResult> => {
     try {
-      await work();
+      await operation();
       return { taken: true, level: "accepted" };
     } catch (error) {
       return refusedResult(error, host);
@@ -77,7 +76,7 @@ export function openSmtpClient(address: SmtpSettings): SmtpClient {
 
 interface SmtpError {
   code?: string;
-  /** @source RFC 5321 §4.2.1: 4xx for now, 5xx for good */
+  /** 4xx is transient, 5xx permanent. @source RFC 5321 §4.2.1 */
   responseCode?: number;
   response?: string;
   message: string;
@@ -85,11 +84,11 @@ interface SmtpError {
 
 function refusedResult(error: unknown, host: string): SendResult {
   const { code = "", responseCode, response, message } = error as SmtpError;
-  const words = CONNECTION_ERRORS[code];
-  const said = response ?? message;
-  if (words !== undefined) {
-    return { taken: false, reason: `the mail server ${host}: ${words} (${said})`, retryable: true, down: true };
+  const connectionError = CONNECTION_ERRORS[code];
+  const detail = response ?? message;
+  if (connectionError !== undefined) {
+    return { taken: false, reason: `mail server ${host}: ${connectionError} (${detail})`, retryable: true, down: true };
   }
-  const isFinal = responseCode !== undefined && responseCode >= 500;
-  return { taken: false, reason: `the mail server refused it: ${said}`, retryable: !isFinal, down: false };
+  const isPermanent = responseCode !== undefined && responseCode >= 500;
+  return { taken: false, reason: `the mail server refused the mail: ${detail}`, retryable: !isPermanent, down: false };
 }

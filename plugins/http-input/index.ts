@@ -4,7 +4,7 @@ import { handleInputRequest } from "./input-request.ts";
 import { parseSources } from "./input-sources.ts";
 import { createSourceRateLimiter } from "./rate-limiter.ts";
 
-/** Inputs over HTTP: who shows the secret of a source tells what happened to it. */
+/** Inputs over HTTP: a source authenticates with its secret and reports an event. */
 export default definePlugin({
   config,
   activate(ctx) {
@@ -14,7 +14,7 @@ export default definePlugin({
       try {
         await ctx.trigger(input);
       } catch (error) {
-        ctx.log.error({ source: input.source, error: String(error) }, "an input could not be stored");
+        ctx.log.error({ event: "input.store_failed", source: input.source, error: String(error) }, "failed to store input");
         throw error;
       }
     };

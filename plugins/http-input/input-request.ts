@@ -5,17 +5,16 @@ import type { SourceRateLimiter } from "./rate-limiter.ts";
 import { parseRequestContent } from "./request-content.ts";
 import { isAuthenticated } from "./source-authentication.ts";
 
-/** What answering needs. */
 export interface InputRequestDeps {
   sources: ReadonlyMap<string, HttpInputSource>;
   rateLimiter: SourceRateLimiter;
-  /** Resolves when the input is stored. */
+  /** Resolves when stored. */
   trigger(input: TriggerInput): Promise<void>;
 }
 
 /**
- * Answers `/x/http-input/<source>`: 202 once what it says is stored. 400 for what can't be read, 401 for a wrong secret
- * and for a source that there is not, 405, 429 for too many; what can't be stored answers 503, to be sent again.
+ * Handles `/x/http-input/<source>`: 202 once the input is stored, 400 for an unreadable body, 401 for a wrong secret or
+ * an unknown source, 405, 429 over the rate limit, 503 if storing failed, to be retried.
  */
 export async function handleInputRequest(
   request: PluginRequest,
@@ -23,12 +22,12 @@ export async function handleInputRequest(
 ): Promise<PluginResponse> {
   const source = sources.get(sourceNameIn(request.url));
   if (!source || !isAuthenticated(source, request))
-    return errorResponse(401, "The secret is wrong.", { "www-authenticate": "Bearer" });
+    return errorResponse(401, "Invalid secret.", { "www-authenticate": "Bearer" });
   const methods = source.inUrl ? ["POST", "PUT", "GET"] : ["POST", "PUT"];
   if (!methods.includes(request.method))
-    return errorResponse(405, `${methods.join(", ")} are taken.`, { allow: methods.join(", ") });
+    return errorResponse(405, `The method must be one of ${methods.join(", ")}.`, { allow: methods.join(", ") });
   const waitS = rateLimiter.waitSeconds(source.source, source.perMinute);
-  if (waitS > 0) return errorResponse(429, "That was too much for a minute.", { "retry-after": String(waitS) });
+  if (waitS > 0) return errorResponse(429, "Rate limit exceeded.", { "retry-after": String(waitS) });
   let input: TriggerInput;
   try {
     input = toTriggerInput(source, parseRequestContent(request), eventKeyFor(request, source.source));
@@ -38,7 +37,7 @@ export async function handleInputRequest(
   try {
     await trigger(input);
   } catch {
-    return errorResponse(503, "It could not be stored. Send it again.", { "retry-after": "5" });
+    return errorResponse(503, "The input could not be stored. Retry the request.", { "retry-after": "5" });
   }
   return jsonResponse(202, { taken: true });
 }
@@ -52,7 +51,7 @@ function sourceNameIn(url: string): string {
   }
 }
 
-/** What the sender says of its repetitions; without, each request is an event of its own. */
+/** The sender's Idempotency-Key; without it, each request is a new event. */
 function eventKeyFor({ headers }: PluginRequest, source: string): string {
   const key = headers["idempotency-key"];
   return typeof key === "string" ? dedupeKeyOf(source, key) : randomUUID();

@@ -1,14 +1,14 @@
 import type { Clock } from "#plugin-api";
 
-/** How much each source may tell. */
+/** Rate limit per source. */
 export interface SourceRateLimiter {
-  /** Counts a request; the seconds to wait when there were too many, else 0. */
+  /** Counts a request; returns the seconds to wait if the limit is exceeded, else 0. */
   waitSeconds(source: string, perMinute: number): number;
 }
 
 const MINUTE_MS = 60_000;
 
-/** Makes the count: so many in each minute that begins with the first request. */
+/** Creates the limiter: fixed windows of a minute that begin with the first request. */
 export function createSourceRateLimiter(clock: Clock): SourceRateLimiter {
   const minutes = new Map<string, { since: number; count: number }>();
   return {

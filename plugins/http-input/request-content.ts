@@ -1,6 +1,6 @@
 import { type PluginRequest, parsePayload } from "#plugin-api";
 
-/** What a request says: its body, else the parameters of its address. Throws RangeError for JSON that is none. */
+/** Payload of a request: its body, or else its query parameters. Throws RangeError for invalid JSON. */
 export function parseRequestContent({ method, url, headers, body }: PluginRequest): unknown {
   const parameters = new URL(url, "http://localhost").searchParams;
   parameters.delete("secret");
@@ -11,8 +11,8 @@ export function parseRequestContent({ method, url, headers, body }: PluginReques
     .toLowerCase();
   if (type === "application/x-www-form-urlencoded")
     return Object.fromEntries(new URLSearchParams(Buffer.from(body).toString("utf8")));
-  const said = parsePayload(body);
-  if (type === "application/json" && typeof said === "string" && body[0] !== 0x22)
-    throw new RangeError("the body is no JSON");
-  return said;
+  const payload = parsePayload(body);
+  if (type === "application/json" && typeof payload === "string" && body[0] !== 0x22)
+    throw new RangeError("the body must be valid JSON");
+  return payload;
 }

@@ -2,13 +2,13 @@ import { createHash, timingSafeEqual } from "node:crypto";
 import type { PluginRequest } from "#plugin-api";
 import type { HttpInputSource } from "./input-sources.ts";
 
-/** True when a request shows the secret of its source; the time it takes tells nothing of it. */
+/** True if a request contains the source's secret; compares in constant time. */
 export function isAuthenticated(
   source: HttpInputSource,
   { headers, url }: Pick<PluginRequest, "headers" | "url">,
 ): boolean {
-  const shown = [...secretsInHeader(headers.authorization), ...(source.inUrl ? secretsInUrl(url) : [])];
-  return shown.some((each) => timingSafeEqual(sha256Of(each), sha256Of(source.secret)));
+  const given = [...secretsInHeader(headers.authorization), ...(source.inUrl ? secretsInUrl(url) : [])];
+  return given.some((each) => timingSafeEqual(sha256Of(each), sha256Of(source.secret)));
 }
 
 /** `Bearer <secret>`, or `Basic` with any user name. @source RFC 6750 §2.1, RFC 7617 §2 */

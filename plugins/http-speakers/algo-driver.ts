@@ -3,34 +3,33 @@ import { isIPv4 } from "node:net";
 import type { Clock, DeliveryItem, PluginContext } from "#plugin-api";
 import { DeviceError, jsonValueAt, requestDevice, type SpeakerDriver } from "./speaker-driver.ts";
 
-/** What talking to an Algo device needs. */
 export interface AlgoDriverDeps {
   clock: Clock;
   fetch: PluginContext["fetch"];
   password: string;
 }
 
-/** @source README.md, Algo */
+/** @source Algo RESTful API Guide, settings */
 const VOLUME_SETTING = "audio.page.vol";
 const CONTENT_TYPE = "application/json";
 
 /**
- * The driver of an Algo endpoint. With `RxPort` it is told to take a stream there, else to play its tone `Tone`. Throws a
- * Refusal for attributes that lead nowhere.
+ * Creates the driver of an Algo endpoint. With `RxPort` it receives a stream there, else it plays its tone `Tone`.
+ * Throws DeviceError for invalid attributes.
  */
 export function createAlgoDriver(
   { attributes }: Pick<DeliveryItem["device"], "attributes">,
-  needs: AlgoDriverDeps,
+  deps: AlgoDriverDeps,
 ): SpeakerDriver {
   const { Url: url = "", RxPort: port, Tone: tone = "chime.wav" } = attributes;
   const host = URL.canParse(url) ? new URL(url).hostname : "";
-  if (host === "") throw new DeviceError("it has no attribute Url", false);
+  if (host === "") throw new DeviceError("attribute Url is missing or invalid", false);
   if (port !== undefined && !isIPv4(host))
-    throw new DeviceError("with RxPort its Url must hold an IPv4 address", false);
+    throw new DeviceError("with RxPort, Url must contain an IPv4 address", false);
   const call = (method: string, uri: string, given?: object): Promise<string> => {
     const body = given === undefined ? null : JSON.stringify(given);
-    const headers = signedAlgoHeaders(method, uri, body, { ...needs, nonce: String(randomInt(1, 2 ** 31)) });
-    return requestDevice(needs.fetch, `${url}${uri}`, { method, headers, ...(body === null ? {} : { body }) });
+    const headers = signedAlgoHeaders(method, uri, body, { ...deps, nonce: String(randomInt(1, 2 ** 31)) });
+    return requestDevice(deps.fetch, `${url}${uri}`, { method, headers, ...(body === null ? {} : { body }) });
   };
   const start: [string, object] = port ? ["rx", { port }] : ["tone", { path: tone, loop: false }];
   return {
@@ -40,7 +39,7 @@ export function createAlgoDriver(
     volume: {
       async read() {
         const value = jsonValueAt(await call("GET", `/api/settings/${VOLUME_SETTING}`), VOLUME_SETTING);
-        if (value === null) throw new DeviceError("its volume could not be read", false);
+        if (value === null) throw new DeviceError("the volume could not be read", false);
         return value;
       },
       set: async (value) => void (await call("PUT", "/api/settings", { [VOLUME_SETTING]: value })),
@@ -54,7 +53,7 @@ export function createAlgoDriver(
   };
 }
 
-/** The headers that sign a request. @source Algo RESTful API Guide, Standard authentication */
+/** Headers of a signed request. @source Algo RESTful API Guide, Standard authentication */
 export function signedAlgoHeaders(
   method: string,
   uri: string,

@@ -2,16 +2,15 @@ import type { DeliveryItem, PluginContext, StopRequest } from "#plugin-api";
 import { DeviceError, type SpeakerDriver } from "./speaker-driver.ts";
 import type { VolumeRestoration } from "./volume-restoration.ts";
 
-/** All deliveries of the plugin. */
 export interface HttpSpeakerDeliveries {
   start(items: readonly DeliveryItem[]): void;
   stop(request: StopRequest): void;
-  /** True while a message is at a device. */
+  /** True while a device plays or shows a message. */
   isBusy(deviceIdentifier: string): boolean;
   sweep(): void;
 }
 
-/** What deliveries need; `driverOf` throws a Refusal. */
+/** `driverOf` throws DeviceError. */
 export interface HttpSpeakerDeliveriesDeps extends Pick<PluginContext, "clock" | "outcome" | "stream" | "log"> {
   driverOf(device: DeliveryItem["device"]): SpeakerDriver;
   volumes: VolumeRestoration;
@@ -27,21 +26,23 @@ const STATUS_EVERY_MS = 1_000;
 const MAX_STATUS_QUERIES = 10;
 const RETENTION_MS = 3_600_000;
 
-/** Makes the flow: volume, start, the stream where it takes one, stop, the volume back. One step at a time with each device. */
-export function createHttpSpeakerDeliveries(needs: HttpSpeakerDeliveriesDeps): HttpSpeakerDeliveries {
-  const { clock, outcome, stream, volumes, log } = needs;
+/**
+ * Runs deliveries: set volume, start, open the stream, stop, restore the volume. Steps of one device are serialized.
+ */
+export function createHttpSpeakerDeliveries(deps: HttpSpeakerDeliveriesDeps): HttpSpeakerDeliveries {
+  const { clock, outcome, stream, volumes, log } = deps;
   const deliveries = new Map<number, HttpSpeakerDelivery>();
   const deviceQueues = new Map<string, Promise<void>>();
-  /** Which delivery's text a device shows for a time of its own. */
+  /** Delivery whose text a device shows for a limited time. */
   const shown = new Map<string, number>();
 
-  /** Steps with one device keep their order; what goes wrong is told by the step itself. */
+  /** Serializes the steps of one device; steps handle their own errors. */
   const serialize = (device: string, step: () => Promise<void>): void => {
-    const turn = (deviceQueues.get(device) ?? Promise.resolve()).then(step).catch((error: unknown) => {
-      log.warn({ device, err: errorMessage(error) }, "a device did not do what it was told");
+    const pending = (deviceQueues.get(device) ?? Promise.resolve()).then(step).catch((error: unknown) => {
+      log.warn({ event: "speaker.command_failed", device, err: errorMessage(error) }, "speaker command failed");
     });
-    deviceQueues.set(device, turn);
-    void turn.then(() => deviceQueues.get(device) === turn && deviceQueues.delete(device));
+    deviceQueues.set(device, pending);
+    void pending.then(() => deviceQueues.get(device) === pending && deviceQueues.delete(device));
   };
 
   const startDelivery = async (delivery: HttpSpeakerDelivery): Promise<void> => {
@@ -49,7 +50,7 @@ export function createHttpSpeakerDeliveries(needs: HttpSpeakerDeliveriesDeps): H
     const { deliveryId, profile, device, audio } = item;
     if (delivery.state === "off") return;
     try {
-      // What only shows something is never told to stop, and so would keep another volume.
+      // Silent messages get no stop command that would restore the volume.
       const volume = !audio || profile.volume === "As-Is" ? null : driver.volume?.words[profile.volume];
       if (volume) await volumes.setTemporarily(device, driver, volume);
       await driver.start(item);
@@ -61,7 +62,7 @@ export function createHttpSpeakerDeliveries(needs: HttpSpeakerDeliveriesDeps): H
       scheduleClear(delivery, profile.durationMs);
     } catch (error) {
       deliveries.delete(deliveryId);
-      // Nobody will tell it to stop once it has failed.
+      // A failed delivery gets no later stop.
       if (delivery.state === "accepted") await driver.stop?.(item).catch(() => undefined);
       outcome(deliveryId, "failed", {
         reason: errorMessage(error),
@@ -70,7 +71,7 @@ export function createHttpSpeakerDeliveries(needs: HttpSpeakerDeliveriesDeps): H
       await volumes.restore(device, driver);
     }
   };
-  /** What only shows something is told to stop by nobody else. */
+  /** Clears the text of a silent message after its display time. */
   const scheduleClear = ({ item, driver }: HttpSpeakerDelivery, forMs: number | null): void => {
     const { deviceIdentifier } = item.device;
     shown.delete(deviceIdentifier);
@@ -87,32 +88,32 @@ export function createHttpSpeakerDeliveries(needs: HttpSpeakerDeliveriesDeps): H
       });
     });
   };
-  const queryStatus = (delivery: HttpSpeakerDelivery, questions: number): void => {
-    if (questions >= MAX_STATUS_QUERIES) return;
+  const queryStatus = (delivery: HttpSpeakerDelivery, attempts: number): void => {
+    if (attempts >= MAX_STATUS_QUERIES) return;
     clock.after(STATUS_EVERY_MS, async () => {
       if (delivery.state !== "accepted") return;
       const plays = await delivery.driver.isPlaying?.().catch(() => false);
       if (plays) outcome(delivery.item.deliveryId, "playing");
-      else queryStatus(delivery, questions + 1);
+      else queryStatus(delivery, attempts + 1);
     });
   };
-  const stopDelivery = async (delivery: HttpSpeakerDelivery, isOver: boolean): Promise<void> => {
+  const stopDelivery = async (delivery: HttpSpeakerDelivery, isEnded: boolean): Promise<void> => {
     const { item, driver, state } = delivery;
     delivery.state = "off";
     if (!deliveries.delete(item.deliveryId)) return;
     if (state !== "accepted")
-      return outcome(item.deliveryId, "skipped", { reason: "it was called off before the device was asked" });
-    if (driver.target && !isOver) await stream.close(driver.target, item.notificationId).catch(() => undefined);
-    const fault = await driver.stop?.(item).then(
+      return outcome(item.deliveryId, "skipped", { reason: "cancelled before the device was contacted" });
+    if (driver.target && !isEnded) await stream.close(driver.target, item.notificationId).catch(() => undefined);
+    const error = await driver.stop?.(item).then(
       () => null,
-      (error: unknown) => `the device could not be told to stop: ${errorMessage(error)}`,
+      (error: unknown) => `failed to stop the device: ${errorMessage(error)}`,
     );
-    outcome(item.deliveryId, "accepted", fault ? { reason: fault } : {});
+    outcome(item.deliveryId, "accepted", error ? { reason: error } : {});
     await volumes.restore(item.device, driver);
   };
   const enqueue = (item: DeliveryItem): void => {
     try {
-      const delivery: HttpSpeakerDelivery = { item, driver: needs.driverOf(item.device), state: "asked" };
+      const delivery: HttpSpeakerDelivery = { item, driver: deps.driverOf(item.device), state: "asked" };
       deliveries.set(item.deliveryId, delivery);
       serialize(item.device.deviceIdentifier, () => startDelivery(delivery));
     } catch (error) {

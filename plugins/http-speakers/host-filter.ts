@@ -1,9 +1,9 @@
 import { BlockList, isIP } from "node:net";
 
-/** Tells whether a host is among those that were named. */
+/** True for an allowed host. */
 export type HostFilter = (host: string) => boolean;
 
-/** Reads names, addresses and networks (`10.0.0.0/24`); null for what is no list of these. */
+/** Parses names, addresses and networks (`10.0.0.0/24`); null if invalid. */
 export function parseHosts(given: unknown): HostFilter | null {
   if (!Array.isArray(given) || given.length === 0) return null;
   const names = new Set<string>();

@@ -9,7 +9,7 @@ import { openVolumeRestoration } from "./volume-restoration.ts";
 
 const SWEEP_MS = 30_000;
 
-/** Speakers, signs and lamps that are told by HTTP requests what to do. */
+/** Speakers, signs and lamps controlled by HTTP requests. */
 export default definePlugin({
   config,
   async activate(ctx) {
@@ -20,7 +20,7 @@ export default definePlugin({
       if (!device.deviceIdentifier.startsWith("algo:"))
         return createTemplateDriver(device, { fetch, templates, secrets });
       const password = secrets.get(device.deviceIdentifier) ?? secrets.get("algo");
-      if (password === undefined) throw new DeviceError("its password is not among the secrets", false);
+      if (password === undefined) throw new DeviceError("the device's password is missing in secrets", false);
       return createAlgoDriver(device, { clock, fetch, password });
     };
     const volumes = await openVolumeRestoration(ctx.state);

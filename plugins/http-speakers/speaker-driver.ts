@@ -1,6 +1,6 @@
 import type { DeliveryItem, DeliveryProfile, PluginContext, ProbeResult } from "#plugin-api";
 
-/** What a message asks of a device, as far as drivers need it. */
+/** The parts of a message that drivers need. */
 export interface SpeakerMessage {
   text: DeliveryItem["text"];
   notificationId: string;
@@ -10,28 +10,28 @@ export interface SpeakerMessage {
   profile: Pick<DeliveryProfile, "showsText" | "concatenatedText" | "durationMs" | "scroll">;
 }
 
-/** How one device is talked to; every call rejects with an Error whose message says in words why. */
+/** Driver of one device; calls reject with an Error whose message is text for people. */
 export interface SpeakerDriver {
-  /** IPv4 address and port at which it takes a stream once it was started; null for one that plays by itself. */
+  /** Target of the stream once started; null for a device that plays by itself. */
   target: { group: string; port: number } | null;
   start(message: SpeakerMessage): Promise<void>;
-  /** Null for one that can't be told. */
+  /** Null if the device cannot be stopped. */
   stop: ((message: SpeakerMessage) => Promise<void>) | null;
-  /** Its own volume; null for one whose volume is not known. */
+  /** Volume control; null if not available. */
   volume: {
     read(): Promise<string>;
     set(value: string): Promise<void>;
-    /** What the words of a profile are there. */
+    /** Values of the profile's volume levels. */
     words: Readonly<Record<Exclude<DeliveryProfile["volume"], "As-Is">, string>>;
   } | null;
-  /** True when it says that it plays; null for one that can't be asked. */
+  /** True if the device reports playback; null if it cannot be queried. */
   isPlaying: (() => Promise<boolean>) | null;
   probe(): Promise<ProbeResult>;
 }
 
-/** A device did not do what it was asked. */
+/** A device request failed. */
 export class DeviceError extends Error {
-  /** Asking again may help. */
+  /** A retry may succeed. */
   readonly retryable: boolean;
 
   constructor(message: string, retryable: boolean) {
@@ -40,33 +40,36 @@ export class DeviceError extends Error {
   }
 }
 
-/** own choice: a device in the own network that takes longer is not well. */
+/** Timeout of a request to a device in the local network. */
 const REQUEST_TIMEOUT_MS = 5_000;
 
-/** Asks a device; gives the body of a 2xx. Rejects with a Refusal that holds nothing of the request. */
+/**
+ * Sends a request; resolves with the body of a 2xx response. Rejects with DeviceError, whose message contains nothing
+ * of the request.
+ */
 export async function requestDevice(
   fetch: PluginContext["fetch"],
   url: string,
   request: { method: string; headers?: Record<string, string>; body?: string },
 ): Promise<string> {
-  let answer: Awaited<ReturnType<PluginContext["fetch"]>>;
+  let response: Awaited<ReturnType<PluginContext["fetch"]>>;
   try {
-    answer = await fetch(url, { ...request, timeoutMs: REQUEST_TIMEOUT_MS });
+    response = await fetch(url, { ...request, timeoutMs: REQUEST_TIMEOUT_MS });
   } catch (error) {
     throw new DeviceError(error instanceof Error ? error.message : String(error), true);
   }
-  const { status, body } = answer;
+  const { status, body } = response;
   if (status >= 200 && status < 300) return body;
   if (status === 401 || status === 403)
-    throw new DeviceError(`the device refused the password (HTTP ${status})`, false);
-  throw new DeviceError(`the device answered with HTTP ${status}`, status >= 500 || status === 429);
+    throw new DeviceError(`authentication failed (HTTP ${status})`, false);
+  throw new DeviceError(`the device responded with HTTP ${status}`, status >= 500 || status === 429);
 }
 
-/** The member of a JSON answer that a dotted path names, as text; null when it is not there. */
+/** Member at a dotted path of a JSON text, as a string; null if missing. */
 export function jsonValueAt(body: string, path: string): string | null {
   try {
     const whole: unknown = JSON.parse(body);
-    // A name with dots may be one member.
+    // The path may also be the name of one member.
     const flat = (whole as Record<string, unknown> | null)?.[path];
     const found =
       flat ??

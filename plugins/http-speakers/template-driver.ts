@@ -4,34 +4,33 @@ import { DeviceError, jsonValueAt, requestDevice, type SpeakerDriver, type Speak
 import { fillTemplate, type PlaceholderValues } from "./template-placeholders.ts";
 import type { SpeakerTemplate, TemplateRequest } from "./templates.ts";
 
-/** What talking to a device by a template needs. */
 export interface TemplateDriverDeps {
   fetch: PluginContext["fetch"];
   templates: ReadonlyMap<string, SpeakerTemplate>;
   secrets: ReadonlyMap<string, string>;
 }
 
-/** own choice: what is the volume of a device, its template makes of these numbers. */
+/** Volume levels passed to the template as {{volume}}. */
 const VOLUME_LEVELS = { Maximum: "100", Medium: "60", Low: "30" };
 
-/** The driver of a device that a template describes. Throws a Refusal for attributes that lead nowhere. */
-export function createTemplateDriver(device: DeliveryItem["device"], needs: TemplateDriverDeps): SpeakerDriver {
+/** Creates the driver of a device from its template. Throws DeviceError for invalid attributes. */
+export function createTemplateDriver(device: DeliveryItem["device"], deps: TemplateDriverDeps): SpeakerDriver {
   const { Url: url = "", Template: name = "", RtpPort: port } = device.attributes;
-  const template = needs.templates.get(name);
-  if (!template) throw new DeviceError(`there is no template "${name}" (attribute Template)`, false);
+  const template = deps.templates.get(name);
+  if (!template) throw new DeviceError(`template "${name}" not found (attribute Template)`, false);
   const host = URL.canParse(url) ? new URL(url).hostname : "";
-  if (host === "") throw new DeviceError("it has no attribute Url", false);
+  if (host === "") throw new DeviceError("attribute Url is missing or invalid", false);
   if (template.hosts?.(host) === false)
-    throw new DeviceError(`${host} is not among the hosts of the template "${name}"`, false);
+    throw new DeviceError(`host ${host} is not allowed by template "${name}"`, false);
   if (port !== undefined && !isIPv4(host))
-    throw new DeviceError("with RtpPort its Url must hold an IPv4 address", false);
+    throw new DeviceError("with RtpPort, Url must contain an IPv4 address", false);
   const send = (request: TemplateRequest, more: Readonly<Record<string, string>> = {}): Promise<string> => {
-    const values = templateValues(device, needs.secrets, more);
+    const values = templateValues(device, deps.secrets, more);
     const headers = Object.entries(request.headers).map(
       ([key, value]) => [key, fillTemplate(value, values, "header")] as const,
     );
     const body = request.body === null ? null : fillTemplate(request.body, values, request.escaping);
-    return requestDevice(needs.fetch, `${url}${fillTemplate(request.path, values, "path")}`, {
+    return requestDevice(deps.fetch, `${url}${fillTemplate(request.path, values, "path")}`, {
       method: request.method,
       headers: Object.fromEntries(headers),
       ...(body === null ? {} : { body }),
@@ -46,9 +45,9 @@ export function createTemplateDriver(device: DeliveryItem["device"], needs: Temp
     volume: readVolume &&
       setVolume && {
         async read() {
-          const answer = await send(readVolume);
-          const value = volumeAt === null ? answer.trim() : jsonValueAt(answer, volumeAt);
-          if (value === null || value === "") throw new DeviceError("its volume could not be read", false);
+          const response = await send(readVolume);
+          const value = volumeAt === null ? response.trim() : jsonValueAt(response, volumeAt);
+          if (value === null || value === "") throw new DeviceError("the volume could not be read", false);
           return value;
         },
         set: async (volume) => void (await send(setVolume, { volume })),
@@ -63,7 +62,7 @@ export function createTemplateDriver(device: DeliveryItem["device"], needs: Temp
   };
 }
 
-/** What a message says in its places; `isHeard` where the device plays its sound. 0 says that something is not given. */
+/** Placeholder values of a message. `isHeard`: the device plays its audio. 0 means not given. */
 function messageValues(message: SpeakerMessage, isHeard: boolean): Record<string, string> {
   const { text, notificationId, priority, drill, profile } = message;
   const { subject, body, short } = isHeard && !profile.showsText ? { subject: "", body: "", short: "" } : text;

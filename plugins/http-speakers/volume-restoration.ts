@@ -3,13 +3,13 @@ import type { SpeakerDriver } from "./speaker-driver.ts";
 
 type Device = DeliveryItem["device"];
 
-/** Sets the volume of devices for a message, and gives them back their own: also after a crash. */
+/** Sets the volume of devices for a message and restores it, also after a crash. */
 export interface VolumeRestoration {
-  /** Sets a volume; what it was before is kept first. Rejects where it can't be read, kept or set. */
+  /** Stores the current volume and sets a new one. Rejects if the volume cannot be read, stored or set. */
   setTemporarily(device: Device, driver: SpeakerDriver, value: string): Promise<void>;
-  /** Gives a device its own volume back, if it was changed; one that does not answer is asked again later. */
+  /** Restores a device's volume if it was changed; a device that does not respond is retried later. */
   restore(device: Device, driver: SpeakerDriver): Promise<void>;
-  /** Gives back what is still to be, such as what an earlier run left; `busy` says who is not to be touched. */
+  /** Restores all outstanding volumes, including those of an earlier run; skips devices for which `busy` is true. */
   restoreAll(driverOf: (device: Device) => SpeakerDriver, busy: (identifier: string) => boolean): Promise<void>;
 }
 
@@ -18,22 +18,22 @@ interface OriginalVolume {
   value: string;
 }
 
-/** own choice: as many values as a plugin may keep, less some. */
+/** Below the limit of plugin state values. */
 const MAX_CHANGED = 900;
 const INDEX_KEY = "changed";
 
-/** Reads what an earlier run has kept. */
+/** Loads the outstanding volumes of earlier runs. */
 export async function openVolumeRestoration(state: PluginContext["state"]): Promise<VolumeRestoration> {
   const changed = new Map<string, OriginalVolume>();
   for (const identifier of ((await state.get(INDEX_KEY)) as string[] | undefined) ?? []) {
-    const kept = (await state.get(stateKey(identifier))) as OriginalVolume | undefined;
-    if (kept) changed.set(identifier, kept);
+    const original = (await state.get(stateKey(identifier))) as OriginalVolume | undefined;
+    if (original) changed.set(identifier, original);
   }
   const writeIndex = (): Promise<void> => state.set(INDEX_KEY, [...changed.keys()]);
   const restore: VolumeRestoration["restore"] = async ({ deviceIdentifier }, driver) => {
-    const kept = changed.get(deviceIdentifier);
-    if (!kept || !driver.volume) return;
-    await driver.volume.set(kept.value);
+    const original = changed.get(deviceIdentifier);
+    if (!original || !driver.volume) return;
+    await driver.volume.set(original.value);
     changed.delete(deviceIdentifier);
     await writeIndex();
     await state.set(stateKey(deviceIdentifier), undefined);
@@ -43,11 +43,11 @@ export async function openVolumeRestoration(state: PluginContext["state"]): Prom
       if (!driver.volume) return;
       const { deviceIdentifier } = device;
       if (!changed.has(deviceIdentifier)) {
-        if (changed.size >= MAX_CHANGED) throw new RangeError("too many devices have another volume than their own");
-        const kept = { device, value: await driver.volume.read() };
-        // Kept before it is changed, or a crash in between would lose it.
-        await state.set(stateKey(deviceIdentifier), kept);
-        changed.set(deviceIdentifier, kept);
+        if (changed.size >= MAX_CHANGED) throw new RangeError("too many devices with a changed volume");
+        const original = { device, value: await driver.volume.read() };
+        // Stored before the change, so that a crash in between does not lose it.
+        await state.set(stateKey(deviceIdentifier), original);
+        changed.set(deviceIdentifier, original);
         await writeIndex();
       }
       await driver.volume.set(value);
@@ -59,7 +59,7 @@ export async function openVolumeRestoration(state: PluginContext["state"]): Prom
         try {
           await restore(device, driverOf(device));
         } catch {
-          // Asked again with the next round.
+          // Retried in the next round.
         }
       }
     },

@@ -1,15 +1,15 @@
-/** An answer as it came; header names in lower case, the body decoded as UTF-8. */
+/** An HTTP response; the body decoded as UTF-8. */
 export interface PhoneHttpResponse {
   status: number;
   body: string;
 }
 
-/** What the bytes received so far are: a whole answer, the beginning of one, or no HTTP at all. */
+/** State of the bytes received so far: a complete response, the beginning of one, or not HTTP. */
 export type HttpParseResult = PhoneHttpResponse | "incomplete" | "broken";
 
 const HEADER_END = Buffer.from("\r\n\r\n");
 
-/** Reads the answer to one request; `ended` says that nothing more will come. @source RFC 9112 §6.3 */
+/** Parses a response; `ended`: the connection is closed. @source RFC 9112 §6.3 */
 export function parseHttpResponse(bytes: Buffer, ended: boolean): HttpParseResult {
   const end = bytes.indexOf(HEADER_END);
   if (end < 0) return ended ? "broken" : "incomplete";

@@ -14,42 +14,42 @@ import { createPushCredentials } from "./push-credentials.ts";
 import { createPusher } from "./pusher.ts";
 import { createStreamEvents } from "./stream-events.ts";
 
-/** Phones at once. @source performance.md 7 */
-const CONCURRENCY = { least: 64, start: 512, most: 1_024 };
-/** More of them for emergencies. own choice */
+/** Limits of concurrent phone requests. @source docs/decisions/0032-phone-push.md, Concurrency */
+const CONCURRENCY = { min: 64, start: 512, max: 1_024 };
+/** Additional requests for emergencies. */
 const EXTRA_FOR_EMERGENCIES = 256;
-/** Questions about sound at once, beside the pushes. */
+/** Concurrent statistics queries, besides the pushes. */
 const MAX_STATUS_QUERIES = 512;
 const SWEEP_MS = 60_000;
-/** Call managers, whose `nextAuthenticationUrl` decides about pushes of others. */
+/** Clusters, whose `nextAuthenticationUrl` authorizes pushes of other applications. */
 const CLUSTERS = "callmgr-clusters";
 
-/** Desk phones: text, image and multicast sound by push; phones ask the own port whether they may obey. */
+/** Desk phones: text, images and multicast audio by push. Phones verify each push at this plugin's own port. */
 export default definePlugin({
   config,
   async activate(ctx) {
     const { clock, log } = ctx;
     const password = ctx.config.pushPassword ?? randomBytes(24).toString("base64url");
     const credentials = createPushCredentials(ctx.config.pushUser, password);
-    const foreign = createPushAuthorizationRelay(ctx);
-    const authentication = createPushAuthentication(credentials, foreign);
-    // Own pushes need no cluster, so that phones are reached even while these are not known.
-    const learn = async (): Promise<void> => {
+    const relay = createPushAuthorizationRelay(ctx);
+    const authentication = createPushAuthentication(credentials, relay);
+    // Own pushes work even while the clusters are unknown.
+    const loadClusters = async (): Promise<void> => {
       try {
         const clusters = await ctx.resources.list(CLUSTERS);
-        foreign.setUrls(
+        relay.setUrls(
           clusters.flatMap(({ nextAuthenticationUrl: url }) => (typeof url === "string" && url !== "" ? [url] : [])),
         );
       } catch (error) {
-        log.warn({ error: String(error) }, "clusters are not known");
+        log.warn({ event: "phone.clusters_unavailable", error: String(error) }, "failed to list clusters");
       }
     };
-    ctx.resources.watch(CLUSTERS, () => void learn());
-    await learn();
+    ctx.resources.watch(CLUSTERS, () => void loadClusters());
+    await loadClusters();
     const pictures = createPictureStore({
       clock,
-      onAvailability: (words) => (words === null ? ctx.status("ok") : ctx.status("degraded", words)),
-      onError: (words) => log.warn({}, words),
+      onAvailability: (reason) => (reason === null ? ctx.status("ok") : ctx.status("degraded", reason)),
+          onError: (message) => log.warn({ event: "phone.picture_failed" }, message),
     });
     const pages = createPageStore(() => ctx.urls.auth ?? "", randomBytes(32), pictures);
     const events = createStreamEvents(() => ctx.urls.auth ?? "");
@@ -57,23 +57,23 @@ export default definePlugin({
       "auth",
       (request) => pages.respond(request) ?? events.respond(request) ?? authentication.respond(request),
     );
-    const pace = createConcurrencyLimit(clock, CONCURRENCY);
-    const ask = createPhoneClient(clock, ctx.signal, pace);
-    const pusher = createPusher({ clock, ask, authentication, authUrl, authorization: credentials.authorization });
+    const limit = createConcurrencyLimit(clock, CONCURRENCY);
+    const requestPhone = createPhoneClient(clock, ctx.signal, limit);
+    const pusher = createPusher({ clock, requestPhone, authentication, authUrl, authorization: credentials.authorization });
     const tasks = createPhoneTaskQueue(
       clock,
       {
-        maxConcurrent: pace.current,
+        maxConcurrent: limit.current,
         extraForEmergencies: EXTRA_FOR_EMERGENCIES,
         maxLowestPriority: MAX_STATUS_QUERIES,
       },
-      (error) => log.error({ error: String(error) }, "a push went wrong"),
+      (error) => log.error({ event: "phone.push_failed", error: String(error) }, "phone push failed"),
     );
     const deliveries = createPhoneDeliveries({
       clock,
       outcome: ctx.outcome,
       tasks,
-      request: ask,
+      request: requestPhone,
       pusher,
       pages,
       events,
@@ -81,7 +81,7 @@ export default definePlugin({
     });
     ctx.deliver((batch) => deliveries.start(batch));
     ctx.stop((request) => deliveries.stop(request));
-    ctx.probe((device) => probePhone(device, ask));
+    ctx.probe((device) => probePhone(device, requestPhone));
     ctx.every(SWEEP_MS, () => deliveries.sweep());
     ctx.status("ok");
   },

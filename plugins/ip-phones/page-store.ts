@@ -5,11 +5,11 @@ import { displayName, displayOfPhone, parseDisplayName } from "./phone-display.t
 import { phoneModelByName } from "./phone-models.ts";
 import type { PictureStore } from "./picture-store.ts";
 
-/** The pages that phones fetch after a push. */
+/** Pages that phones fetch after a push. */
 export interface PageStore {
-  /** Keeps the item's page and gives its URL, which cannot be guessed; equal content has one page. */
+  /** Stores the item's page and returns its unguessable URL; equal content shares a page. */
   add(item: Pick<DeliveryItem, "text" | "drill" | "imagePath" | "profile">): string;
-  /** Answers a phone's request; null when the path is none of a page. */
+  /** Handles a phone's request; null if the path is not a page. */
   respond(request: PluginRequest): Promise<PluginResponse> | PluginResponse | null;
 }
 
@@ -19,16 +19,16 @@ interface StoredPage {
   imagePath: string | null;
 }
 
-/** own choice: pages are small, and a phone may turn back to one long after its message. */
+/** Pages are small, and a phone may return to one long after its message. */
 const MAX_PAGES = 500;
-/** Keeps a page out of the phone's history. */
+/** Keeps pages out of the phone's history. */
 const HEADERS = { "Content-Type": "text/xml; charset=utf-8", Expires: "-1" };
 const PATH = /\/page\/([\w-]{22})(?:\/(text|[\w-]{1,20}\.png))?$/;
 
-/** Makes the store; pages lie beside the public URL of the own port, and `key` makes their names secret. */
+/** Creates the store. Pages are next to the public URL of the plugin's port; `key` makes their names unguessable. */
 export function createPageStore(portUrl: () => string, key: Uint8Array, pictures: PictureStore): PageStore {
   const pages = new Map<string, StoredPage>();
-  // Thousands of deliveries in a row have the same page.
+  // Thousands of consecutive deliveries share a page.
   let last: StoredPage | null = null;
   return {
     add({ text: { subject, body, short }, drill, imagePath, profile: { concatenatedText: isOne } }) {
@@ -58,7 +58,7 @@ export function createPageStore(portUrl: () => string, key: Uint8Array, pictures
   };
 }
 
-/** The page itself; the text where the phone's model, or the picture, allows no image page. */
+/** The image page, or the text page if the phone's model or the picture does not allow it. */
 async function respondWithImagePage(
   { content, url }: StoredPage,
   path: string,

@@ -1,20 +1,21 @@
 import type { PhoneModel } from "./phone-models.ts";
 
-/** What a phone shows pictures on: pixels, and how many colours they have. */
+/** A phone's display: pixels and colours. */
 export interface PhoneDisplay {
   width: number;
   height: number;
   colours: "colour" | "grey" | "black";
 }
 
-/** own choice: no phone has more, and a picture is made for each display that somebody names. */
+/** Limits of displays named in URLs: no phone has more, and each display costs a fitted picture. */
 const MAX_WIDTH = 1_920;
 const MAX_HEIGHT = 1_200;
 const NAME = /^(\d{1,4})x(\d{1,4})-(colour|grey|black)$/;
 
 /**
- * The display of a phone: as it says itself in its header x-CiscoIPPhoneDisplay (`width,height,depth,C` or `…,G`), else
- * that of its model; null for a model that shows no pictures. @source protocols.md 3
+ * The display from the phone's header x-CiscoIPPhoneDisplay (`width,height,depth,C` or `…,G`), else from its model;
+ * null for a model without pictures.
+ * @source docs/decisions/0032-phone-push.md, Pages and images
  */
 export function displayOfPhone(model: PhoneModel, header: string): PhoneDisplay | null {
   if (!model.image) return null;
@@ -26,12 +27,12 @@ export function displayOfPhone(model: PhoneModel, header: string): PhoneDisplay 
   return own ?? { ...model.image, colours: model.kind === "mono" ? "grey" : "colour" };
 }
 
-/** The display's name, `559x265-colour`; equal displays have one name. */
+/** Name of a display, such as `559x265-colour`; equal displays have the same name. */
 export function displayName({ width, height, colours }: PhoneDisplay): string {
   return `${width}x${height}-${colours}`;
 }
 
-/** The display of that name; null for what is none. */
+/** Parses a display name; null if invalid. */
 export function parseDisplayName(name: string): PhoneDisplay | null {
   const [, w, h, colours] = NAME.exec(name) ?? [];
   const [width, height] = [Number(w), Number(h)];

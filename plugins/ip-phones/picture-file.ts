@@ -2,13 +2,13 @@ import { GIF } from "image-size/types/gif";
 import { JPG } from "image-size/types/jpg";
 import { PNG } from "image-size/types/png";
 
-/** What the file of a picture says of itself. */
+/** Properties of an image file. */
 export interface PictureFile {
   kind: "png" | "jpeg" | "gif";
-  /** Pixels as they are stored. */
+  /** Pixels as stored. */
   width: number;
   height: number;
-  /** How it is to be turned, 1 as it is. @source Exif 2.32, tag 0x0112 */
+  /** Exif orientation, 1 for upright. @source Exif 2.32, tag 0x0112 */
   orientation: number;
 }
 
@@ -17,10 +17,10 @@ const KINDS = [
   ["jpeg", JPG],
   ["gif", GIF],
 ] as const;
-/** A small file may hold far more pixels than there is memory for. own choice: three times what a good camera takes */
+/** A small file may decode to more pixels than memory holds; three times the resolution of a good camera. */
 export const MAX_PIXELS = 60_000_000;
 
-/** Reads the head of a picture, all of the file or its first part; null for what is none, or has too many pixels. */
+/** Parses the head of an image file; null if invalid or too large. */
 export function parsePictureFile(bytes: Uint8Array): PictureFile | null {
   try {
     const found = KINDS.find(([, { validate }]) => validate(bytes));

@@ -3,21 +3,21 @@ import type { Clock } from "#plugin-api";
 import type { PhoneDisplay } from "./phone-display.ts";
 import { MAX_PIXELS, type PictureFile } from "./picture-file.ts";
 
-/** Size of a picture in pixels. */
+/** Size in pixels. */
 export interface PixelSize {
   width: number;
   height: number;
 }
 
-/** A picture that was fitted, as PNG; or why there is none. `no-program`: nothing is installed that could. */
-export type FittedPicture = { png: Buffer; fault?: never } | { fault: "no-program" | "unreadable"; png?: never };
+/** A fitted PNG, or an error. `no-program`: ffmpeg is not installed. */
+export type FittedPicture = { png: Buffer; error?: never } | { error: "no-program" | "unreadable"; png?: never };
 
-/** own choice: 12 million pixels take half a second; a phone's question is cut off after 10 s */
+/** 12 million pixels take half a second; a phone's request times out after 10 s. */
 const FITTING_TIMEOUT_MS = 5_000;
-/** The reader of each kind is named, so that no file is taken for something else than it begins like. */
+/** The demuxer is explicit, so that no file is decoded as another type. */
 const INPUT_FORMATS = { png: "png_pipe", jpeg: "jpeg_pipe", gif: "gif" } as const;
 const FORMATS = { colour: "rgb24", grey: "gray", black: "monob" } as const;
-/** What brings a picture upright. @source Exif 2.32, tag 0x0112 */
+/** Filters that turn a picture upright. @source Exif 2.32, tag 0x0112 */
 const ORIENTATION_FILTERS = [
   "",
   "",
@@ -29,10 +29,10 @@ const ORIENTATION_FILTERS = [
   "transpose=3",
   "transpose=2",
 ];
-/** From here on, sides change places. */
+/** From this orientation on, width and height are swapped. */
 const FIRST_ROTATED_ORIENTATION = 5;
 
-/** The size in which an upright picture fits the display: in its proportions, and never enlarged. */
+/** Size of the upright picture on the display: proportional, never enlarged. */
 export function fittedSize({ width, height, orientation }: PictureFile, display: PixelSize): PixelSize {
   const upright = orientation >= FIRST_ROTATED_ORIENTATION ? { width: height, height: width } : { width, height };
   const factor = Math.min(1, display.width / upright.width, display.height / upright.height);
@@ -41,8 +41,8 @@ export function fittedSize({ width, height, orientation }: PictureFile, display:
 }
 
 /**
- * Fits the picture at `path` to a display by the `ffmpeg` of the machine, a process of its own that may read that one file
- * and nothing else: upright, on white, in the display's colours. Never rejects.
+ * Fits the picture at `path` to a display with `ffmpeg`, in a process that may read only that file: upright, on white,
+ * in the display's colours. Never rejects.
  */
 export function fitPicture(
   path: string,
@@ -57,11 +57,11 @@ export function fitPicture(
     child.stdout.on("data", (part: Buffer) => parts.push(part));
     child.on("error", () => {
       timer.cancel();
-      resolve({ fault: "no-program" });
+      resolve({ error: "no-program" });
     });
     child.on("close", (code) => {
       timer.cancel();
-      resolve(code === 0 && parts.length > 0 ? { png: Buffer.concat(parts) } : { fault: "unreadable" });
+      resolve(code === 0 && parts.length > 0 ? { png: Buffer.concat(parts) } : { error: "unreadable" });
     });
   });
 }

@@ -4,73 +4,72 @@ import { displayName, type PhoneDisplay } from "./phone-display.ts";
 import { parsePictureFile } from "./picture-file.ts";
 import { type FittedPicture, fitPicture } from "./picture-fitting.ts";
 
-/** The pictures of messages as phones take them. */
+/** Message pictures fitted to displays. */
 export interface PictureStore {
-  /** PNG of the picture at `path` for this display; null when it can't be shown there, which was told. */
+  /** PNG of the picture at `path` for this display; null if it cannot be shown, which is reported. */
   fitted(path: string, display: PhoneDisplay): Promise<Uint8Array | null>;
 }
 
-/** What pictures need. */
 export interface PictureStoreDeps {
   clock: Clock;
-  /** Name of the program that fits pictures. */
+  /** Name of the ffmpeg program. */
   program?: string;
-  /** Why phones show text instead of pictures, in words; null once they show pictures again. */
-  onAvailability(words: string | null): void;
-  /** A picture that nobody can read, in words. */
-  onError(words: string): void;
+  /** Why phones show text instead of pictures; null once pictures work again. */
+  onAvailability(reason: string | null): void;
+  /** A picture that cannot be shown. */
+  onError(message: string): void;
 }
 
-/** own choice: there are a dozen kinds of displays, and few messages have pictures at one time. */
+/** Fitted pictures in memory: there are a dozen display types and few pictures at a time. */
 const MAX_CACHED = 64;
-const NO_PROGRAM = "pictures are shown as text: ffmpeg is not installed, which would make them fit";
+const NO_PROGRAM = "phones show text instead of pictures: ffmpeg is not installed";
 
 /**
- * Makes the store: each picture is fitted once to each kind of display, when the first phone asks. One at a time, for
- * sound that is being sent needs the processors, too.
+ * Creates the store. Each picture is fitted once per display type, when the first phone requests it; one at a time,
+ * because audio streaming needs the CPU as well.
  */
 export function createPictureStore({ clock, program, onAvailability, onError }: PictureStoreDeps): PictureStore {
-  const kept = new Map<string, Promise<Uint8Array | null>>();
-  let turn: Promise<unknown> = Promise.resolve();
-  let isLacking = false;
+  const cached = new Map<string, Promise<Uint8Array | null>>();
+  let pending: Promise<unknown> = Promise.resolve();
+  let isProgramMissing = false;
 
-  const note = ({ fault }: FittedPicture): void => {
-    if ((fault === "no-program") === isLacking) return;
-    isLacking = !isLacking;
-    onAvailability(isLacking ? NO_PROGRAM : null);
+  const note = ({ error }: FittedPicture): void => {
+    if ((error === "no-program") === isProgramMissing) return;
+    isProgramMissing = !isProgramMissing;
+    onAvailability(isProgramMissing ? NO_PROGRAM : null);
   };
 
   async function make(path: string, display: PhoneDisplay): Promise<Uint8Array | null> {
     const bytes = await readFile(path).catch(() => null);
     const file = bytes && parsePictureFile(bytes);
     if (!file) {
-      onError(bytes ? "the picture is no PNG, JPEG or GIF, or has too many pixels" : "the picture's file is gone");
+      onError(bytes ? "the picture must be a PNG, JPEG or GIF of at most 60 million pixels" : "picture file not found");
       return null;
     }
     const fitted = await fitPicture(path, file, display, { clock, ...(program === undefined ? {} : { program }) });
     note(fitted);
     if (fitted.png) return fitted.png;
-    if (fitted.fault === "unreadable")
-      onError(`the picture begins like ${file.kind} but can't be read as such in time`);
+    if (fitted.error === "unreadable")
+      onError(`failed to decode the ${file.kind} picture in time`);
     else if (file.kind === "png" && file.width <= display.width && file.height <= display.height) return bytes;
     return null;
   }
 
   const failed = (error: unknown): null => {
-    onError(`the picture could not be made to fit: ${String(error)}`);
+    onError(`failed to fit the picture: ${String(error)}`);
     return null;
   };
 
   return {
     fitted(path, display) {
       const key = `${displayName(display)} ${path}`;
-      const known = kept.get(key) ?? turn.then(() => make(path, display)).catch(failed);
-      if (!kept.has(key)) turn = known;
-      kept.delete(key);
-      kept.set(key, known);
-      for (const oldest of kept.keys()) {
-        if (kept.size <= MAX_CACHED) break;
-        kept.delete(oldest);
+      const known = cached.get(key) ?? pending.then(() => make(path, display)).catch(failed);
+      if (!cached.has(key)) pending = known;
+      cached.delete(key);
+      cached.set(key, known);
+      for (const oldest of cached.keys()) {
+        if (cached.size <= MAX_CACHED) break;
+        cached.delete(oldest);
       }
       return known;
     },

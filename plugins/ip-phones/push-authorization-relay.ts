@@ -1,30 +1,29 @@
-/** Questions about pushes that are not ours. */
+/** Relay of authentication callbacks for pushes of other applications. */
 export interface PushAuthorizationRelay {
-  /** Asks those who may know; false when nobody says yes in time. Never throws. */
+  /** Queries the next authentication URLs; false if none authorizes in time. Never throws. */
   isAuthorized(query: URLSearchParams): Promise<boolean>;
-  /** Where others are asked from now on. */
+  /** Replaces the authentication URLs. */
   setUrls(urls: readonly string[]): void;
 }
 
-/** What asking others needs. */
 export interface PushAuthorizationRelayDeps {
   fetch(url: string, options: { timeoutMs: number }): Promise<{ status: number; body: string }>;
 }
 
-/** A phone waits for some seconds only. own choice */
+/** A phone waits only some seconds. */
 const TIMEOUT_MS = 3_000;
-/** Questions at once, and waiting: others' pushes must not take what ours need. own choice */
+/** Concurrent and queued requests: pushes of others must not starve our own. */
 const MAX_CONCURRENT = 32;
 const MAX_QUEUED = 512;
 
 /**
- * Relays phones' questions about pushes of others to each `nextAuthenticationUrl` in turn, until one says AUTHORIZED. The
- * query holds a password: neither it nor what the call failed with is told to anybody.
- * @source protocols of phone services, authentication URL; API, nextAuthenticationUrl
+ * Relays callbacks to each `nextAuthenticationUrl` in turn, until one answers AUTHORIZED. The query holds a password:
+ * neither it nor an error of the request is logged.
+ * @source docs/decisions/0032-phone-push.md, Authentication URL
  */
 export function createPushAuthorizationRelay({ fetch }: PushAuthorizationRelayDeps): PushAuthorizationRelay {
   let urls: readonly string[] = [];
-  let open = 0;
+  let active = 0;
   const waiting: (() => void)[] = [];
 
   async function askUrl(next: string, query: URLSearchParams): Promise<boolean> {
@@ -39,8 +38,8 @@ export function createPushAuthorizationRelay({ fetch }: PushAuthorizationRelayDe
   }
 
   async function acquireSlot(): Promise<void> {
-    if (open >= MAX_CONCURRENT) await new Promise<void>((resolve) => waiting.push(resolve));
-    else open += 1;
+    if (active >= MAX_CONCURRENT) await new Promise<void>((resolve) => waiting.push(resolve));
+    else active += 1;
   }
 
   return {
@@ -53,7 +52,7 @@ export function createPushAuthorizationRelay({ fetch }: PushAuthorizationRelayDe
       } finally {
         const next = waiting.shift();
         if (next) next();
-        else open -= 1;
+        else active -= 1;
       }
     },
     setUrls(given) {

@@ -1,16 +1,16 @@
 import { createHash, timingSafeEqual } from "node:crypto";
 
-/** Who pushes. */
+/** Credentials of pushes. */
 export interface PushCredentials {
   /** Value of the Authorization header. */
   authorization: string;
-  /** True for this user and password; takes the same time wherever they differ. */
+  /** Compares in constant time. */
   matches(user: string, password: string): boolean;
 }
 
-/** Makes the credentials of all pushes; throws when the user holds a colon, which Basic can't carry. */
+/** Creates the credentials; throws if the user contains a colon, which HTTP Basic does not allow. */
 export function createPushCredentials(user: string, password: string): PushCredentials {
-  if (user.includes(":")) throw new Error("pushUser must not hold a colon");
+  if (user.includes(":")) throw new Error("pushUser must not contain a colon");
   const expected = credentialsDigest(user, password);
   return {
     authorization: `Basic ${Buffer.from(`${user}:${password}`, "utf8").toString("base64")}`,
@@ -18,7 +18,7 @@ export function createPushCredentials(user: string, password: string): PushCrede
   };
 }
 
-/** A colon can't stand in a user, so it parts the two without doubt. */
+/** A user contains no colon, so the separator is unambiguous. */
 function credentialsDigest(user: string, password: string): Buffer {
   return createHash("sha256").update(user.replaceAll(":", "\0")).update(":").update(password).digest();
 }

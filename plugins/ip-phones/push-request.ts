@@ -3,14 +3,14 @@ import type { AudioTarget, DeliveryItem, DeliveryProfile } from "#plugin-api";
 import type { PhoneRequest } from "./phone-client.ts";
 import { escapeXml, XML_DECLARATION } from "./xml.ts";
 
-/** One thing that a phone is asked to do; `priority` counts for pages only. */
+/** One item of a push; `priority` applies to pages only. */
 export interface ExecuteItem {
   url: string;
-  /** 0 at once, 1 when the phone is idle, 2 only if it is idle now. */
+  /** 0 now, 1 when the phone is idle, 2 only if it is idle now. */
   priority: 0 | 1 | 2;
 }
 
-/** own choice: the fields' scale has no numbers. */
+/** Volumes of the profile levels. */
 const VOLUMES: Readonly<Record<DeliveryProfile["volume"], string>> = {
   "As-Is": "",
   Maximum: ":100",
@@ -18,33 +18,33 @@ const VOLUMES: Readonly<Record<DeliveryProfile["volume"], string>> = {
   Low: ":25",
 };
 
-/** Least urgent priority whose page interrupts what the display shows; own choice: the default priority does. */
+/** Lowest priority whose page interrupts the display; the default priority does. */
 const MAX_INTERRUPTING_PRIORITY = 5;
 
-/** Ends every stream a phone receives, whoever began it. */
+/** Stops every stream of the phone, whoever started it. */
 export const STOP_ANY_SOUND: ExecuteItem = { url: "RTPRx:Stop", priority: 0 };
 
-/** Leaves the services, and with them the page on the display. */
+/** Closes the services and thereby the page. */
 export const CLEAR_PAGE: ExecuteItem = { url: "Init:Services", priority: 0 };
 
-/** Asks the phone to fetch and show a page, as urgently as the message is. */
+/** Shows a page, with the urgency of the message. */
 export function showPage(url: string, item: Pick<DeliveryItem, "priority" | "class">): ExecuteItem {
   const interrupts = item.class === "emergency" || item.priority <= MAX_INTERRUPTING_PRIORITY;
   return { url, priority: interrupts ? 0 : 1 };
 }
 
-/** Asks the phone to play a stream: that of a group, or one sent to its own address by whomever. */
+/** Plays a stream: a multicast group, or unicast from any source. */
 export function playSound(audio: AudioTarget, volume: DeliveryProfile["volume"]): ExecuteItem {
   const target = isMulticast(audio) ? `RTPMRx:${audio.group}` : "RTPRx:0.0.0.0";
   return { url: `${target}:${audio.port}${VOLUMES[volume]}`, priority: 0 };
 }
 
-/** Asks the phone to play a file that it gets from its own server; it answers when that has been played. */
+/** Plays a file from the phone's own server; the response arrives after playback. */
 export function playFile(name: string): ExecuteItem {
   return { url: `Play:${name}`, priority: 0 };
 }
 
-/** Asks the phone to end what `playSound` began. */
+/** Stops what `playSound` started. */
 export function stopSound(audio: AudioTarget): ExecuteItem {
   return { url: isMulticast(audio) ? "RTPMRx:Stop" : "RTPRx:Stop", priority: 0 };
 }
@@ -55,8 +55,9 @@ function isMulticast(audio: AudioTarget): boolean {
 }
 
 /**
- * The push of at most three items, one of them at most a page. Field name and path are case-sensitive; the order in which
- * a phone obeys is its own. @source protocols.md 3
+ * Push of at most three items, at most one of them a page. Field name and path are case-sensitive; phones execute items
+ * in any order.
+ * @source docs/decisions/0032-phone-push.md, Push
  */
 export function pushRequest(items: readonly ExecuteItem[], authorization: string): PhoneRequest {
   const lines = items.map(({ url, priority }) => `<ExecuteItem Priority="${priority}" URL="${escapeXml(url)}"/>`);
@@ -73,8 +74,9 @@ function executeRequest(xml: string, authorization: string): PhoneRequest {
 }
 
 /**
- * The other way to have a stream played: the RTP Streaming API, which tells `onStopped` (a Notify URI) when the stream
- * ends. Multicast alone. @source IP Phone Services Application Development Notes, RTP Streaming API
+ * RTP Streaming API: an alternative request to play a stream, which calls `onStopped` (a Notify URI) at its end.
+ * Multicast only.
+ * @source IP Phone Services Application Development Notes, RTP Streaming API
  */
 export function mediaRequest(
   audio: AudioTarget,

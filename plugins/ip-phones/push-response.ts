@@ -1,30 +1,30 @@
 import type { PhoneHttpResponse } from "./http-response.ts";
 import { unescapeXml } from "./xml.ts";
 
-/** How one pushed item went: status 0 done, 1 busy, 6 and others refused; `data` is the phone's own word. */
+/** Result of one item: status 0 success, 1 busy, 6 and others refused; `data` is the phone's text. */
 export interface ItemResponse {
   url: string;
   status: number;
   data: string;
 }
 
-/** What a phone said to a push. */
+/** Parsed response to a push. */
 export type PushResponse =
   | { kind: "items"; items: ItemResponse[] }
-  /** The push as a whole was refused, with a number of `ERRORS`. */
+  /** The whole push was refused, with a number of `PUSH_ERRORS`. */
   | { kind: "error"; number: number }
-  /** Taken without a word on what became of it, as some firmware does. */
+  /** Accepted without a result, as some firmware does. */
   | { kind: "silent" }
-  /** No word about the push: another status than 200, or a document nobody knows. */
+  /** Another status than 200, or an unknown document. */
   | { kind: "unknown"; status: number };
 
-/** The numbers of whole-push errors. @source IP Phone Services Application Development Notes, CiscoIPPhoneError */
+/** Error numbers of a whole push. @source IP Phone Services Application Development Notes, CiscoIPPhoneError */
 export const PUSH_ERRORS = { parseOrBusy: 1, framing: 2, internal: 3, authentication: 4 } as const;
 
 const RESPONSE_ITEM = /<ResponseItem\b([^>]*?)\/?>/gi;
 const ATTRIBUTE = /([\w-]+)\s*=\s*(?:"([^"]*)"|'([^']*)')/g;
 
-/** Reads the answer to a push; items come in the order in which they ended. */
+/** Parses the response to a push; items are in order of completion. */
 export function parsePushResponse(answer: PhoneHttpResponse): PushResponse {
   const { status, body } = answer;
   if (status !== 200) return { kind: "unknown", status };
@@ -49,7 +49,7 @@ function parseItem(attributes: string): ItemResponse {
   return item;
 }
 
-/** The answer to the item with this URL. Phones may spell it in their own way, so its scheme is enough. */
+/** Result of the item with this URL. Phones may change its spelling, so the scheme suffices. */
 export function responseForUrl(items: readonly ItemResponse[], url: string): ItemResponse | null {
   const scheme = `${url.split(":", 1)[0]}:`.toLowerCase();
   return (

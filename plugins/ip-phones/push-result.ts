@@ -3,27 +3,30 @@ import type { PhoneModel } from "./phone-models.ts";
 import type { ExecuteItem } from "./push-request.ts";
 import { type ItemResponse, PUSH_ERRORS, parsePushResponse, responseForUrl } from "./push-response.ts";
 
-/** What a push came to. */
+/** Result of a push. */
 export type PushResult =
   | { kind: "accepted"; reason?: string }
-  /** In use: in a call, or receiving sound already; `sound` says that it was the sound alone that was refused. */
+  /** In a call, or receiving another stream; `sound`: only the audio was refused. */
   | { kind: "busy"; sound: boolean }
-  /** The push user was refused; why can be said only by who answers the phone's question. */
+  /** The push user was refused; the authentication callback knows why. */
   | { kind: "unauthorized" }
   | { kind: "failed"; reason: string; retryable: boolean };
 
-/** What was pushed. */
+/** Items of a push. */
 export interface PushItems {
   page: ExecuteItem | null;
   sound: ExecuteItem | null;
 }
 
 const BUSY = 1;
-const UNREADABLE_RESPONSE = "the phone's answer could not be understood";
+const UNREADABLE_RESPONSE = "invalid response from the phone";
 
-/** Judges an exchange. Sound counts most: a phone that refuses it has not accepted. @source interfaces.md, Ledger levels */
+/**
+ * Interprets an exchange. Audio counts most: a phone that refuses it has not accepted.
+ * @source docs/decisions/0020-delivery-states.md
+ */
 export function interpretPush(exchange: PhoneExchange, pushed: PushItems, model: PhoneModel): PushResult {
-  if (exchange.fault) return { kind: "failed", reason: exchange.fault.message, retryable: exchange.fault.retryable };
+  if (exchange.error) return { kind: "failed", reason: exchange.error.message, retryable: exchange.error.retryable };
   const answer = parsePushResponse(exchange.answer);
   if (answer.kind === "items") return interpretItems(answer.items, pushed);
   if (answer.kind === "error") return interpretError(answer.number, pushed);
@@ -31,9 +34,9 @@ export function interpretPush(exchange: PhoneExchange, pushed: PushItems, model:
     return model.kind === "no-rtp" ? { kind: "accepted" } : failedResult(UNREADABLE_RESPONSE);
   }
   if (answer.status === 401) return { kind: "unauthorized" };
-  if (answer.status === 404) return failedResult("the phone takes no pushes (HTTP 404)");
+  if (answer.status === 404) return failedResult("pushes are not supported (HTTP 404)");
   if (answer.status === 200) return failedResult(UNREADABLE_RESPONSE);
-  return failedResult(`the phone answered with HTTP ${answer.status}`, answer.status >= 500);
+  return failedResult(`the phone responded with HTTP ${answer.status}`, answer.status >= 500);
 }
 
 function interpretItems(items: readonly ItemResponse[], { page, sound }: PushItems): PushResult {
@@ -41,9 +44,9 @@ function interpretItems(items: readonly ItemResponse[], { page, sound }: PushIte
   const ofSound = sound && responseForUrl(items, sound.url);
   if ((page && !ofPage && !sound) || (sound && !ofSound)) return failedResult(UNREADABLE_RESPONSE);
   if (ofSound?.status === BUSY) return { kind: "busy", sound: ofPage?.status === 0 };
-  if (ofSound && ofSound.status !== 0) return failedResult(`the phone refused the sound: ${itemMessage(ofSound)}`);
+  if (ofSound && ofSound.status !== 0) return failedResult(`the phone refused the audio: ${itemMessage(ofSound)}`);
   if (ofPage && ofPage.status !== 0) {
-    // Priority 2 asks for an idle phone, and its refusal is how a phone says that it is not.
+    // With priority 2, refusal means that the phone is not idle.
     if (page?.priority === 2) return { kind: "busy", sound: false };
     const reason = `the phone refused the text: ${itemMessage(ofPage)}`;
     return sound ? { kind: "accepted", reason } : failedResult(reason);
@@ -53,11 +56,11 @@ function interpretItems(items: readonly ItemResponse[], { page, sound }: PushIte
 
 function interpretError(number: number, { sound }: PushItems): PushResult {
   if (number === PUSH_ERRORS.authentication) return { kind: "unauthorized" };
-  // The same number says "can't be read" and "receives sound already".
+  // Error 1 means either unreadable or already receiving a stream.
   if (number === PUSH_ERRORS.parseOrBusy && sound) return { kind: "busy", sound: false };
-  if (number === PUSH_ERRORS.parseOrBusy) return failedResult("the phone could not read the push (error 1)");
-  if (number === PUSH_ERRORS.framing) return failedResult("the phone could not frame its answer (error 2)");
-  if (number === PUSH_ERRORS.internal) return failedResult("the phone had an internal fault (error 3)", true);
+  if (number === PUSH_ERRORS.parseOrBusy) return failedResult("the phone could not parse the push (error 1)");
+  if (number === PUSH_ERRORS.framing) return failedResult("response framing error on the phone (error 2)");
+  if (number === PUSH_ERRORS.internal) return failedResult("internal error on the phone (error 3)", true);
   return failedResult(`the phone refused the push with error ${number}`);
 }
 

@@ -3,10 +3,10 @@ import type { Email } from "postal-mime";
 import { dedupeKeyOf, type TriggerInput } from "#plugin-api";
 import type { AuthorizedMail } from "./sender-authorization.ts";
 
-/** What a message is made of; more would not fit. */
+/** Maximum length of the text passed to messages. */
 const MAX_TEXT = 8_000;
 
-/** The input that a mail to an address is: its source is what stands before the `@`. */
+/** Trigger input of a mail; the source is the local part of the recipient. */
 export function mailInput(mail: Email, { from, name, subject }: AuthorizedMail, to: string): TriggerInput {
   const source = to.slice(0, to.lastIndexOf("@")).toLowerCase();
   const body = bodyOf(mail).slice(0, MAX_TEXT);
@@ -18,13 +18,16 @@ export function mailInput(mail: Email, { from, name, subject }: AuthorizedMail, 
   };
 }
 
-/** Answers of machines, which must not start anything. @source RFC 3834 §5; RFC 5321 §4.5.5: notices have no sender */
+/**
+ * True for automatic replies and bounces, which must not start anything.
+ * @source RFC 3834 §5; RFC 5321 §4.5.5: bounces have no sender
+ */
 export function isAutomaticReply(mail: Email, envelopeSender: string): boolean {
-  const said = mail.headers.find(({ key }) => key === "auto-submitted")?.value ?? "no";
-  return envelopeSender === "" || !/^no\b/i.test(said.trim());
+  const autoSubmitted = mail.headers.find(({ key }) => key === "auto-submitted")?.value ?? "no";
+  return envelopeSender === "" || !/^no\b/i.test(autoSubmitted.trim());
 }
 
-/** The text without what mail programs put under it. @source RFC 3676 §4.3 */
+/** The text without its signature. @source RFC 3676 §4.3 */
 function bodyOf({ text, html = "" }: Email): string {
   const lines = (text ?? textOf(html)).replace(/\r\n/g, "\n").split("\n");
   const end = lines.indexOf("-- ");
@@ -33,7 +36,7 @@ function bodyOf({ text, html = "" }: Email): string {
 
 const HTML_ENTITIES: Readonly<Record<string, string>> = { amp: "&", lt: "<", gt: ">", quot: '"', apos: "'", nbsp: " " };
 
-/** The words of a mail that has no plain text; shown as text only, so nothing that is left of it can do harm. */
+/** Text of an HTML mail. It is shown as text only, so leftover markup is harmless. */
 function textOf(html: string): string {
   return html
     .replace(/<(script|style|head|title)\b[\s\S]*?<\/\1>/gi, "")

@@ -1,31 +1,30 @@
 import { BlockList, isIP } from "node:net";
 import { SMTPServer } from "smtp-server";
 
-/** A mail as it was handed over. */
+/** A received mail. */
 export interface IncomingMail {
   raw: Uint8Array;
-  /** Empty for notices. */
+  /** Envelope sender; empty for bounces. */
   sender: string;
   recipients: string[];
 }
 
-/** How a mail is refused: for good (550), or to be sent again (451). */
+/** A refused mail: permanently (550) or temporarily (451). */
 export class MailRejectedError extends RangeError {
   readonly responseCode: 550 | 451;
 
-  constructor(responseCode: 550 | 451, words: string) {
-    super(words);
+  constructor(responseCode: 550 | 451, message: string) {
+    super(message);
     this.responseCode = responseCode;
   }
 }
 
-/** What taking mail needs. */
 export interface MailListenerDeps {
   listenAddress: string;
   port: number;
   relays: readonly string[];
   signal: AbortSignal;
-  /** Resolves when what follows is stored; what it rejects with refuses the mail. */
+  /** Resolves when the mail's effects are stored; a rejection refuses the mail. */
   onMail(mail: IncomingMail): Promise<void>;
 }
 
@@ -34,7 +33,7 @@ const MAX_CLIENTS = 20;
 const MAX_RECIPIENTS = 10;
 const IDLE_TIMEOUT_MS = 60_000;
 
-/** True for what `relays` may hold: an address or a network. */
+/** True for an IP address or network. */
 export function isAddressOrNetwork(text: unknown): text is string {
   if (typeof text !== "string") return false;
   const [address = "", prefix = "0", ...more] = text.split("/");
@@ -42,7 +41,7 @@ export function isAddressOrNetwork(text: unknown): text is string {
   return version !== 0 && more.length === 0 && /^\d{1,3}$/.test(prefix) && Number(prefix) <= (version === 4 ? 32 : 128);
 }
 
-/** Opens the port until the signal aborts; rejects when it can't be opened. @source RFC 5321 */
+/** Listens until the signal aborts; rejects if the port cannot be opened. @source RFC 5321 */
 export async function openMailListener({
   listenAddress,
   port,
@@ -50,7 +49,7 @@ export async function openMailListener({
   signal,
   onMail,
 }: MailListenerDeps): Promise<void> {
-  const known = parseNetworks(relays);
+  const allowed = parseNetworks(relays);
   const server = new SMTPServer({
     disabledCommands: ["AUTH", "STARTTLS"],
     disableReverseLookup: true,
@@ -60,7 +59,7 @@ export async function openMailListener({
     socketTimeout: IDLE_TIMEOUT_MS,
     closeTimeout: 1,
     onConnect({ remoteAddress }, done) {
-      done(isAllowedAddress(known, remoteAddress) ? null : new MailRejectedError(550, "this server is not known here"));
+      done(isAllowedAddress(allowed, remoteAddress) ? null : new MailRejectedError(550, "relay not allowed"));
     },
     onRcptTo(_address, { envelope }, done) {
       done(envelope.rcptTo.length < MAX_RECIPIENTS ? null : new MailRejectedError(451, "too many recipients"));
@@ -86,7 +85,7 @@ export async function openMailListener({
     server.once("error", reject);
     server.listen(port, listenAddress, resolve);
   });
-  // What a peer breaks off is its own concern.
+  // Connection errors of peers are ignored.
   server.on("error", () => undefined);
   signal.addEventListener("abort", () => server.close(() => undefined), { once: true });
 }
@@ -101,7 +100,7 @@ function parseNetworks(relays: readonly string[]): BlockList {
   return list;
 }
 
-function isAllowedAddress(known: BlockList, remote: string): boolean {
+function isAllowedAddress(allowed: BlockList, remote: string): boolean {
   const address = remote.replace(/^::ffff:(?=\d+\.)/, "");
-  return known.check(address, isIP(address) === 6 ? "ipv6" : "ipv4");
+  return allowed.check(address, isIP(address) === 6 ? "ipv6" : "ipv4");
 }

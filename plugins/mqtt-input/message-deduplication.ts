@@ -1,30 +1,29 @@
 import { createHash, randomUUID } from "node:crypto";
 
-/** A message as far as its repetitions are concerned. */
+/** The parts of a message that matter for deduplication. */
 export interface MqttMessage {
   topic: string;
   payload: Uint8Array;
-  /** The broker's number for it, used again for others; null where messages are not repeated (QoS 0). */
+  /** Packet identifier, reused by the broker; null for QoS 0, which is never redelivered. */
   messageId: number | null;
-  /** The broker says that it may have sent it before. */
+  /** DUP flag: possibly a redelivery. */
   dup: boolean;
 }
 
-/** Tells messages that a broker sends again from new ones that are the same. */
+/** Distinguishes redelivered messages from new messages with the same content. */
 export interface MessageDeduplicator {
-  /** The key of a message's event; resolves when it is known even after a crash. */
+  /** Event key of a message; resolves when the key is durable. */
   eventKeyFor(message: MqttMessage): Promise<string>;
-  /** The event is stored: its message is acknowledged next. */
+  /** Marks the event as stored; its message is acknowledged next. */
   acknowledge(key: string): Promise<void>;
 }
 
-/** Where the last keys are kept. */
 interface KeyValueState {
   get(key: string): Promise<unknown>;
   set(key: string, value: unknown): Promise<void>;
 }
 
-/** A message that was seen; `open` until it is to be acknowledged. */
+/** A remembered message; `open` until acknowledged. */
 interface SeenMessage {
   hash: string;
   key: string;
@@ -32,13 +31,13 @@ interface SeenMessage {
 }
 
 const STATE_KEY = "recent";
-/** More than a broker sends without an answer. own choice: the usual window is 20 */
+/** More than the broker's window of unacknowledged messages, which is usually 20. */
 const MAX_REMEMBERED = 50;
 
 /**
- * Makes the memory. A number and content that were seen before are a repetition if the broker says so, or if they were
- * not acknowledged, for then the number is not free for another (MQTT 3.1.1 §2.3.1). Else they are new: a contact that
- * closes twice says the same twice.
+ * Creates the deduplicator. A known packet identifier with the same content is a redelivery if DUP is set, or if the
+ * earlier message is unacknowledged, since its identifier cannot be reused yet (MQTT 3.1.1 §2.3.1). Otherwise it is a
+ * new event: a contact that closes twice sends the same message twice.
  */
 export function createMessageDeduplicator(state: KeyValueState): MessageDeduplicator {
   let recent: readonly SeenMessage[] | null = null;

@@ -1,13 +1,13 @@
 import type { MachineInputOptions } from "#plugin-api";
 
-/** A topic that is followed; `source` null takes the topic of each message. */
+/** A subscription; `source` null uses the topic of each message. */
 export interface TopicSubscription extends Omit<MachineInputOptions, "source"> {
   filter: string;
   source: string | null;
   acceptsRetained: boolean;
 }
 
-/** What a configuration follows, and what of it can't be used, in words. */
+/** Valid subscriptions of a configuration, and errors as text. */
 export interface ConfiguredTopics {
   topics: TopicSubscription[];
   errors: string[];
@@ -15,9 +15,9 @@ export interface ConfiguredTopics {
 
 const MAX_LENGTH = 255;
 
-/** Reads `topics`; a bad entry is left out and named, the others stay. */
+/** Parses `topics`; an invalid entry is reported and skipped. */
 export function parseTopics(given: unknown): ConfiguredTopics {
-  if (!Array.isArray(given)) return { topics: [], errors: ["topics is not a list"] };
+  if (!Array.isArray(given)) return { topics: [], errors: ["topics must be a list"] };
   const topics: TopicSubscription[] = [];
   const errors: string[] = [];
   given.forEach((entry: unknown, index) => {
@@ -36,19 +36,19 @@ function parseTopic(entry: unknown): TopicSubscription | string {
     ...names
   } = (entry ?? {}) as Record<string, unknown>;
   const { source = null, stateMember, idMember } = names;
-  if (typeof topic !== "string" || !isFilter(topic)) return `${String(topic).slice(0, 40)} is no topic`;
+  if (typeof topic !== "string" || !isFilter(topic)) return `${String(topic).slice(0, 40)} must be a valid topic filter`;
   if (![source ?? "a", stateMember ?? "a", idMember ?? "a"].every(isName))
-    return `source, stateMember and idMember are texts of 1 to ${MAX_LENGTH} characters`;
-  if (typeof acceptsRetained !== "boolean" || typeof calls !== "boolean") return "retained and calls are true or false";
-  const said = { stateMember, idMember } as Pick<MachineInputOptions, "stateMember" | "idMember">;
-  return { filter: topic, source: source as string | null, acceptsRetained, calls, ...said };
+    return `source, stateMember and idMember must be strings of 1 to ${MAX_LENGTH} characters`;
+  if (typeof acceptsRetained !== "boolean" || typeof calls !== "boolean") return "retained and calls must be true or false";
+  const memberNames = { stateMember, idMember } as Pick<MachineInputOptions, "stateMember" | "idMember">;
+  return { filter: topic, source: source as string | null, acceptsRetained, calls, ...memberNames };
 }
 
 function isName(value: unknown): boolean {
   return typeof value === "string" && value !== "" && value.length <= MAX_LENGTH;
 }
 
-/** @source MQTT 3.1.1 §4.7.1: `#` is the last level, `+` a whole one */
+/** `#` must be the last level, `+` a whole level. @source MQTT 3.1.1 §4.7.1 */
 function isFilter(topic: string): boolean {
   const levels = topic.split("/");
   const isLevel = (level: string, at: number): boolean =>
@@ -56,7 +56,7 @@ function isFilter(topic: string): boolean {
   return isName(topic) && levels.every(isLevel);
 }
 
-/** True when a message's topic is one that the filter means. @source MQTT 3.1.1 §4.7, `$` topics by name alone */
+/** True if a topic matches a filter; wildcards do not match `$` topics. @source MQTT 3.1.1 §4.7 */
 export function matchesTopicFilter(filter: string, topic: string): boolean {
   const [wanted, levels] = [filter.split("/"), topic.split("/")];
   if (topic.startsWith("$") && wanted[0] !== levels[0]) return false;

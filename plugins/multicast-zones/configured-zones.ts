@@ -1,7 +1,7 @@
 import type { DeviceReport } from "#plugin-api";
 import { parseZoneAddress } from "./zone-address.ts";
 
-/** The devices that a configuration describes, and what of it can't be used, in words. */
+/** Devices of a configuration, and errors as text. */
 export interface ConfiguredZones {
   devices: DeviceReport[];
   errors: string[];
@@ -9,28 +9,28 @@ export interface ConfiguredZones {
 
 const MAX_NAME_LENGTH = 100;
 
-/** Reads the configuration's `zones`; a bad entry is left out and named, the others stay. */
+/** Parses `zones`; an invalid entry is reported and skipped. */
 export function parseConfiguredZones(zones: unknown): ConfiguredZones {
-  if (!Array.isArray(zones)) return { devices: [], errors: ["zones is not a list"] };
+  if (!Array.isArray(zones)) return { devices: [], errors: ["zones must be a list"] };
   const devices = new Map<string, DeviceReport>();
   const errors: string[] = [];
   zones.forEach((entry: unknown, index) => {
     const read = parseEntry(entry);
     if (typeof read === "string") errors.push(`zones[${index}]: ${read}`);
-    else if (devices.has(read.deviceIdentifier)) errors.push(`zones[${index}]: the name is used twice`);
+    else if (devices.has(read.deviceIdentifier)) errors.push(`zones[${index}]: duplicate name`);
     else devices.set(read.deviceIdentifier, read);
   });
   return { devices: [...devices.values()], errors };
 }
 
 function parseEntry(entry: unknown): DeviceReport | string {
-  if (typeof entry !== "object" || entry === null) return "it is no object";
+  if (typeof entry !== "object" || entry === null) return "must be an object";
   const { name, group, port, codec, ttl, priorities, description } = entry as Record<string, unknown>;
   if (typeof name !== "string" || name.trim() === "" || name.length > MAX_NAME_LENGTH) {
-    return `the name must be a text of at most ${MAX_NAME_LENGTH} characters`;
+    return `name must be a string of at most ${MAX_NAME_LENGTH} characters`;
   }
-  const { zone, fault } = parseZoneAddress({ group, port, codec, ttl, priorities });
-  if (!zone) return fault;
+  const { zone, error } = parseZoneAddress({ group, port, codec, ttl, priorities });
+  if (!zone) return error;
   return {
     deviceIdentifier: `zone:${name}`,
     type: "speakers",

@@ -3,12 +3,12 @@ import distributionLists from "../resources/lists/distribution-lists.ts";
 import subscriptions from "../resources/people/subscriptions.ts";
 import type { ActorContext, StoreReader, Transaction } from "../store/store.ts";
 
-/** Id of the list that is told of alarms by actions without a template. */
+/** Id of the distribution list that alarm actions without a template notify. */
 export const ADMINISTRATION_LIST_ID = derivedId("distribution-list", "administration");
 
 /**
- * Makes the administration's list unless there is one. own choice: it is called Administration, lies in the root domain
- * and begins with whoever is in a super group; from then on it is a list like all others.
+ * Creates the administration's distribution list unless it exists: named Administration, in the root domain, with the members
+ * of the super groups. After that it is an ordinary list. @source docs/decisions/0203-alarms-and-inputs.md, Alarms
  */
 export function ensureAdministrationList(tx: Transaction, by: ActorContext): void {
   if (tx.get(distributionLists, ADMINISTRATION_LIST_ID)) return;
@@ -18,7 +18,7 @@ export function ensureAdministrationList(tx: Transaction, by: ActorContext): voi
   for (const userId of administrators(tx)) tx.create(subscriptions, { userId, distributionListId: list.id }, by);
 }
 
-/** Who is told when the list is empty or gone: ids of the users who may do everything. */
+/** Fallback if the list is empty or deleted: ids of the users with all permissions. */
 export function administrators(reader: StoreReader): string[] {
   const lines = reader.all<{ id: string }>(
     `SELECT DISTINCT u.id FROM security_group_members m JOIN security_groups g ON g.pk = m.security_group_pk

@@ -4,13 +4,13 @@ import type alarmActions from "../resources/alarms/alarm-actions.ts";
 import type { ActorContext, ResourceHooks } from "../store/store.ts";
 import { ensureAdministrationList } from "./administration-list.ts";
 
-/** Recipients need a template; what goes to the administration needs its list. @source service-api.md, Alarms; decisions.md 13 */
+/** Recipients require a template; without one the administration list is notified. @source docs/decisions/0013-other-resources.md, Alarms */
 export function alarmActionHooks(systemBy: () => ActorContext): ResourceHooks<typeof alarmActions> {
   return {
     beforeWrite({ after }) {
       if (!after || after.messageTemplateId !== null) return;
       const named = ACTION_RECIPIENTS.filter((field) => after[field].length > 0);
-      const message = "Recipients need a messageTemplateId.";
+      const message = "Must be empty unless `messageTemplateId` is set.";
       if (named.length > 0) throw validationError(named.map((field) => ({ field, type: "invalid-value", message })));
     },
     afterWrite({ after }, tx) {
@@ -19,7 +19,7 @@ export function alarmActionHooks(systemBy: () => ActorContext): ResourceHooks<ty
   };
 }
 
-/** Fields that name who gets the message of an action. */
+/** Fields that name the recipients of an action. */
 export const ACTION_RECIPIENTS = [
   "areaOfInterestIds",
   "collaborationGroupIds",

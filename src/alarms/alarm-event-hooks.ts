@@ -2,13 +2,13 @@ import type alarmEvents from "../resources/alarms/alarm-events.ts";
 import type systemHealthEvents from "../resources/alarms/system-health-events.ts";
 import type { ResourceHooks } from "../store/store.ts";
 
-/** The scenario that an event is about. */
+/** The scenario of an event. */
 export interface AlarmEventScenario {
   id: string;
   name: string;
 }
 
-/** Shows `event`, which always has all its members. @source service-api.md, Alarm event; decisions.md 13 */
+/** Serializes `event` with all its members. @source docs/decisions/0013-other-resources.md, Alarms */
 export const alarmEventHooks: ResourceHooks<typeof alarmEvents> = {
   present: (rows) =>
     rows.map(({ reasons, scenario }) => {
@@ -17,7 +17,7 @@ export const alarmEventHooks: ResourceHooks<typeof alarmEvents> = {
     }),
 };
 
-/** Shows the first alarm beside all. */
+/** Serializes the first alarm and the list of all alarms. */
 export const systemHealthEventHooks: ResourceHooks<typeof systemHealthEvents> = {
   present: (rows) => rows.map(({ alarmIds }) => ({ alarmId: alarmIds[0] ?? null })),
 };

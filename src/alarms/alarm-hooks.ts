@@ -8,21 +8,21 @@ import { ADMINISTRATION_LIST_ID } from "./administration-list.ts";
 
 type Alarm = RowOf<typeof alarms>;
 
-/** How many speakers of an appliance may be unregistered. @source service-api.md, Alarm threshold */
+/** Number of unregistered speakers of an appliance that does not raise an alarm. @source docs/decisions/0013-other-resources.md, Alarms */
 export interface AlarmThreshold {
   id: string;
   alarmId: string;
   endpointId: string;
-  /** A whole number, as text. */
+  /** Whole number as a string. */
   threshold: string;
 }
 
 const FIELD = "alarmThresholds";
-/** own choice */
+/** @source docs/decisions/0203-alarms-and-inputs.md, Alarms */
 const MAX_THRESHOLDS = 200;
 const MAX_DEVICES = 1_000_000;
 
-/** Thresholds are checked and kept in one form; the query's flags show thresholds, actions and the administration's list. */
+/** Validates and normalizes thresholds; query flags add thresholds, actions and the administration list to the response. */
 export const alarmHooks: ResourceHooks<typeof alarms> = {
   beforeWrite({ before, after }, tx) {
     if (!after || JSON.stringify(before?.alarmThresholds) === JSON.stringify(after.alarmThresholds)) return;
@@ -46,29 +46,29 @@ export const alarmHooks: ResourceHooks<typeof alarms> = {
 
 function parseThresholds({ id, type, alarmThresholds }: Alarm, reader: StoreReader): AlarmThreshold[] {
   const given = alarmThresholds ?? [];
-  if (!Array.isArray(given)) throw invalidValue(FIELD, "A list is expected.");
+  if (!Array.isArray(given)) throw invalidValue(FIELD, "Must be a list.");
   if (given.length > 0 && type !== "speakers_unregistered") {
-    throw invalidValue(FIELD, "Only the alarm speakers_unregistered has thresholds.");
+    throw invalidValue(FIELD, "Thresholds are only allowed for the alarm speakers_unregistered.");
   }
-  if (given.length > MAX_THRESHOLDS) throw invalidValue(FIELD, `At most ${MAX_THRESHOLDS} are allowed.`);
+  if (given.length > MAX_THRESHOLDS) throw invalidValue(FIELD, `Must have at most ${MAX_THRESHOLDS} items.`);
   const thresholds = given.map((each, at) => parseThreshold(each, id, `${FIELD}[${at}]`, reader));
   const endpoints = new Set(thresholds.map(({ endpointId }) => endpointId));
-  if (endpoints.size < thresholds.length) throw invalidValue(FIELD, "An appliance has one threshold.");
+  if (endpoints.size < thresholds.length) throw invalidValue(FIELD, "Must have at most one threshold per appliance.");
   return thresholds;
 }
 
 function parseThreshold(given: unknown, alarmId: string, field: string, reader: StoreReader): AlarmThreshold {
-  if (typeof given !== "object" || given === null) throw invalidValue(field, "An object is expected.");
+  if (typeof given !== "object" || given === null) throw invalidValue(field, "Must be an object.");
   const { id, endpointId, threshold, alarmId: named } = given as Record<string, unknown>;
-  if (id !== undefined && id !== null && !isUuid(id)) throw invalidValue(`${field}.id`, "An id is expected.");
+  if (id !== undefined && id !== null && !isUuid(id)) throw invalidValue(`${field}.id`, "Must be a UUID.");
   if (typeof named === "string" && named.toLowerCase() !== alarmId) {
-    throw invalidValue(`${field}.alarmId`, "It is the id of another alarm.");
+    throw invalidValue(`${field}.alarmId`, "Must be the id of this alarm.");
   }
   const isKnown = isUuid(endpointId) && reader.one("SELECT 1 FROM endpoints WHERE id = ?", endpointId.toLowerCase());
-  if (!isKnown) throw invalidValue(`${field}.endpointId`, "There is no appliance with this id.");
+  if (!isKnown) throw invalidValue(`${field}.endpointId`, "No appliance with this id was found.");
   const digits = String(threshold ?? "").trim();
   if (!/^\d{1,7}$/.test(digits) || Number(digits) > MAX_DEVICES) {
-    throw invalidValue(`${field}.threshold`, `A whole number of 0 to ${MAX_DEVICES} is expected.`);
+    throw invalidValue(`${field}.threshold`, `Must be a whole number between 0 and ${MAX_DEVICES}.`);
   }
   return {
     id: isUuid(id) ? id.toLowerCase() : newId(),
@@ -90,7 +90,7 @@ function actionIdsByAlarm(rows: readonly Alarm[], reader: StoreReader): Readonly
   return found;
 }
 
-/** Reasons shown of one alarm. own choice */
+/** Most reasons returned per alarm. @source docs/decisions/0203-alarms-and-inputs.md, Alarms */
 const MAX_REASONS = 100;
 
 function reasonsByAlarm(rows: readonly Alarm[], { reader }: PresentContext): ReadonlyMap<string, object[]> {
@@ -116,7 +116,7 @@ function findAdministrationList(reader: StoreReader): object | null {
   );
 }
 
-/** Makes the alarms that are not there yet. */
+/** Creates missing alarms. */
 export function seedAlarms(tx: Transaction, by: ActorContext): void {
   for (const type of ALARM_TYPES as readonly AlarmType[]) {
     if (!tx.get(alarms, ALARM_IDS[type])) tx.create(alarms, {}, by, { id: ALARM_IDS[type], type });

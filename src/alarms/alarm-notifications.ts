@@ -27,33 +27,33 @@ interface PendingAlarmAction {
 const SELECT_NEXT_PENDING =
   "SELECT pk, id, action, event, reasons FROM alarm_pending_actions WHERE pk > ? ORDER BY pk LIMIT 1";
 
-/** Takes the actions that wait, in order; one that fails stays for the next time and holds up nobody. */
-export function runPendingAlarmActions(needs: SystemMessageDeps, signal: AbortSignal): Promise<void> {
+/** Runs pending actions in order; one that fails is retried at the next run and does not block the others. */
+export function runPendingAlarmActions(deps: SystemMessageDeps, signal: AbortSignal): Promise<void> {
   const failed = (err: unknown, { action }: PendingAlarmAction): void =>
-    needs.log.error({ err, alarmActionId: action }, "an action of an alarm could not be taken");
+    deps.log.error({ event: "alarm.action_failed", err, alarmActionId: action }, "alarm action failed, retrying");
   return drainQueue<PendingAlarmAction>(
-    needs,
-    { next: SELECT_NEXT_PENDING, take: (firing) => runAlarmAction(firing, needs), failed },
+    deps,
+    { next: SELECT_NEXT_PENDING, take: (pending) => runAlarmAction(pending, deps), failed },
     signal,
   );
 }
 
-/** Message and queue are two transactions: the key of the first tells after a crash that it was sent. */
-async function runAlarmAction(firing: PendingAlarmAction, needs: SystemMessageDeps): Promise<void> {
-  const { store, log } = needs;
-  const fact = { owner: "alarms", key: firing.id };
+/** Notification and queue are two transactions: after a crash the idempotency key shows that the notification was sent. */
+async function runAlarmAction(pending: PendingAlarmAction, deps: SystemMessageDeps): Promise<void> {
+  const { store, log } = deps;
+  const fact = { owner: "alarms", key: pending.id };
   await sendSystemMessageOnce(
-    needs,
+    deps,
     fact,
-    () => buildAlarmMessage(firing, store),
-    (err) => log.warn({ err, alarmActionId: firing.action }, "an action of an alarm had nobody to notify"),
+    () => buildAlarmMessage(pending, store),
+    (err) => log.warn({ event: "alarm.action_refused", err, alarmActionId: pending.action }, "alarm action not sent: no recipients"),
   );
   await store.write((tx) => {
-    tx.run("DELETE FROM alarm_pending_actions WHERE pk = ?", firing.pk);
+    tx.run("DELETE FROM alarm_pending_actions WHERE pk = ?", pending.pk);
   });
 }
 
-/** @source decisions.md 14, notificationSource */
+/** @source docs/decisions/0014-enumerations.md, notificationSource */
 const NOTIFICATION_SOURCES: Readonly<Record<AlarmType, NotificationSource>> = {
   onprem_server_red: "onprem-server-red",
   onprem_server_yellow: "onprem-server-yellow",
@@ -66,7 +66,7 @@ const NOTIFICATION_SOURCES: Readonly<Record<AlarmType, NotificationSource>> = {
   scenario_device_resolution_failed: "alarm",
 };
 
-/** What each alarm is called in a message without a template. own choice */
+/** Titles of alarms in notifications without a template. */
 const ALARM_TITLES: Readonly<Record<AlarmType, string>> = {
   onprem_server_red: "Server severely degraded",
   onprem_server_yellow: "Server degraded",
@@ -80,8 +80,8 @@ const ALARM_TITLES: Readonly<Record<AlarmType, string>> = {
 };
 
 /**
- * The message of an action, null when action or alarm are gone. own choice: `{{alarm}}`, `{{status}}`, `{{reasons}}` and
- * `{{server}}` stand for what happened.
+ * The notification of an action; null if the action or the alarm was deleted. Templates may use `{{alarm}}`, `{{status}}`,
+ * `{{reasons}}` and `{{server}}`.
  */
 function buildAlarmMessage(
   { action: actionId, event: eventId, reasons: json }: PendingAlarmAction,
@@ -112,7 +112,7 @@ function buildAlarmMessage(
 const MAX_SUBJECT_LENGTH = 255;
 const MAX_BODY_LENGTH = 10_000;
 
-/** Whom the action names stands instead of whom the template names. */
+/** Recipients of the action replace those of the template. */
 function actionRecipients(action: RowOf<typeof alarmActions>): Record<string, readonly string[]> {
   if (ACTION_RECIPIENTS.every((field) => action[field].length === 0)) return {};
   return Object.fromEntries(RECIPIENT_FIELDS.map((field) => [field, action[field]]));

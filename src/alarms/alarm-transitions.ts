@@ -10,7 +10,6 @@ import type { AlarmEventScenario } from "./alarm-event-hooks.ts";
 import type { AlarmCondition, ConditionEvaluation, TrackedReason } from "./hold-off.ts";
 import { isMuted } from "./mutes.ts";
 
-/** One alarm at one appliance. */
 export interface AlarmConditionKey {
   alarm: AlarmType;
   endpointId: string;
@@ -19,8 +18,8 @@ export interface AlarmConditionKey {
 type AlarmEvent = RowOf<typeof alarmEvents>;
 
 /**
- * Writes what a look brought, all in the caller's transaction: what counts now, the status, the event and the actions
- * that are to be taken. Answers the event; null when the status stays as it is.
+ * Writes the result of an evaluation in the caller's transaction: active reasons, status, event and pending actions. Returns
+ * the event; null if the status does not change.
  */
 export function writeTransition(
   tx: Transaction,
@@ -38,12 +37,12 @@ export function writeTransition(
       ...[reason, scenario && JSON.stringify(scenario), firstSeen],
     );
   }
-  const told = { ...key, alarmId, now };
+  const context = { ...key, alarmId, now };
   if (!seen.newStatus) {
-    // One more reason of an alarm that is active changes no status, yet nobody knows of it.
+    // A further reason of an active alarm does not change the status, but clears the acknowledgement.
     if (seen.raised.length > 0) {
       clearAcknowledgement(tx, alarmId, by);
-      queueActionsForNewReasons(tx, told, seen.raised);
+      queueActionsForNewReasons(tx, context, seen.raised);
     }
     return null;
   }
@@ -51,12 +50,12 @@ export function writeTransition(
   if (tx.get(alarms, alarmId)?.status !== status) tx.update(alarms, alarmId, {}, by, { status, ...UNACKNOWLEDGED });
   else if (seen.raised.length > 0) clearAcknowledgement(tx, alarmId, by);
   const about = seen.newStatus === "ACTIVE" ? seen.raised : seen.cleared;
-  const event = createAlarmEvent(tx, told, seen.newStatus, about, by);
-  queueAlarmActions(tx, { ...told, status: seen.newStatus, eventId: event.id, reasons: event.reasons }, event.id);
+  const event = createAlarmEvent(tx, context, seen.newStatus, about, by);
+  queueAlarmActions(tx, { ...context, status: seen.newStatus, eventId: event.id, reasons: event.reasons }, event.id);
   return event;
 }
 
-/** Who said that it is seen to did not know of this yet. */
+/** The acknowledgement did not cover the new reason. */
 function clearAcknowledgement(tx: Transaction, alarmId: string, by: ActorContext): void {
   if (tx.get(alarms, alarmId)?.acknowledgedAt != null) tx.update(alarms, alarmId, {}, by, UNACKNOWLEDGED);
 }
@@ -68,12 +67,12 @@ interface AlarmContext extends AlarmConditionKey {
 
 function createAlarmEvent(
   tx: Transaction,
-  told: AlarmContext,
+  context: AlarmContext,
   status: AlarmStatus,
   about: readonly TrackedReason[],
   by: ActorContext,
 ): AlarmEvent {
-  const { alarmId, endpointId, now } = told;
+  const { alarmId, endpointId, now } = context;
   const endpoint = tx.one<{ name: string | null }>("SELECT name FROM endpoints WHERE id = ?", endpointId);
   const scenario = about.find((track) => track.scenario !== null)?.scenario ?? null;
   return tx.create(alarmEvents, { alarmId, status }, by, {
@@ -85,21 +84,21 @@ function createAlarmEvent(
   });
 }
 
-/** own choice: actions for ACTIVE are taken once more, for the reasons that came. */
-function queueActionsForNewReasons(tx: Transaction, told: AlarmContext, began: readonly TrackedReason[]): void {
+/** Actions for ACTIVE run once more for new reasons of an active alarm. @source docs/decisions/0203-alarms-and-inputs.md, Alarms */
+function queueActionsForNewReasons(tx: Transaction, context: AlarmContext, began: readonly TrackedReason[]): void {
   const last = tx.one<{ id: string }>(
     `SELECT v.id FROM alarm_events v JOIN alarms a ON a.pk = v.alarm_pk JOIN endpoints e ON e.pk = v.endpoint_pk
      WHERE a.id = ? AND e.id = ? AND v.status = 'ACTIVE' ORDER BY v.pk DESC LIMIT 1`,
-    told.alarmId,
-    told.endpointId,
+    context.alarmId,
+    context.endpointId,
   );
   if (!last) return;
   const reasons = began.map(({ reason }) => reason);
   const what = [last.id, ...began.map(({ code, firstSeen }) => `${code} ${firstSeen}`)].join("/");
-  queueAlarmActions(tx, { ...told, status: "ACTIVE", eventId: last.id, reasons }, what);
+  queueAlarmActions(tx, { ...context, status: "ACTIVE", eventId: last.id, reasons }, what);
 }
 
-/** Puts the actions that match into the queue; the key makes each of them one, however often it is asked for. */
+/** Queues the matching actions; the derived id makes each unique, however often it is queued. */
 function queueAlarmActions(
   tx: Transaction,
   given: AlarmContext & { status: AlarmStatus; eventId: string; reasons: readonly string[] },
@@ -121,13 +120,13 @@ function reasonKey({ alarm, endpointId }: AlarmConditionKey, code: string): SqlV
   return [ALARM_IDS[alarm], endpointId, code];
 }
 
-/** What counted when it was last written, as if it had just been seen; by alarm and appliance. */
+/** The stored conditions by alarm and appliance, as if they had just been observed. */
 export function loadActiveConditions(
   reader: StoreReader,
   now: number,
-): { key: AlarmConditionKey; fault: AlarmCondition }[] {
+): { key: AlarmConditionKey; condition: AlarmCondition }[] {
   const types = new Map(Object.entries(ALARM_IDS).map(([type, id]) => [id, type as AlarmType]));
-  const found = new Map<string, { key: AlarmConditionKey; fault: Map<string, TrackedReason> }>();
+  const found = new Map<string, { key: AlarmConditionKey; condition: Map<string, TrackedReason> }>();
   for (const line of reader.all<{
     alarm: (typeof ALARM_IDS)[AlarmType];
     endpoint: string;
@@ -139,10 +138,10 @@ export function loadActiveConditions(
     const alarm = types.get(line.alarm);
     if (!alarm) continue;
     const name = `${alarm} ${line.endpoint}`;
-    const one = found.get(name) ?? { key: { alarm, endpointId: line.endpoint }, fault: new Map() };
+    const one = found.get(name) ?? { key: { alarm, endpointId: line.endpoint }, condition: new Map() };
     const scenario = line.scenario === null ? null : (JSON.parse(line.scenario) as AlarmEventScenario);
     const { code, reason, since } = line;
-    one.fault.set(code, { code, reason, scenario, firstSeen: since, lastSeen: now, on: true });
+    one.condition.set(code, { code, reason, scenario, firstSeen: since, lastSeen: now, on: true });
     found.set(name, one);
   }
   return [...found.values()];

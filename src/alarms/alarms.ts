@@ -21,38 +21,37 @@ import {
 
 type AlarmEvent = RowOf<typeof alarmEvents>;
 
-/** What alarms are made of. */
 export interface AlarmDeps extends SystemMessageDeps {
   clock: Clock;
   events: Events;
   detectors: readonly AlarmDetector[];
-  /** This appliance's endpoint, where faults are whose teller names no other. */
+  /** Endpoint of this appliance; the default for faults that name no other. */
   endpointId(): string;
   hold?: HoldOff;
 }
 
-/** The watch over the appliance. */
+/** Watches for alarm conditions. */
 export interface Alarms {
-  /** Takes up what an earlier run left, then looks every 5 s and whenever a room tells of a change. */
+  /** Resumes pending work, then evaluates every 5 s and after each reported change. */
   start(): void;
   stop(): Promise<void>;
-  /** Resolves once nothing that was asked for is under way. */
+  /** Resolves when no requested evaluation is in progress. */
   idle(): Promise<void>;
   /**
-   * Somebody says that an alarm is OK; its event. Throws CallerError for another alarm or status than those that people
-   * may set, ConflictError when it is not active.
+   * Sets an alarm to OK manually; returns its event. Throws CallerError for an alarm or status that cannot be set
+   * manually, ConflictError if the alarm is not active.
    */
   setManually(alarmId: string, status: unknown, by: ActorContext): Promise<AlarmEvent>;
 }
 
 const POLL_INTERVAL_MS = 5_000;
 
-/** Makes the watch. One look is under way at a time, so that every change of status is written once. */
-export function createAlarms(needs: AlarmDeps): Alarms {
-  const { store, clock, events, log, detectors, by, hold = DEFAULT_HOLD_OFF } = needs;
+/** Evaluations are serialized, so that every change of status is written once. */
+export function createAlarms(deps: AlarmDeps): Alarms {
+  const { store, clock, events, log, detectors, by, hold = DEFAULT_HOLD_OFF } = deps;
   const abortController = new AbortController();
   const detectorCache = new Map<AlarmDetector, { at: number; found: readonly AlarmFinding[] }>();
-  let conditions: Map<string, { key: AlarmConditionKey; fault: AlarmCondition }> | null = null;
+  let conditions: Map<string, { key: AlarmConditionKey; condition: AlarmCondition }> | null = null;
   let queue: Promise<unknown> = Promise.resolve();
   let isScheduled = false;
   let timer: Timer | null = null;
@@ -70,8 +69,8 @@ export function createAlarms(needs: AlarmDeps): Alarms {
     enqueue(async () => {
       isScheduled = false;
       await evaluateAll();
-      await runPendingAlarmActions(needs, abortController.signal);
-    }).catch((error: unknown) => log.error({ err: error }, "looking for alarms failed"));
+      await runPendingAlarmActions(deps, abortController.signal);
+    }).catch((error: unknown) => log.error({ event: "alarm.evaluation_failed", err: error }, "alarm evaluation failed"));
   }
 
   function activeConditions(): NonNullable<typeof conditions> {
@@ -79,7 +78,7 @@ export function createAlarms(needs: AlarmDeps): Alarms {
     return conditions;
   }
 
-  /** What each alarm's detector found; alarms whose detector failed are left out, since nothing is known of them. */
+  /** Findings by alarm; alarms whose detector failed are absent, because their state is unknown. */
   function runDetectors(now: number): ReadonlyMap<AlarmType, readonly AlarmFinding[]> {
     const found = new Map<AlarmType, AlarmFinding[]>();
     for (const detector of detectors) {
@@ -91,7 +90,7 @@ export function createAlarms(needs: AlarmDeps): Alarms {
         for (const alarm of detector.alarms) found.set(alarm, found.get(alarm) ?? []);
         for (const finding of current.found) found.get(finding.alarm)?.push(finding);
       } catch (error) {
-        log.error({ err: error, alarms: detector.alarms }, "a detector of alarms failed");
+        log.error({ event: "alarm.detector_failed", err: error, alarms: detector.alarms }, "alarm detector failed");
       }
     }
     return found;
@@ -104,14 +103,14 @@ export function createAlarms(needs: AlarmDeps): Alarms {
         const seen = found.filter(({ endpointId }) => endpointId === key.endpointId);
         await applyEvaluation(
           key,
-          evaluateCondition(activeConditions().get(conditionKey(key))?.fault ?? new Map(), seen, now, hold),
+          evaluateCondition(activeConditions().get(conditionKey(key))?.condition ?? new Map(), seen, now, hold),
           now,
         );
       }
     }
   }
 
-  /** Memory follows the rows: what could not be written is looked at again. */
+  /** Memory follows the committed rows: after a failed write the conditions are evaluated again. */
   async function applyEvaluation(
     key: AlarmConditionKey,
     seen: ConditionEvaluation,
@@ -122,15 +121,15 @@ export function createAlarms(needs: AlarmDeps): Alarms {
     if (seen.newStatus || seen.raised.length > 0 || seen.cleared.length > 0) {
       event = await store.write((tx) => writeTransition(tx, key, seen, now, as) as Sync<AlarmEvent | null>);
     }
-    if (seen.condition.size > 0) activeConditions().set(conditionKey(key), { key, fault: seen.condition });
+    if (seen.condition.size > 0) activeConditions().set(conditionKey(key), { key, condition: seen.condition });
     else activeConditions().delete(conditionKey(key));
     return event;
   }
 
-  /** Keeps what a room told, until it takes it back. */
+  /** Stores a fault that another module reported, until it is cleared. */
   function recordReportedFault({ alarm, code, endpointId, reason }: ReportedFault): void {
     if (!(ALARM_TYPES as readonly string[]).includes(alarm)) return;
-    const key = [alarm, endpointId ?? needs.endpointId(), code];
+    const key = [alarm, endpointId ?? deps.endpointId(), code];
     const written = store.write((tx) => {
       if (reason === null)
         tx.run("DELETE FROM alarm_reported_faults WHERE alarm = ? AND endpoint = ? AND code = ?", ...key);
@@ -140,10 +139,10 @@ export function createAlarms(needs: AlarmDeps): Alarms {
         tx.run(sql, ...key, reason, clock.now());
       }
     });
-    written.then(evaluateNow).catch((error: unknown) => log.error({ err: error }, "a fault that was told is lost"));
+    written.then(evaluateNow).catch((error: unknown) => log.error({ event: "alarm.fault_store_failed", err: error }, "failed to store a reported fault"));
   }
 
-  /** Looks again at once, whatever was found a moment ago. */
+  /** Evaluates immediately, without waiting for the interval. */
   function evaluateNow(): void {
     detectorCache.clear();
     wake();
@@ -151,9 +150,9 @@ export function createAlarms(needs: AlarmDeps): Alarms {
 
   return {
     start() {
-      const hurried = ["plugin.changed", "load.failed", "scenario.device-unknown", "bell.missed"] as const;
+      const urgentEvents = ["plugin.changed", "load.failed", "scenario.device-unknown", "bell.missed"] as const;
       stopListening = [
-        ...hurried.map((name) => events.on(name, evaluateNow)),
+        ...urgentEvents.map((name) => events.on(name, evaluateNow)),
         events.on("fault.changed", recordReportedFault),
       ];
       timer = clock.every(POLL_INTERVAL_MS, wake);
@@ -173,17 +172,17 @@ export function createAlarms(needs: AlarmDeps): Alarms {
     },
     setManually(alarmId, status, as) {
       if (alarmId !== ALARM_IDS.scenario_device_resolution_failed) {
-        throw invalidValue("alarmId", "Only events of scenario_device_resolution_failed are made by hand.");
+        throw invalidValue("alarmId", "Must be the alarm scenario_device_resolution_failed; no other alarm can be set manually.");
       }
-      if (status !== "OK") throw invalidValue("status", "Only OK is set by hand.");
+      if (status !== "OK") throw invalidValue("status", "Must be \"OK\"; no other status can be set manually.");
       return enqueue(async () => {
         const active = [...activeConditions().values()].filter(
-          ({ key, fault }) => ALARM_IDS[key.alarm] === alarmId && isConditionActive(fault),
+          ({ key, condition }) => ALARM_IDS[key.alarm] === alarmId && isConditionActive(condition),
         );
         let last: AlarmEvent | null = null;
         if (active.length > 0) await store.write((tx) => void tx.run(ADVANCE_WATERMARK));
-        for (const { key, fault } of active)
-          last = (await applyEvaluation(key, clearCondition(fault), clock.now(), as)) ?? last;
+        for (const { key, condition } of active)
+          last = (await applyEvaluation(key, clearCondition(condition), clock.now(), as)) ?? last;
         if (!last) throw new ConflictError("The alarm is not active.");
         evaluateNow();
         return last;
@@ -206,7 +205,7 @@ function conditionKey({ alarm, endpointId }: AlarmConditionKey): string {
   return `${alarm} ${endpointId}`;
 }
 
-/** Appliances at which an alarm has something wrong now or had before. */
+/** Appliances for which an alarm has findings now or had some before. */
 function affectedKeys(
   alarm: AlarmType,
   found: readonly AlarmFinding[],

@@ -3,10 +3,10 @@ import { ALARM_STATUSES } from "../resources/alarms/alarm-types.ts";
 import type { RowOf } from "../schema/resource.ts";
 import type { StoreReader } from "../store/store.ts";
 
-/** What a mute is narrowed to; null narrows nothing. */
+/** Scope of a mute; null matches everything. */
 export type MuteRule = Pick<RowOf<typeof alarmMutes>, "endpointId" | "reason">;
 
-/** What would be told of an alarm. */
+/** An alarm event whose actions may be muted. */
 interface MutableEvent {
   endpointId: string | null;
   reasons: readonly string[];
@@ -14,30 +14,30 @@ interface MutableEvent {
 
 const MAX_MUTES = 100;
 
-/** Whether the alarm's switch or one of its mutes keeps its actions from being taken now. */
+/** True if the alarm is muted or one of its mutes matches, so that its actions must not run. */
 export function isMuted(
   reader: StoreReader,
-  { alarmId, now, ...told }: MutableEvent & { alarmId: string; now: number },
+  { alarmId, now, ...event }: MutableEvent & { alarmId: string; now: number },
 ): boolean {
   if (reader.one("SELECT 1 FROM alarms WHERE id = ? AND muted = 1", alarmId)) return true;
   const mutes = reader.find(alarmMutes, { alarmId }, MAX_MUTES);
-  return mutes.some((mute) => (mute.until === null || mute.until > now) && matchesMute(mute, told));
+  return mutes.some((mute) => (mute.until === null || mute.until > now) && matchesMute(mute, event));
 }
 
-function matchesMute({ endpointId, reason }: MuteRule, told: MutableEvent): boolean {
-  if (endpointId !== null && endpointId !== told.endpointId) return false;
+function matchesMute({ endpointId, reason }: MuteRule, event: MutableEvent): boolean {
+  if (endpointId !== null && endpointId !== event.endpointId) return false;
   if (reason === null) return true;
-  const words = reason.toLowerCase();
-  return told.reasons.length > 0 && told.reasons.every((each) => each.toLowerCase().includes(words));
+  const text = reason.toLowerCase();
+  return event.reasons.length > 0 && event.reasons.every((each) => each.toLowerCase().includes(text));
 }
 
-/** What a mute would have kept quiet. */
+/** Effect that a mute would have had. */
 export interface MutePreview {
-  /** Events of the last 30 days that it covers, the newest first, at most 100. Times are epoch ms. */
+  /** Matching events of the last 30 days, newest first, at most 100. Times are epoch ms. */
   events: { id: string; status: string; createdAt: number; reasons: string[]; actions: number }[];
-  /** How many of them there are. */
+  /** Number of matching events. */
   total: number;
-  /** Messages that would not have been sent. */
+  /** Number of notifications that would not have been sent. */
   withheld: number;
 }
 
@@ -45,7 +45,7 @@ const LOOKBACK_MS = 30 * 24 * 3_600_000;
 const MAX_LISTED = 100;
 const MAX_EVENTS_SCANNED = 5_000;
 
-/** Looks at what happened, with the actions as they are now. */
+/** Evaluates past events with the current actions. */
 export function previewMute(reader: StoreReader, alarmId: string, rule: MuteRule, now: number): MutePreview {
   const actions = new Map<string, number>(
     ALARM_STATUSES.map((status) => [

@@ -1,6 +1,6 @@
 import type { InternalTable } from "../store/store.ts";
 
-/** What is wrong now, where an alarm is active because of it: one row per reason. `scenario` is JSON. */
+/** Raised reasons of active alarms, one row each. `scenario` is JSON. */
 const REASONS: InternalTable = {
   name: "alarm_reasons",
   sql: `CREATE TABLE IF NOT EXISTS alarm_reasons (
@@ -8,27 +8,27 @@ const REASONS: InternalTable = {
     since INTEGER NOT NULL, PRIMARY KEY (alarm, endpoint, code)) STRICT, WITHOUT ROWID`,
 };
 
-/** What rooms told and have not taken back: faults that no row of theirs shows. */
-const TOLD: InternalTable = {
+/** Faults that other modules reported and have not cleared; no row of theirs shows them. */
+const REPORTED_FAULTS: InternalTable = {
   name: "alarm_reported_faults",
   sql: `CREATE TABLE IF NOT EXISTS alarm_reported_faults (
     alarm TEXT NOT NULL, endpoint TEXT NOT NULL, code TEXT NOT NULL, reason TEXT NOT NULL, scenario TEXT,
     at INTEGER NOT NULL, PRIMARY KEY (alarm, endpoint, code)) STRICT, WITHOUT ROWID`,
 };
 
-/** Actions that are still to be taken; written with the event, gone once the message is stored. `reasons` is JSON. */
-const FIRINGS: InternalTable = {
+/** Pending actions: written with the event, deleted once the notification is stored. `reasons` is JSON. */
+const PENDING_ACTIONS: InternalTable = {
   name: "alarm_pending_actions",
   sql: `CREATE TABLE IF NOT EXISTS alarm_pending_actions (
     pk INTEGER PRIMARY KEY AUTOINCREMENT, id TEXT NOT NULL UNIQUE, action TEXT NOT NULL, event TEXT NOT NULL,
     reasons TEXT NOT NULL) STRICT`,
 };
 
-/** Watermarks of what was read of other rooms. */
-const MARKS: InternalTable = {
+/** Read positions (watermarks) in the tables of other modules. */
+const WATERMARKS: InternalTable = {
   name: "alarm_watermarks",
   sql: "CREATE TABLE IF NOT EXISTS alarm_watermarks (name TEXT PRIMARY KEY, seq INTEGER NOT NULL) STRICT, WITHOUT ROWID",
 };
 
-/** The room's own tables, to be handed to the store. */
-export const ALARM_TABLES: readonly InternalTable[] = [REASONS, TOLD, FIRINGS, MARKS];
+/** Internal tables of this module, registered with the store. */
+export const ALARM_TABLES: readonly InternalTable[] = [REASONS, REPORTED_FAULTS, PENDING_ACTIONS, WATERMARKS];

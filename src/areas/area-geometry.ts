@@ -1,25 +1,25 @@
 import type { StoreReader } from "../store/store.ts";
 import { distanceMetres, type GeoPoint } from "./geo-distance.ts";
 
-/** An area as far as positions are compared with it. */
+/** An area, as far as positions are compared with it. */
 export interface AreaCircle {
   id: string;
   centre: GeoPoint;
   radiusM: number;
-  /** Kinds of devices that count; none means all. */
+  /** Device kinds that count; empty means all. */
   deviceKinds: readonly string[];
 }
 
-/** Where a device says that it is. */
+/** Reported position of a device. */
 export interface DevicePosition extends GeoPoint {
-  /** Radius of uncertainty. */
+  /** Radius of uncertainty in metres. */
   accuracyM: number;
 }
 
-/** Surely inside, surely outside, or too near the edge to say. */
+/** `edge`: too close to the edge to decide. */
 export type Containment = "inside" | "outside" | "edge";
 
-/** Types of user devices by the kinds that areas name. own choice: addresses for mail, text and calls are of no kind */
+/** User device types by the device kinds of areas. Addresses for mail, text and calls have no kind. @source docs/decisions/0202-areas-of-interest.md */
 const DEVICE_KIND_BY_TYPE: Readonly<Record<string, string>> = {
   Android: "mobile",
   GCM: "mobile",
@@ -30,7 +30,7 @@ const DEVICE_KIND_BY_TYPE: Readonly<Record<string, string>> = {
   "web-push": "desktop",
 };
 
-/** All areas, or the one named; at most twenty. */
+/** All areas, or one; at most twenty. */
 export function loadAreaCircles(reader: StoreReader, id?: string): AreaCircle[] {
   const rows = reader.all<{ id: string; longitude: number; latitude: number; radiusM: number; kinds: string | null }>(
     `SELECT id, json_extract(geometry_value, '$.geometry.coordinates[0]') AS longitude,
@@ -48,8 +48,8 @@ export function loadAreaCircles(reader: StoreReader, id?: string): AreaCircle[] 
 }
 
 /**
- * Where a position lies; devices of other kinds than the area's are outside wherever they are. A position whose circle
- * of uncertainty straddles the edge is on it. @source decisions.md 5
+ * Containment of a position; devices of other kinds than the area's are always outside. A position whose circle of
+ * uncertainty crosses the edge is on the edge. @source docs/decisions/0005-users-and-devices.md, Location
  */
 export function containmentOf(circle: AreaCircle, position: DevicePosition, deviceType: string): Containment {
   const { deviceKinds, radiusM } = circle;

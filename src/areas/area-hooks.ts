@@ -5,14 +5,12 @@ import type { ResourceHooks, RowMutation } from "../store/store.ts";
 
 type AreaRow = RowOf<typeof areasOfInterest>;
 
-/**
- * An area is a whole circle; one that is drawn anew is compared with where everybody is. @source decisions.md 5
- */
+/** Validates the circle of an area; a changed area is compared with all known positions. @source docs/decisions/0005-users-and-devices.md, Location */
 export const areaHooks: ResourceHooks<typeof areasOfInterest> = {
   beforeWrite({ before, after }) {
     if (!after) return;
     after.geometryValue = completeGeometry(after, before);
-    // Both kinds are all kinds there are. @source service-api.md, Area of interest
+    // Both device kinds together mean all kinds. @source docs/decisions/0005-users-and-devices.md, Location
     const kinds = [...new Set(after.syncedDeviceTypes)];
     after.syncedDeviceTypes = kinds.length === 2 ? [] : kinds;
   },
@@ -32,7 +30,7 @@ function completeGeometry({ geometryValue }: AreaRow, before: AreaRow | null): N
   const radiusInM = geometryValue.properties?.radiusInM ?? before?.geometryValue?.properties?.radiusInM;
   if (!coordinates) throw requiredValue("geometryValue.geometry.coordinates");
   if (Math.abs(coordinates[1] ?? Number.NaN) > 90) {
-    throw invalidValue("geometryValue.geometry.coordinates", "Longitude comes first, then latitude up to 90 degrees.");
+    throw invalidValue("geometryValue.geometry.coordinates", "Must be [longitude, latitude] with a latitude between -90 and 90 degrees.");
   }
   if (!radiusInM) throw requiredValue("geometryValue.properties.radiusInM");
   return { type: "Feature", geometry: { type: "Point", coordinates }, properties: { radiusInM } };

@@ -2,7 +2,7 @@ import { type Clock, yieldToEventLoop } from "../lib/clock.ts";
 import type { Store, Transaction } from "../store/store.ts";
 import { type AreaCircle, containmentOf, loadAreaCircles } from "./area-geometry.ts";
 
-/** Devices compared in one transaction: some ms. */
+/** Devices per transaction: some ms. */
 const CHUNK_SIZE = 500;
 
 interface LastPosition {
@@ -16,9 +16,9 @@ interface LastPosition {
 }
 
 /**
- * Compares areas that were drawn anew with where everybody was last, in slices; what an earlier run left goes on. own
- * choice: nobody crosses an edge that was moved, so no trigger fires; whose position is not known any more stays what it
- * was until the next report.
+ * Compares changed areas with the last known positions, in time slices; resumes work of an earlier run. No trigger fires, since
+ * no device crossed a moved edge; a device without a known position keeps its state until its next report.
+ * @source docs/decisions/0202-areas-of-interest.md
  */
 export async function recheckAreas(
   { store, clock }: { store: Store; clock: Clock },
@@ -30,7 +30,7 @@ export async function recheckAreas(
     await store.write((tx) => {
       const [circle] = loadAreaCircles(tx, next.area);
       const last = circle ? recheckChunk(tx, circle, next.after) : deletePresence(tx, next.area);
-      // Drawn anew meanwhile: the review has begun again.
+      // The area was changed again during the chunk: the recheck starts over.
       const where = [next.area, next.after] as const;
       if (last === null) tx.run("DELETE FROM area_rechecks WHERE area = ? AND after = ?", ...where);
       else tx.run("UPDATE area_rechecks SET after = ? WHERE area = ? AND after = ?", last, ...where);
@@ -39,7 +39,7 @@ export async function recheckAreas(
   }
 }
 
-/** The last device compared, null when there were no more. */
+/** The last device compared; null if there are no more. */
 function recheckChunk(tx: Transaction, circle: AreaCircle, after: number): number | null {
   const known = tx.all<LastPosition>(
     `SELECT p.device, d.user_pk AS user, d.type, p.longitude, p.latitude, p.accuracy_m AS accuracyM,

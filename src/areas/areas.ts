@@ -10,34 +10,32 @@ import { recheckAreas } from "./area-recheck.ts";
 import { applyPositionReport, type PositionReport } from "./position-reports.ts";
 import { runPendingTriggerActions, type TriggerActionDeps } from "./trigger-actions.ts";
 
-/** What areas are watched with. */
 export interface AreaDeps extends TriggerActionDeps {
   clock: Clock;
   events: Events;
 }
 
-/** Where people are, and what follows when they come and go. */
+/** Tracks which devices are inside which areas and fires boundary triggers. */
 export interface Areas {
-  /** Takes up what an earlier run left, then follows what is written. */
+  /** Resumes pending work, then follows writes. */
   start(): void;
   stop(): Promise<void>;
-  /** Takes the report of a user's device, which is returned; resolves after COMMIT. Throws not-found. */
+  /** Applies a position report and returns the device; resolves after COMMIT. Throws not-found. */
   reportPosition(userId: string, deviceId: string, report: PositionReport): Promise<RowOf<typeof userDevices>>;
 }
 
-/** Coordinates that are as old are forgotten: an area that is drawn later is not compared with them. own choice */
+/** Retention of coordinates; an area created later is not compared with older ones. @source docs/decisions/0202-areas-of-interest.md */
 const COORDINATE_RETENTION_MS = 24 * 3_600_000;
 const PURGE_INTERVAL_MS = 10 * 60_000;
 const PURGE_CHUNK_SIZE = 1_000;
 
-/** Makes the watch over areas. */
-export function createAreas(needs: AreaDeps): Areas {
-  const { store, clock, events, log, by } = needs;
+export function createAreas(deps: AreaDeps): Areas {
+  const { store, clock, events, log, by } = deps;
   const abortController = new AbortController();
-  const actionWorker = createCoalescingWorker(() => runPendingTriggerActions(needs, abortController.signal));
-  const recheckWorker = createCoalescingWorker(() => recheckAreas(needs, abortController.signal));
-  const purgeWorker = createCoalescingWorker(() => purgeCoordinates(needs, abortController.signal));
-  /** As of the last commit that changed an area: what a report met of a newer one is reviewed after that commit. */
+  const actionWorker = createCoalescingWorker(() => runPendingTriggerActions(deps, abortController.signal));
+  const recheckWorker = createCoalescingWorker(() => recheckAreas(deps, abortController.signal));
+  const purgeWorker = createCoalescingWorker(() => purgeCoordinates(deps, abortController.signal));
+  /** Areas as of the last commit; a report that used an outdated area is rechecked after that commit. */
   let circles: readonly AreaCircle[] | null = null;
   const stopListening = [
     events.on("row.changed", ({ resource }) => {
@@ -46,20 +44,20 @@ export function createAreas(needs: AreaDeps): Areas {
   ];
   let timer: Timer | null = null;
 
-  /** Does something again and again while it is asked for, never twice at a time. */
+  /** Runs work while it is requested, never twice at a time. */
   function createCoalescingWorker(work: () => Promise<void>): { wake(): void; idle(): Promise<void> } {
     let running: Promise<void> | null = null;
-    let asked = false;
+    let isRequested = false;
     const run = async (): Promise<void> => {
-      while (asked && !abortController.signal.aborted) {
-        asked = false;
-        await work().catch((error: unknown) => log.error({ err: error }, "watching areas failed"));
+      while (isRequested && !abortController.signal.aborted) {
+        isRequested = false;
+        await work().catch((error: unknown) => log.error({ event: "area.worker_failed", err: error }, "area worker failed"));
       }
       running = null;
     };
     return {
       wake() {
-        asked = true;
+        isRequested = true;
         running ??= run();
       },
       idle: async () => void (await running),

@@ -3,30 +3,30 @@ import userDevices from "../resources/people/user-devices.ts";
 import type { RowOf } from "../schema/resource.ts";
 import type { ActorContext, Transaction } from "../store/store.ts";
 
-/** A device of somebody, as far as crossings concern it. */
+/** A user device, as far as crossings use it. */
 export type TrackedDevice = Pick<RowOf<typeof userDevices>, "pk" | "id" | "userId" | "type">;
 
-/** Edges that a device crossed, by the ids of the areas. */
+/** Areas that a device entered and left, by id. */
 export interface BoundaryCrossings {
   entered: readonly string[];
   exited: readonly string[];
 }
 
-/** What a device reported, beside where it is. Times are epoch ms. */
+/** Times of a report, epoch ms. */
 export interface PositionReportTimes {
-  /** By the device's own clock, never ahead of ours. */
+  /** By the clock of the device, never ahead of the server's. */
   at: number;
   received: number;
 }
 
-/** Internal key of a device's owner. */
+/** Internal key of the owner of a device. */
 function ownerKeyOf(tx: Transaction, { pk }: Pick<TrackedDevice, "pk">): number {
   return tx.one<{ user: number }>("SELECT user_pk AS user FROM user_devices WHERE pk = ?", pk)?.user ?? 0;
 }
 
 /**
- * Writes who is inside now, and which triggers fire by it: their actions are taken after COMMIT, also after a crash. The
- * change is told as one of the device, whose row keeps where it was at its last crossing.
+ * Updates who is inside and queues the actions of triggers, which run after COMMIT, also after a crash. The change is
+ * published as a change of the device, whose row stores its areas as of the last crossing.
  */
 export function recordCrossings(
   tx: Transaction,
@@ -55,9 +55,9 @@ export function recordCrossings(
 }
 
 /**
- * Triggers of the area that mean this crossing and this user and are not throttled. @source decisions.md 5: without
- * lists and users everybody fires it. own choice: the time between two firings is counted as the devices tell it, so that
- * reports that come late and together are judged as they happened.
+ * Triggers of the area that match this crossing and user and are not throttled; a trigger without lists and users matches
+ * everyone. The throttle uses the times of the device, so that reports that arrive late and together are judged by when they
+ * happened. @source docs/decisions/0005-users-and-devices.md, Boundary triggers
  */
 const SELECT_MATCHING_TRIGGERS = `SELECT t.pk, t.id FROM boundary_triggers t
   WHERE t.area_of_interest_pk = (SELECT pk FROM areas_of_interest WHERE id = ?) AND t.action IN (?, 'both')
@@ -88,7 +88,7 @@ function queueTriggerActions(
   );
   for (const { pk, id } of triggers) {
     tx.run("INSERT OR REPLACE INTO area_throttles (trigger, user, at) VALUES (?, ?, ?)", pk, user, at);
-    // One key for one crossing, wherever it is acted on.
+    // One idempotency key per crossing, wherever it is handled.
     const key = derivedId("boundary-trigger", id, walker.id, reason, String(at), String(received));
     tx.run(
       `INSERT OR IGNORE INTO area_pending_actions (id, trigger, user, device, reason, received) VALUES (?, ?, ?, ?, ?, ?)`,

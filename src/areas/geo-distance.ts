@@ -20,8 +20,8 @@ export function distanceMetres(a: GeoPoint, b: GeoPoint): number {
 }
 
 /**
- * The latitude at which a whole meridian comes nearest to a point, in degrees; beyond ±90 where that is over a pole.
- * `apart` is how many degrees of longitude lie between the two.
+ * Latitude of the point of a full meridian that is nearest to a point, in degrees; beyond ±90 if that is across a pole.
+ * `apart` is the difference in longitude, in degrees.
  */
 export function nearestLatitudeOnMeridian(latitude: number, apart: number): number {
   return Math.atan2(Math.sin(latitude * DEGREE), Math.cos(latitude * DEGREE) * Math.cos(apart * DEGREE)) / DEGREE;

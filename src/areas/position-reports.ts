@@ -5,15 +5,15 @@ import type { ActorContext, Transaction } from "../store/store.ts";
 import { type AreaCircle, containmentOf, type DevicePosition } from "./area-geometry.ts";
 import { type BoundaryCrossings, recordCrossings, type TrackedDevice } from "./boundary-crossings.ts";
 
-/** A device's word on where it is. */
+/** Position report of a device. */
 export interface PositionReport extends DevicePosition {
-  /** Epoch ms by the device's clock; null for now. */
+  /** Epoch ms by the clock of the device; null for now. */
   at: number | null;
 }
 
 /**
- * Takes a report and returns the device, which it changes with its crossings. One that is older than the last changes nothing; a time ahead of ours counts as
- * ours. own choice: a device whose first report lies inside an area has entered it.
+ * Applies a report and returns the device. A report older than the last one changes nothing; a time in the future counts as
+ * now. A device whose first report is inside an area has entered it. @source docs/decisions/0202-areas-of-interest.md
  */
 export function applyPositionReport(
   tx: Transaction,
@@ -36,7 +36,7 @@ export function applyPositionReport(
   return device;
 }
 
-/** Which edges lie between where a device was and where it is; on an edge it stays what it was. */
+/** Edges between the previous and the new position; on an edge the state does not change. */
 export function detectCrossings(
   circles: readonly AreaCircle[],
   inside: ReadonlySet<string>,
@@ -53,7 +53,6 @@ export function detectCrossings(
   return { entered, exited };
 }
 
-/** Ids of the areas that a device is inside of. */
 export function areasContainingDevice(tx: Transaction, { pk }: Pick<TrackedDevice, "pk">): Set<string> {
   const rows = tx.all<{ area: string }>("SELECT area FROM area_presence WHERE device = ?", pk);
   return new Set(rows.map(({ area }) => area));

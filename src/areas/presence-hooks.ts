@@ -12,8 +12,8 @@ type DeviceRow = RowOf<typeof userDevices>;
 type UserDeviceHooks = ResourceHooks<typeof userDevices>;
 
 /**
- * Adds to what devices of users do beyond being stored: they show where they are, and an app that compares itself with
- * the areas may say so in `presence`, which counts as a report. @source decisions.md 5
+ * Adds position data to the user device hooks: serializes the areas of a device, and accepts `presence` from an app that
+ * evaluates areas itself, which counts as a report. @source docs/decisions/0005-users-and-devices.md, Location
  */
 export function withPresenceHooks(rest: UserDeviceHooks, clock: Clock, systemBy: () => ActorContext): UserDeviceHooks {
   return {
@@ -34,7 +34,7 @@ export function withPresenceHooks(rest: UserDeviceHooks, clock: Clock, systemBy:
   };
 }
 
-/** The areas that devices are inside of, as far as the asker sees them. */
+/** Areas that each device is inside of, as far as the caller may read them. */
 function visibleAreas(rows: readonly DeviceRow[], { reader, scope }: PresentContext): { areasOfInterest: object[] }[] {
   const pks = rows.map(({ pk }) => pk);
   const inside = areaIdsOfDevices(reader, pks);
@@ -50,8 +50,8 @@ function validateAreas({ before, after }: RowMutation<typeof userDevices>, tx: T
   const presence = after?.presence;
   if (!presence?.areaOfInterestIds) return;
   const known = presence.areaOfInterestIds.filter((id) => isArea(tx, id));
-  const strange = presence.areaOfInterestIds.find((id) => !known.includes(id) && !kept.has(id));
-  if (strange !== undefined) throw invalidValue("presence.areaOfInterestIds", `There is none with the id ${strange}.`);
+  const unknownId = presence.areaOfInterestIds.find((id) => !known.includes(id) && !kept.has(id));
+  if (unknownId !== undefined) throw invalidValue("presence.areaOfInterestIds", `No area of interest with the id ${unknownId} was found.`);
   presence.areaOfInterestIds = [...new Set(known)];
 }
 
@@ -59,7 +59,7 @@ function isArea(tx: Transaction, id: string): boolean {
   return tx.one("SELECT 1 FROM areas_of_interest WHERE id = ?", id) !== null;
 }
 
-/** own choice: taking `presence` back forgets where the device is, and crosses no edge. */
+/** Clearing `presence` deletes the position of the device and crosses no edge. @source docs/decisions/0202-areas-of-interest.md */
 function applyPresence(device: DeviceRow, tx: Transaction, now: number, by: ActorContext): void {
   const { presence } = device;
   if (!presence) {
@@ -74,9 +74,9 @@ function applyPresence(device: DeviceRow, tx: Transaction, now: number, by: Acto
     ...[device.pk, now, now, presence.accuracyInM ?? null, presence.areasOfInterestChecksum ?? null],
   );
   const inside = areasContainingDevice(tx, device);
-  const told = presence.areaOfInterestIds ?? [...inside];
-  const entered = told.filter((id) => !inside.has(id));
-  const exited = [...inside].filter((id) => !told.includes(id));
+  const reported = presence.areaOfInterestIds ?? [...inside];
+  const entered = reported.filter((id) => !inside.has(id));
+  const exited = [...inside].filter((id) => !reported.includes(id));
   recordCrossings(tx, device, { entered, exited }, { at: now, received: now }, by);
 }
 
@@ -87,7 +87,7 @@ interface LastPosition {
   checksum: string | null;
 }
 
-/** Null for devices that never reported. */
+/** Null for devices without a report. */
 function serializePresence(rows: readonly DeviceRow[], { reader }: PresentContext): { presence: unknown }[] {
   const pks = rows.map(({ pk }) => pk);
   const areas = areaIdsOfDevices(reader, pks);

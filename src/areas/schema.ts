@@ -2,8 +2,8 @@ import { AREA_PRESENCE } from "../devices/area-presence.ts";
 import type { InternalTable } from "../store/store.ts";
 
 /**
- * The last report of each device: `at` as the device says, `received` as we know it. Coordinates are null once they are
- * forgotten, or when the app said itself which areas it is inside of.
+ * Last report of each device: `at` by the device's clock, `received` by ours. Coordinates are null past their retention, and
+ * if the app itself reported its areas.
  */
 const POSITIONS: InternalTable = {
   name: "area_positions",
@@ -13,7 +13,7 @@ const POSITIONS: InternalTable = {
   CREATE INDEX IF NOT EXISTS area_positions__known ON area_positions(received) WHERE latitude IS NOT NULL`,
 };
 
-/** When a trigger last fired for a user, by the device's time. */
+/** Last time a trigger fired for a user, by the device's clock. */
 const THROTTLES: InternalTable = {
   name: "area_throttles",
   sql: `CREATE TABLE IF NOT EXISTS area_throttles (
@@ -23,19 +23,19 @@ const THROTTLES: InternalTable = {
   CREATE INDEX IF NOT EXISTS area_throttles__user ON area_throttles(user)`,
 };
 
-/** Crossings that fired a trigger whose action is still to be taken; written with the crossing, gone with the activity. */
-const FIRINGS: InternalTable = {
+/** Pending trigger actions: written with the crossing, deleted with the activity. */
+const PENDING_ACTIONS: InternalTable = {
   name: "area_pending_actions",
   sql: `CREATE TABLE IF NOT EXISTS area_pending_actions (
     pk INTEGER PRIMARY KEY AUTOINCREMENT, id TEXT NOT NULL UNIQUE, trigger TEXT NOT NULL, user TEXT NOT NULL,
     device TEXT NOT NULL, reason TEXT NOT NULL, received INTEGER NOT NULL) STRICT`,
 };
 
-/** Areas that changed or went, with the last device that was compared anew. */
-const REVIEWS: InternalTable = {
+/** Areas that changed or were deleted, with the last device that was compared again. */
+const RECHECKS: InternalTable = {
   name: "area_rechecks",
   sql: `CREATE TABLE IF NOT EXISTS area_rechecks (area TEXT PRIMARY KEY, after INTEGER NOT NULL) STRICT, WITHOUT ROWID`,
 };
 
-/** The room's own tables, to be handed to the store. */
-export const AREA_TABLES: readonly InternalTable[] = [AREA_PRESENCE, POSITIONS, THROTTLES, FIRINGS, REVIEWS];
+/** Internal tables of this module, registered with the store. */
+export const AREA_TABLES: readonly InternalTable[] = [AREA_PRESENCE, POSITIONS, THROTTLES, PENDING_ACTIONS, RECHECKS];

@@ -9,10 +9,9 @@ import users from "../resources/people/users.ts";
 import type { RowOf } from "../schema/resource.ts";
 import type { Store } from "../store/store.ts";
 
-/** What taking the actions of triggers needs. */
 export type TriggerActionDeps = SystemMessageDeps;
 
-/** A trigger that fired and whose action is still to be taken. */
+/** A fired trigger whose action is pending. */
 interface PendingTriggerAction {
   pk: number;
   id: string;
@@ -27,59 +26,59 @@ type TriggerRow = RowOf<typeof boundaryTriggers>;
 const SELECT_NEXT_PENDING =
   "SELECT pk, id, trigger, user, device, reason FROM area_pending_actions WHERE pk > ? ORDER BY pk LIMIT 1";
 
-/** Takes the actions that are waiting, one by one in order; one that fails stays for the next time and holds up nobody. */
-export function runPendingTriggerActions(needs: TriggerActionDeps, signal: AbortSignal): Promise<void> {
+/** Runs pending actions in order; one that fails is retried at the next run and does not block the others. */
+export function runPendingTriggerActions(deps: TriggerActionDeps, signal: AbortSignal): Promise<void> {
   const failed = (err: unknown, { trigger }: PendingTriggerAction): void =>
-    needs.log.error({ err, boundaryTriggerId: trigger }, "a boundary trigger could not act");
+    deps.log.error({ event: "area.trigger_failed", err, boundaryTriggerId: trigger }, "boundary trigger failed, retrying");
   return drainQueue<PendingTriggerAction>(
-    needs,
-    { next: SELECT_NEXT_PENDING, take: (firing) => runTriggerAction(firing, needs), failed },
+    deps,
+    { next: SELECT_NEXT_PENDING, take: (pending) => runTriggerAction(pending, deps), failed },
     signal,
   );
 }
 
-/** The message and the account of it are two transactions: the key of the first tells after a crash that it was sent. */
-async function runTriggerAction(firing: PendingTriggerAction, needs: TriggerActionDeps): Promise<void> {
-  const { store, by } = needs;
-  const trigger = store.get(boundaryTriggers, firing.trigger);
-  const notificationId = trigger && (await sendTriggerMessage(trigger, firing, needs));
+/** Notification and activity are two transactions: after a crash the idempotency key shows that the notification was sent. */
+async function runTriggerAction(pending: PendingTriggerAction, deps: TriggerActionDeps): Promise<void> {
+  const { store, by } = deps;
+  const trigger = store.get(boundaryTriggers, pending.trigger);
+  const notificationId = trigger && (await sendTriggerMessage(trigger, pending, deps));
   await store.write((tx) => {
-    tx.run("DELETE FROM area_pending_actions WHERE pk = ?", firing.pk);
-    const still = tx.get(boundaryTriggers, firing.trigger);
+    tx.run("DELETE FROM area_pending_actions WHERE pk = ?", pending.pk);
+    const still = tx.get(boundaryTriggers, pending.trigger);
     if (!still) return;
-    const reached = notificationId !== null && hasRecipients(notificationId, needs);
+    const reached = notificationId !== null && hasRecipients(notificationId, deps);
     tx.create(boundaryTriggerActivities, {}, by, {
       areaOfInterestId: still.areaOfInterestId,
       boundaryTriggerId: still.id,
-      reason: firing.reason,
+      reason: pending.reason,
       status: reached ? "success" : "no-recipients",
-      deviceId: tx.one("SELECT 1 FROM user_devices WHERE id = ?", firing.device) ? firing.device : null,
-      userId: tx.one("SELECT 1 FROM users WHERE id = ?", firing.user) ? firing.user : null,
+      deviceId: tx.one("SELECT 1 FROM user_devices WHERE id = ?", pending.device) ? pending.device : null,
+      userId: tx.one("SELECT 1 FROM users WHERE id = ?", pending.user) ? pending.user : null,
       notificationId,
     });
   });
 }
 
-/** Id of the notification; null where nobody is to be notified, which is also what happens when nothing can be sent. */
+/** Id of the notification; null if the trigger does not notify or the notification was refused. */
 function sendTriggerMessage(
   trigger: TriggerRow,
-  firing: PendingTriggerAction,
-  needs: TriggerActionDeps,
+  pending: PendingTriggerAction,
+  deps: TriggerActionDeps,
 ): Promise<string | null> {
-  const { store, log } = needs;
+  const { store, log } = deps;
   const options = { source: "area-of-interest-boundary-trigger", overrules: true } as const;
   const compose = () => {
-    const input = buildTriggerMessage(trigger, firing, store);
-    return input && { input, options, domainId: domainOfMessage(trigger, firing, store) };
+    const input = buildTriggerMessage(trigger, pending, store);
+    return input && { input, options, domainId: domainOfMessage(trigger, pending, store) };
   };
-  return sendSystemMessageOnce(needs, { owner: "areas", key: firing.id }, compose, (err) =>
-    log.warn({ err, boundaryTriggerId: trigger.id }, "a boundary trigger had nobody to notify"),
+  return sendSystemMessageOnce(deps, { owner: "areas", key: pending.id }, compose, (err) =>
+    log.warn({ event: "area.trigger_refused", err, boundaryTriggerId: trigger.id }, "boundary trigger not sent: no recipients"),
   );
 }
 
 /**
- * Domain whose people see the message, since areas are the organisation's. own choice: the template's, else that of who
- * crossed; null for neither.
+ * Domain of the notification, since areas belong to the organisation: the template's, else the user's; null if neither has
+ * one. @source docs/decisions/0202-areas-of-interest.md
  */
 function domainOfMessage(trigger: TriggerRow, { user }: PendingTriggerAction, store: Store): string | null {
   const template = trigger.messageTemplateId ? store.get(messageTemplates, trigger.messageTemplateId) : null;
@@ -87,7 +86,7 @@ function domainOfMessage(trigger: TriggerRow, { user }: PendingTriggerAction, st
   return store.get(users, user)?.domainId ?? null;
 }
 
-/** own choice: `{{area}}`, `{{user}}` and `{{crossing}}` stand for the names and the kind of crossing. */
+/** Templates may use `{{area}}`, `{{user}}` and `{{crossing}}`. */
 function buildTriggerMessage(
   trigger: TriggerRow,
   { user, reason }: PendingTriggerAction,
@@ -108,7 +107,7 @@ function buildTriggerMessage(
   return message;
 }
 
-/** own choice: what is sent to lists and areas that hold nobody has no recipients. */
+/** A notification to empty lists and areas has no recipients. */
 function hasRecipients(notificationId: string, { store }: TriggerActionDeps): boolean {
   const row = store.one<{ pk: number; others: number }>(
     `SELECT pk, EXISTS (SELECT 1 FROM notifications__device_group_ids g WHERE g.owner = n.pk)

@@ -1,26 +1,26 @@
 import type { Clock } from "../lib/clock.ts";
 
-/** How long somebody who guesses has to wait. */
+/** Backoff for failed attempts. */
 export interface ThrottlePolicy {
-  /** Wrong attempts in a row without any wait. */
+  /** Failed attempts in a row without a delay. */
   freeAttempts: number;
-  /** The first wait; each further one is twice as long, up to `mostMs`. */
+  /** The first delay; it doubles with each further failure, up to `maxDelayMs`. */
   initialDelayMs: number;
   maxDelayMs: number;
-  /** After each such time without one, one wrong attempt is forgotten; never when absent. */
+  /** One failed attempt expires after each interval without an attempt; default: never. */
   decayIntervalMs?: number;
 }
 
-/** Counts attempts by key (an account, an address) and makes those who fail wait. */
+/** Login throttle: a rate limit with exponential backoff per key (an account, a network address). */
 export interface AttemptThrottle {
   /**
-   * Begins an attempt, which counts as a wrong one until it is taken back. Returns the seconds to wait when it is too
-   * early for another, and counts nothing then; else 0.
+   * Registers an attempt, which counts as failed until `rollback`. Returns 0 if it is allowed, else the seconds to
+   * wait; a refused attempt is not counted.
    */
   begin(key: string): number;
-  /** The attempt was right: it no longer counts. */
+  /** Undoes one `begin` after a successful attempt. */
   rollback(key: string): void;
-  /** Forgets all attempts of a key. */
+  /** Clears all attempts of a key. */
   reset(key: string): void;
 }
 
@@ -31,12 +31,15 @@ interface AttemptCount {
   lastAt: number;
 }
 
-/** After so long without an attempt everything is forgotten. own choice */
+/** A key without attempts for this long is forgotten: 15 minutes. */
 const RETENTION_MS = 900_000;
-/** Keys remembered; beyond it the one unused for longest goes. */
+/** Maximum number of tracked keys; the least recently used one is evicted. */
 const MAX_KEYS = 10_000;
 
-/** Makes a counter; what is counted is lost at a restart. */
+/**
+ * Creates a throttle; counts are kept in memory and lost at a restart. @source
+ * docs/decisions/0400-login-and-sessions.md, Login throttle
+ */
 export function createAttemptThrottle(
   clock: Clock,
   { freeAttempts, initialDelayMs, maxDelayMs, decayIntervalMs = Number.POSITIVE_INFINITY }: ThrottlePolicy,
@@ -51,7 +54,7 @@ export function createAttemptThrottle(
       if (known && now < known.waitsUntil) return Math.ceil((known.waitsUntil - now) / 1_000);
       const wrong = 1 + (known ? remembered(known, now) : 0);
       const waitMs = wrong <= freeAttempts ? 0 : Math.min(maxDelayMs, initialDelayMs * 2 ** (wrong - freeAttempts - 1));
-      // Put in anew, so that the first key is the one unused for longest.
+      // Reinsert, so that the map stays ordered by last use.
       tallies.delete(key);
       const oldest = tallies.size >= MAX_KEYS ? tallies.keys().next().value : undefined;
       if (oldest !== undefined) tallies.delete(oldest);

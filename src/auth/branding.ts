@@ -2,13 +2,13 @@ import brandings from "../resources/branding/brandings.ts";
 import type { RowOf } from "../schema/resource.ts";
 import type { ResourceHooks, StoreReader } from "../store/store.ts";
 
-/** How the organisation shows itself to people who are not logged in. */
+/** Branding of the pages that are shown before login. */
 export interface Branding {
   companyName: string | null;
   companyEmail: string | null;
   companyPhone: string | null;
   customUrl: string | null;
-  /** SHA-256 of the picture, hex; null without one. */
+  /** SHA-256 of the logo, hex; null without a logo. */
   logoSha: string | null;
   logoAltText: string;
   /** `#rrggbb` */
@@ -16,7 +16,7 @@ export interface Branding {
   secondaryColor: string;
 }
 
-/** What is shown where nothing is set; the colours are the console's. */
+/** Defaults; the colours are those of the console. */
 const DEFAULT_BRANDING = {
   defaultLogo: "/icon.svg",
   defaultLogoAltText: "Carillon",
@@ -24,18 +24,18 @@ const DEFAULT_BRANDING = {
   defaultSecondaryColor: "#e6ebf8",
 } as const;
 
-/** Brandings say what holds where they say nothing. */
+/** Adds the defaults to branding rows. */
 export const brandingHooks: ResourceHooks<typeof brandings> = {
   present: (rows) => rows.map(() => ({ defaults: DEFAULT_BRANDING })),
 };
 
-/** The branding that holds. own choice: where there are several, the one that was changed last */
+/** The effective branding row: the most recently changed one. */
 export function findBrandingRow(reader: StoreReader): RowOf<typeof brandings> | null {
   const newest = reader.one<{ pk: number }>("SELECT pk FROM brandings ORDER BY updated_at DESC, pk DESC LIMIT 1");
   return newest && reader.getByPk(brandings, newest.pk);
 }
 
-/** The branding that holds, with its defaults. */
+/** The effective branding, with defaults. */
 export function readBranding(reader: StoreReader): Branding {
   const row = findBrandingRow(reader);
   return {

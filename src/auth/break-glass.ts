@@ -5,8 +5,9 @@ import { canLogIn } from "./account-lock.ts";
 import { isBuiltInEnabled } from "./identity-providers.ts";
 
 /**
- * Refuses the step that leaves nobody who could log in when other identity providers fail: while the built-in one is not
- * enabled, a member of a super group has a password and `breakGlass`, and is not locked. Throws ConflictError.
+ * Ensures that an administrator can log in when other identity providers fail: while the built-in provider is disabled,
+ * at least one member of a super group must have a password and `breakGlass` and must not be locked. Throws
+ * ConflictError.
  */
 export function assertBreakGlassAccount(tx: StoreReader, now: number): void {
   if (isBuiltInEnabled(tx)) return;
@@ -17,7 +18,7 @@ export function assertBreakGlassAccount(tx: StoreReader, now: number): void {
   const pks = members.map(({ pk }) => pk);
   if (tx.getByPks(users, pks).some((user) => canLogIn(user, now))) return;
   throw new ConflictError(
-    "While the built-in log-in is off, a member of a super group with a password must have breakGlass, so that somebody gets in when the other providers fail.",
+    "While the built-in identity provider is disabled, at least one unlocked member of a super group must have a password and breakGlass.",
     "breakGlass",
   );
 }

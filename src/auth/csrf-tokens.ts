@@ -1,18 +1,21 @@
 import { createHmac, randomBytes, timingSafeEqual } from "node:crypto";
 import type { Clock } from "../lib/clock.ts";
 
-/** Proofs that a form was shown by us, for what it says. They are good until the process ends at most. */
+/** CSRF tokens of forms. They expire, and become invalid when the process ends. */
 export interface CsrfTokens {
-  /** A proof that goes into the form; `subject` is what the form is about and whose session shows it. */
+  /** Issues a token for a form; `subject` identifies the form's content and the session that shows it. */
   issue(subject: string): string;
-  /** False for a proof of something else, of somebody else, or one that is too old. */
+  /** False for a token of another subject, a forged one or an expired one. */
   verify(token: string, subject: string): boolean;
 }
 
-/** How long a form may stand open. own choice */
+/** Lifetime of a token: 30 minutes. */
 const VALIDITY_MS = 1_800_000;
 
-/** Makes the proofs with a key of this process alone. @source OWASP CSRF Prevention Cheat Sheet (HMAC based token) */
+/**
+ * Creates CSRF tokens, signed with a random key of this process. @source OWASP CSRF Prevention Cheat Sheet (HMAC based
+ * token)
+ */
 export function createCsrfTokens(clock: Clock): CsrfTokens {
   const key = randomBytes(32);
   const sign = (until: string, subject: string): Buffer =>
@@ -25,8 +28,8 @@ export function createCsrfTokens(clock: Clock): CsrfTokens {
     verify(token, subject) {
       const [until = "", signature = ""] = token.split(".");
       const given = Buffer.from(signature, "base64url");
-      const right = sign(until, subject);
-      return given.length === right.length && timingSafeEqual(given, right) && Number(until) > clock.now();
+      const expected = sign(until, subject);
+      return given.length === expected.length && timingSafeEqual(given, expected) && Number(until) > clock.now();
     },
   };
 }

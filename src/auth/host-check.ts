@@ -1,21 +1,21 @@
 import { hostname } from "node:os";
 import { parseListenAddress } from "../settings/network-addresses.ts";
 
-/** What a request says of where it goes and where it comes from. */
+/** The target of a request. */
 export interface HostCheckInput {
-  /** Its Host header. */
+  /** The Host header. */
   host: string | null;
-  /** The own address that the connection was made to. */
+  /** The local address of the connection. */
   localAddress: string | undefined;
 }
 
-/** True when a request's Host is one of this appliance. */
+/** True when the Host header names this appliance. */
 export type HostCheck = (direction: HostCheckInput) => boolean;
 
 /**
- * Makes the check of Host headers, against pages of other sites that bend their own name to this machine. Taken are the
- * address that the connection was made to, loopback addresses, `localhost`, the machine's names (also below `.local`),
- * what `listen` names, and `hosts`. Ports don't count. A request without the header comes from no browser.
+ * Creates the check of Host headers, which prevents DNS rebinding. Accepted are the local address of the connection,
+ * loopback addresses, `localhost`, the machine's names (also below `.local`), the host of `listen`, and `hosts`. Ports
+ * are ignored. A request without a Host header is accepted because browsers always send one.
  */
 export function createHostCheck(settings: { listen: string; hosts: readonly string[] }): HostCheck {
   const own = hostname().toLowerCase();
@@ -31,7 +31,7 @@ export function createHostCheck(settings: { listen: string; hosts: readonly stri
   };
 }
 
-/** True when `origin` is the page of the very server that `host` names. Under TLS a page without it is another one. */
+/** CSRF check: true when `origin` is the server that `host` names. With TLS, a plain HTTP origin does not match. */
 export function isSameOrigin(origin: string | null, host: string | null, secure: boolean): boolean {
   if (origin === null || host === null || !URL.canParse(origin)) return false;
   const { protocol, host: from } = new URL(origin);
@@ -40,7 +40,7 @@ export function isSameOrigin(origin: string | null, host: string | null, secure:
   return URL.canParse(target) && new URL(target).host === from;
 }
 
-/** Host without port, brackets and final dot, in lower case. */
+/** Host without port, brackets and trailing dot, in lower case. */
 function normalizeHost(host: string): string {
   const match = /^(?:\[([^\]]*)\]|([^:]*))(?::\d*)?$/.exec(host.trim().toLowerCase());
   return match ? (match[1] ?? (match[2] as string).replace(/\.$/, "")) : host.trim().toLowerCase();

@@ -8,32 +8,35 @@ import { verifyPassword } from "./passwords.ts";
 
 type User = RowOf<typeof users>;
 
-/** A provider as its row. */
+/** Row of an identity provider. */
 export type IdentityProviderRow = RowOf<typeof identityProviders>;
 
-/** What is known of somebody who wants in. */
+/** Result of a password check. */
 export interface LoginResult {
-  /** Whose account it is, null when nobody's. */
+  /** The account; null if unknown. */
   user: User | null;
-  /** Whether that was proven. */
+  /** True when the password was verified. */
   isVerified: boolean;
 }
 
 /**
- * What other providers than the built-in one make of an address and a password; `local` is what the own passwords say of
- * them. Throws UpstreamError when the one that must be asked can't be reached, TooManyRequestsError after too many wrong passwords.
+ * Verifies an address and a password with the other identity providers; `local` is the result of the local password
+ * check. Throws UpstreamError when the provider cannot be reached, TooManyRequestsError after too many wrong passwords.
  */
 export type VerifyWithProviders = (
   account: { email: string; password: string },
   local: LoginResult,
 ) => Promise<LoginResult>;
 
-/** The provider that keeps passwords here, by the root domain's id. */
+/** The built-in provider, which stores passwords locally; its id derives from the root domain. */
 export function builtInProviderFor(rootId: string): { id: string; name: string } {
   return { id: derivedId("identity-provider", rootId), name: "built-in" };
 }
 
-/** Writes the row of the built-in provider where it is missing; an appliance that joined an organisation has another root since. */
+/**
+ * Creates the row of the built-in provider if missing, and updates its id after the appliance joined another
+ * organisation.
+ */
 export function ensureBuiltInProvider(tx: Transaction, rootId: string, by: ActorContext): void {
   const { id, name } = builtInProviderFor(rootId);
   const [known] = tx.find(identityProviders, { type: "built-in" }, 1);
@@ -41,31 +44,31 @@ export function ensureBuiltInProvider(tx: Transaction, rootId: string, by: Actor
   else if (known.id !== id) tx.run(`UPDATE main.${tableName(identityProviders)} SET id = ? WHERE id = ?`, id, known.id);
 }
 
-/** Whether users without another provider may log in with their passwords. */
+/** True when users without another provider may log in with their local password. */
 export function isBuiltInEnabled(reader: StoreReader): boolean {
   const [row] = reader.find(identityProviders, { type: "built-in" }, 1);
   return row === undefined || row.enabled;
 }
 
-/** A provider as users show it. */
+/** Serializes a provider as part of a user. */
 export function serializeProvider({ id, name, type, enabled, selfRegistrationEnabled }: IdentityProviderRow) {
   return { id, name, type, isDefault: type === "built-in", enabled, selfRegistrationEnabled };
 }
 
-/** The key by which a user is known whom the provider vouches for; `subject` is what that calls the user. */
+/** The `users.providerKey` of an account of a provider; `subject` is the provider's id of the user. */
 export function buildProviderKey(providerId: string, subject: string): string {
   return `${providerId} ${subject}`;
 }
 
-/** The provider other than the built-in one that vouches for a user; null without, or when it is no longer there. */
+/** The external provider of a user; null if the user has none or it was deleted. */
 export function findUserProvider(reader: StoreReader, user: Pick<User, "providerKey">): IdentityProviderRow | null {
   const id = user.providerKey?.split(" ", 1)[0];
   return id === undefined ? null : reader.get(identityProviders, id);
 }
 
 /**
- * What the own passwords say of an account; takes about the same time whatever is wrong, and says nothing of whether the
- * user may log in.
+ * Verifies a local password. Takes about the same time for unknown accounts, so that timing does not reveal whether an
+ * account exists. Does not check locks.
  */
 export async function verifyLocalPassword(
   store: Store,
@@ -73,7 +76,7 @@ export async function verifyLocalPassword(
 ): Promise<LoginResult> {
   const found = store.one<{ pk: number }>("SELECT pk FROM users WHERE email = ? COLLATE NOCASE", email.trim());
   const user = found && store.getByPk(users, found.pk);
-  const isKeptHere = user !== null && findUserProvider(store, user) === null;
-  const right = await verifyPassword(password, isKeptHere ? user.passwordHash : null);
-  return { user, isVerified: right && (user?.breakGlass === true || isBuiltInEnabled(store)) };
+  const isLocal = user !== null && findUserProvider(store, user) === null;
+  const matches = await verifyPassword(password, isLocal ? user.passwordHash : null);
+  return { user, isVerified: matches && (user?.breakGlass === true || isBuiltInEnabled(store)) };
 }

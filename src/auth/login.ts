@@ -19,66 +19,66 @@ import { hashPassword } from "./passwords.ts";
 import type { AccessControl } from "./principal.ts";
 import { startUserSession } from "./sessions.ts";
 
-/** What `createSignIn` needs. */
+/** Dependencies of the login service. */
 export interface LoginServiceDeps {
   store: Store;
   access: AccessControl;
   clock: Clock;
-  /** Asks other identity providers; there are none unless given. */
+  /** Verifies passwords with other identity providers; default: none. */
   verifyWithProviders?: VerifyWithProviders;
 }
 
-/** What somebody logs in with. */
+/** Credentials of a login. */
 export interface LoginCredentials {
   email: string;
   password: string;
-  /** Taken from users who must set a new password, and from no others. */
+  /** Used only if the user must set a new password. */
   newPassword?: string | null;
 }
 
-/** A change of somebody's password. */
+/** A change of a user's password. */
 export interface PasswordChange {
   userId: string;
   password: string;
-  /** Asked of users who change their own. */
+  /** Required when users change their own password. */
   currentPassword: string | null;
 }
 
-/** Log-in at the console and the authorize page, which share what they count. */
+/** Login for the console and the authorize page, with one login throttle for both. */
 export interface LoginService {
   /**
-   * Begins a session and returns the value of its cookie. Throws CallerError `unauthorized` in the same words whatever
-   * was wrong, TooManyRequestsError after too many attempts on the account or from the address, UpstreamError when the account's
-   * directory can't be reached, and, of a user who must set a new password, `required` or `invalid-value` on field
-   * `newPassword`.
+   * Starts a session and returns the value of its cookie. Throws CallerError `unauthorized` with the same message for
+   * every cause, TooManyRequestsError when the login throttle for the account or the address applies, UpstreamError
+   * when the account's directory cannot be reached, and `required` or `invalid-value` on `newPassword` when the user
+   * must set a new password.
    */
   loginWithPassword(account: LoginCredentials, address: string | null): Promise<string>;
-  /** Begins a session for a user who proved in another way to be who it is, and is not locked. Throws as `byPassword`. */
+  /** Starts a session for a user who was authenticated elsewhere. Throws `unauthorized` when the account is locked. */
   loginVerifiedUser(userId: string, address: string | null): Promise<string>;
   /**
-   * Sets a password, which ends all sessions of the user and what applications may do in its name. Throws as `byPassword`
-   * does for a wrong current password, on field `currentPassword`; `forbidden` when the user has greater rights than `by`;
-   * ConflictError where another provider keeps the user's password.
+   * Sets a password and revokes all sessions and application tokens of the user. A wrong current password throws as
+   * `loginWithPassword` does, on field `currentPassword`. Throws `forbidden` when the user has more rights than `by`,
+   * ConflictError when another provider stores the password.
    */
   setPassword(change: PasswordChange, by: ActorContext): Promise<void>;
   /**
-   * Counts an attempt of another kind from the address; the returned function takes it back once it was right. Throws
+   * Registers an attempt of another kind from the address; call the returned function on success. Throws
    * TooManyRequestsError.
    */
   registerAttempt(address: string | null): () => void;
 }
 
-/** own choice: an account never waits for long, since whoever knows its name could shut its owner out. */
+/** Per account. The delay stays short: otherwise anyone who knows the name could lock the owner out. */
 const ACCOUNT_BACKOFF = { freeAttempts: 5, initialDelayMs: 1_000, maxDelayMs: 30_000 };
-/** own choice: many people may share one address; what one account's guesser may try there never fills it. */
+/** Per address. Many people may share one address, so a single guessed account must not exhaust it. */
 const ADDRESS_BACKOFF = { freeAttempts: 20, initialDelayMs: 1_000, maxDelayMs: 60_000, decayIntervalMs: 10_000 };
 
-/** Passwords hashed at a time. own choice: other work needs the thread pool too. */
+/** Concurrent password hashes; other work needs the thread pool too. */
 const MAX_CONCURRENT_HASHES = 2;
-/** Those that may wait for it: with less than 0.1 s each, whoever is let in waits for less than a second. own choice */
+/** Queued password hashes: at less than 0.1 s each, an accepted login waits less than a second. */
 const MAX_QUEUED_HASHES = 16;
 
-/** Makes the log-in; it counts attempts as long as the process runs. */
+/** Creates the login service; the login throttle is kept in memory. */
 export function createLoginService({ store, access, clock, verifyWithProviders }: LoginServiceDeps): LoginService {
   const accounts = createAttemptThrottle(clock, ACCOUNT_BACKOFF);
   const addresses = createAttemptThrottle(clock, ADDRESS_BACKOFF);
@@ -92,7 +92,7 @@ export function createLoginService({ store, access, clock, verifyWithProviders }
   }
 
   function actorContextFor(user: User | null, address: string | null): ActorContext {
-    // own choice: what names no account is not kept, as people type passwords there.
+    // The typed name of an unknown account is not stored: people type passwords there.
     const actor = { kind: "user", userId: user?.id ?? null, name: user?.name ?? "unknown account", address } as const;
     return { actor, scope };
   }
@@ -102,24 +102,23 @@ export function createLoginService({ store, access, clock, verifyWithProviders }
     return store.write((tx) => tx.addAuditEvent(note, actorContextFor(user, address)));
   }
 
-  /** The user whose account it is, who may not be locked. An account that has to wait does not count for its address. */
+  /** Verifies password and lock. An attempt refused by the account's throttle does not count for the address. */
   async function verifyCredentials({ email, password }: LoginCredentials, address: string | null): Promise<User> {
     const account = email.trim().toLowerCase();
     assertNotThrottled(accounts.begin(account));
-    let takeBack: () => void;
+    let rollbackAddress: () => void;
     try {
-      takeBack = registerAttempt(address);
+      rollbackAddress = registerAttempt(address);
     } catch (error) {
       accounts.rollback(account);
       throw error;
     }
     const local = await limitHashing(() => verifyLocalPassword(store, { email, password }));
-    const asked = verifyWithProviders ? verifyWithProviders({ email, password }, local) : Promise.resolve(local);
-    const { user, isVerified } = await asked.catch((error: unknown) => {
+    const verification = verifyWithProviders ? verifyWithProviders({ email, password }, local) : Promise.resolve(local);
+    const { user, isVerified } = await verification.catch((error: unknown) => {
       if (!(error instanceof TooManyRequestsError)) {
-        // Nobody said that anything was wrong.
-        accounts.rollback(account);
-        takeBack();
+        // The password was not checked, so the attempt must not count.         accounts.rollback(account);
+        // rollbackAddress();
       }
       throw error;
     });
@@ -128,15 +127,15 @@ export function createLoginService({ store, access, clock, verifyWithProviders }
       throw invalidCredentials();
     }
     accounts.reset(account);
-    takeBack();
+    rollbackAddress();
     return user;
   }
 
-  /** The hash of a password that a user must set at log-in. */
+  /** Hashes the new password of a user who must set one at login. */
   async function hashReplacementPassword({ password, newPassword = null }: LoginCredentials): Promise<string> {
     if (newPassword === null || newPassword === "") throw requiredValue("newPassword");
     if (newPassword.normalize("NFC") === password.normalize("NFC")) {
-      throw invalidValue("newPassword", "It must be another one.");
+      throw invalidValue("newPassword", "Must be different from the current password.");
     }
     return limitHashing(() => hashPassword(newPassword, "newPassword"));
   }
@@ -175,7 +174,10 @@ export function createLoginService({ store, access, clock, verifyWithProviders }
       const user = store.get(users, userId);
       if (!user) throw notFound();
       const provider = findUserProvider(store, user);
-      if (provider) throw new ConflictError(`The password of this account is kept by ${provider.name}.`);
+      if (provider)
+        throw new ConflictError(
+          `The password of this account must be changed at the identity provider ${provider.name}.`,
+        );
       const isOwn = by.actor.userId === user.id;
       if (isOwn && user.passwordHash !== null) {
         if (currentPassword === null) throw requiredValue("currentPassword");
@@ -191,24 +193,24 @@ export function createLoginService({ store, access, clock, verifyWithProviders }
 
 type User = RowOf<typeof users>;
 
-/** Says of which field it was that a password was wrong. */
+/** Turns `unauthorized` into invalid-value on the field. */
 function rethrowOnField(field: string): (error: unknown) => never {
   return (error) => {
     throw error instanceof CallerError && error.type === "unauthorized"
-      ? invalidValue(field, "It is not right.")
+      ? invalidValue(field, "Must be the current password.")
       : error;
   };
 }
 
 function invalidCredentials(): CallerError {
-  return new CallerError("unauthorized", "E-mail address or password is not right.");
+  return new CallerError("unauthorized", "E-mail address or password is not correct.");
 }
 
 function assertNotThrottled(seconds: number): void {
   if (seconds > 0) throw new TooManyRequestsError(seconds);
 }
 
-/** What attempts are counted by: an IPv4 address, or the network that one holder of IPv6 addresses usually has. */
+/** Throttle key of an address: an IPv4 address, or the /64 network of an IPv6 address, which one holder usually has. */
 function throttleKeyOf(address: string | null): string {
   if (address === null || isIP(address) !== 6) return address ?? "";
   const [head = "", tail] = address.toLowerCase().split("::");

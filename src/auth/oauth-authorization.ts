@@ -6,19 +6,19 @@ import { type OAuthErrorCode, OAuthRequestError } from "./oauth-error.ts";
 import { formatScopes, parseScopes, resolveGrantedScopes } from "./oauth-scopes.ts";
 import { generateToken } from "./tokens.ts";
 
-/** How long a code waits to be exchanged. own choice: a minute; RFC 6749 §4.1.2 asks for ten at most. */
+/** Lifetime of an authorization code. RFC 6749 §4.1.2 recommends at most ten minutes. */
 const AUTHORIZATION_CODE_MS = 60_000;
 
 /** The parameters of the authorize page by their OAuth 2 names; null or absent when not sent. */
 export type AuthorizationParameters = Readonly<Record<string, string | null | undefined>>;
 
-/** What an application asks a user for; checked. */
+/** A validated authorization request. */
 export interface AuthorizationRequest {
   application: Application;
   redirectUri: string;
-  /** False when the address was not sent but is the only one registered. */
+  /** False when `redirect_uri` was omitted because only one is registered. */
   isRedirectExplicit: boolean;
-  /** Empty: all the rights of the user. */
+  /** Empty: all rights of the user. */
   scopes: readonly string[];
   state: string | null;
   /** S256, base64url; null without PKCE. */
@@ -26,28 +26,32 @@ export interface AuthorizationRequest {
 }
 
 /**
- * Checks what an application asks for. Throws OAuthRequestError: without a location where application or address can't be
- * trusted, else with the one that tells the application. @source RFC 6749 §4.1.1, RFC 7636 §4.3
+ * Validates an authorization request. Throws OAuthRequestError: without a location when the application or the redirect
+ * URI is not valid, else with the redirect that reports the error. @source RFC 6749 §4.1.1, RFC 7636 §4.3
  */
-export function parseAuthorizationRequest(reader: StoreReader, given: AuthorizationParameters): AuthorizationRequest {
-  const application = findApplication(reader, given.client_id ?? "");
-  if (!application) throw new OAuthRequestError("invalid_client", "No application is known by this client_id.");
-  const redirectUri = resolveRedirectUri(application, given.redirect_uri ?? null);
-  const state = given.state ?? null;
-  const back = (error: OAuthErrorCode, message: string): OAuthRequestError =>
+export function parseAuthorizationRequest(
+  reader: StoreReader,
+  parameters: AuthorizationParameters,
+): AuthorizationRequest {
+  const application = findApplication(reader, parameters.client_id ?? "");
+  if (!application) throw new OAuthRequestError("invalid_client", "client_id: application not found.");
+  const redirectUri = resolveRedirectUri(application, parameters.redirect_uri ?? null);
+  const state = parameters.state ?? null;
+  const redirectError = (error: OAuthErrorCode, message: string): OAuthRequestError =>
     new OAuthRequestError(error, message, buildErrorRedirect({ redirectUri, state }, error, message));
-  if (given.response_type !== "code") throw back("unsupported_response_type", "The response_type must be code.");
+  if (parameters.response_type !== "code")
+    throw redirectError("unsupported_response_type", "response_type must be code.");
   return {
     application,
     redirectUri,
-    isRedirectExplicit: given.redirect_uri != null,
-    scopes: resolveScopes(application, given.scope ?? null, back),
+    isRedirectExplicit: parameters.redirect_uri != null,
+    scopes: resolveScopes(application, parameters.scope ?? null, redirectError),
     state,
-    codeChallenge: readCodeChallenge(application, given, back),
+    codeChallenge: readCodeChallenge(application, parameters, redirectError),
   };
 }
 
-/** Where the browser goes when the request is refused. */
+/** The redirect that reports an error to the application. */
 export function buildErrorRedirect(
   { redirectUri, state }: Pick<AuthorizationRequest, "redirectUri" | "state">,
   error: OAuthErrorCode,
@@ -56,7 +60,7 @@ export function buildErrorRedirect(
   return appendParameters(redirectUri, { error, error_description: message, state });
 }
 
-/** Writes the code by which the application gets its tokens, and returns where the browser takes it. */
+/** Stores an authorization code and returns the redirect that delivers it. */
 export function issueAuthorizationCode(
   tx: Transaction,
   { application, redirectUri, isRedirectExplicit, scopes, state, codeChallenge }: AuthorizationRequest,
@@ -79,26 +83,34 @@ function resolveRedirectUri({ redirectUris }: Application, given: string | null)
   const only = redirectUris.length === 1 ? redirectUris[0] : undefined;
   const uri = given === null ? only : redirectUris.find((each) => each === given);
   if (uri === undefined)
-    throw new OAuthRequestError("invalid_request", "The redirect_uri is not one of the application's.");
+    throw new OAuthRequestError(
+      "invalid_request",
+      "redirect_uri must be one of the registered redirect URIs of the application.",
+    );
   return uri;
 }
 
 type ErrorRedirect = (error: OAuthErrorCode, message: string) => OAuthRequestError;
 
-function resolveScopes(application: Application, scope: string | null, back: ErrorRedirect): string[] {
+function resolveScopes(application: Application, scope: string | null, redirectError: ErrorRedirect): string[] {
   try {
     return resolveGrantedScopes(parseScopes(scope), application);
   } catch (error) {
-    throw error instanceof OAuthRequestError ? back(error.error, error.message) : error;
+    throw error instanceof OAuthRequestError ? redirectError(error.error, error.message) : error;
   }
 }
 
-function readCodeChallenge({ type }: Application, given: AuthorizationParameters, back: ErrorRedirect): string | null {
-  const { code_challenge: challenge = null, code_challenge_method: method = null } = given;
+function readCodeChallenge(
+  { type }: Application,
+  parameters: AuthorizationParameters,
+  redirectError: ErrorRedirect,
+): string | null {
+  const { code_challenge: challenge = null, code_challenge_method: method = null } = parameters;
   if (challenge === null && method === null && type === "confidential") return null;
-  if (challenge === null) throw back("invalid_request", "A code_challenge is required.");
-  if (method !== "S256") throw back("invalid_request", "The code_challenge_method must be S256.");
-  if (!/^[\w-]{43}$/.test(challenge)) throw back("invalid_request", "The code_challenge is no SHA-256 in base64url.");
+  if (challenge === null) throw redirectError("invalid_request", "code_challenge is required.");
+  if (method !== "S256") throw redirectError("invalid_request", "code_challenge_method must be S256.");
+  if (!/^[\w-]{43}$/.test(challenge))
+    throw redirectError("invalid_request", "code_challenge must be a SHA-256 hash in base64url.");
   return challenge;
 }
 

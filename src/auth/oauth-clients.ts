@@ -7,34 +7,34 @@ import type { ActorContext, Store, StoreReader } from "../store/store.ts";
 import { OAuthRequestError } from "./oauth-error.ts";
 import { generateToken, hashToken } from "./tokens.ts";
 
-/** The row of a program that gets tokens by OAuth 2. */
+/** Row of an OAuth 2 client application. */
 export type Application = RowOf<typeof applications>;
 
-/** How a client says which application it is; `clientSecret` is null when it sent none. */
+/** Client credentials; `clientSecret` is null when none was sent. */
 export interface ClientCredentials {
   clientId: string;
   clientSecret: string | null;
 }
 
-/** An application and its new secret, which stands nowhere else; null for a public one. */
+/** An application with its new secret in clear text, which is not stored; null for a public client. */
 export interface ApplicationWithSecret {
   row: Application;
   clientSecret: string | null;
 }
 
-/** The application of a client id; null when there is none. */
+/** Finds an application by client id; null if not found. */
 export function findApplication(reader: StoreReader, clientId: string): Application | null {
   return isUuid(clientId) ? reader.get(applications, clientId) : null;
 }
 
 /**
- * The application that a client proves to be, a public one by its id alone. Throws `invalid_client`, in the same words
- * for every cause.
+ * Authenticates a client; public clients by their id only. Throws `invalid_client` with the same message for every
+ * cause.
  */
 export function authenticateClient(reader: StoreReader, { clientId, clientSecret }: ClientCredentials): Application {
   const application = findApplication(reader, clientId);
   if (application && hasValidSecret(application, clientSecret)) return application;
-  throw new OAuthRequestError("invalid_client", "Client id or client secret is not right.");
+  throw new OAuthRequestError("invalid_client", "Client id or client secret is not correct.");
 }
 
 function hasValidSecret({ type, secretHash }: Application, secret: string | null): boolean {
@@ -43,7 +43,7 @@ function hasValidSecret({ type, secretHash }: Application, secret: string | null
   return timingSafeEqual(Buffer.from(hashToken(secret), "hex"), Buffer.from(secretHash, "hex"));
 }
 
-/** Makes an application from `input` (API form). Throws as every creation does. */
+/** Creates an application from `input` (API form) with a new client secret. Throws as every creation does. */
 export async function createApplication(
   store: Store,
   input: Readonly<Record<string, unknown>>,
@@ -57,8 +57,8 @@ export async function createApplication(
 }
 
 /**
- * Gives an application a new secret; the old one is refused from then on. own choice: tokens stay, since changing secrets
- * is a routine. Throws not-found, ConflictError for a public application.
+ * Replaces the client secret; the old one is refused immediately. Issued tokens stay valid, because rotation is
+ * routine. Throws not-found, ConflictError for a public client.
  */
 export async function rotateClientSecret(
   store: Store,
@@ -68,7 +68,8 @@ export async function rotateClientSecret(
 ): Promise<ApplicationWithSecret> {
   const { token: clientSecret, tokenHash: secretHash } = generateToken();
   const row = await store.write((tx) => {
-    if (tx.get(applications, id)?.type === "public") throw new ConflictError("A public application has no secret.");
+    if (tx.get(applications, id)?.type === "public")
+      throw new ConflictError("A public application must not have a client secret.");
     return tx.update(applications, id, {}, by, { secretHash, secretCreatedAt: now });
   });
   return { row, clientSecret };

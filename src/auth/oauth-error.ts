@@ -1,6 +1,6 @@
 import { CallerError, type ErrorType } from "../lib/errors.ts";
 
-/** What OAuth 2 calls the mistakes of clients. @source RFC 6749 §4.1.2.1, §5.2 */
+/** OAuth 2 error codes. @source RFC 6749 §4.1.2.1, §5.2 */
 export type OAuthErrorCode =
   | "access_denied"
   | "invalid_client"
@@ -16,10 +16,10 @@ const ERROR_TYPES: Partial<Readonly<Record<OAuthErrorCode, ErrorType>>> = {
   access_denied: "forbidden",
 };
 
-/** A request of OAuth 2 that is refused; `error` is its name there. */
+/** A refused OAuth 2 request. */
 export class OAuthRequestError extends CallerError {
   readonly error: OAuthErrorCode;
-  /** Where the browser is sent with the news; null when no address can be trusted with it. */
+  /** Redirect that reports the error; null when no redirect URI is trusted. */
   readonly location: string | null;
 
   constructor(error: OAuthErrorCode, message: string, location: string | null = null) {

@@ -11,32 +11,32 @@ import { formatScopes, OFFLINE_ACCESS, parseScopes, resolveGrantedScopes } from 
 import { MAX_SESSION_MS } from "./sessions.ts";
 import { generateToken, hashToken, revokeTokenChain, type UserToken } from "./tokens.ts";
 
-/** What an access token lasts with offline access or by client credentials, s. own choice: an hour, as more can be had. */
+/** Lifetime of an access token with offline access or of client credentials, seconds. */
 export const ACCESS_TOKEN_S = 3_600;
-/** What a refresh token lasts unused, s. own choice: 30 days. */
+/** Lifetime of an unused refresh token, seconds. */
 export const REFRESH_TOKEN_S = 30 * 86_400;
 
 /**
- * For so long after its exchange a refresh token is merely refused, ms: a client that asked twice at once, and was slower
- * with one of the two, is no thief. own choice: 10 s.
+ * Grace period after a refresh-token exchange, ms: a reuse within it is refused but does not revoke the chain, because
+ * a client may have sent the same request twice.
  */
 const REUSE_GRACE_MS = 10_000;
 
-/** The library compares with the system's clock; what is expired is found here, by the clock that was handed over. */
+/** The library compares with the system clock; expiry is checked here instead, with the injected clock. */
 const NOT_EXPIRED = new Date(8_640_000_000_000_000);
 
-/** What one exchange for tokens works with. */
+/** Dependencies of one token exchange. */
 export interface ExchangeDeps {
   store: Store;
   clock: Clock;
-  /** For the audit: the user in whose name the tokens are made. */
+  /** Actor context of the user for whom the tokens are issued. */
   byOf(user: User): ActorContext;
 }
 
 type User = RowOf<typeof users>;
 type Client = OAuth2Server.Client & { application: Application };
 type Model = OAuth2Server.AuthorizationCodeModel & OAuth2Server.RefreshTokenModel & OAuth2Server.ClientCredentialsModel;
-/** What the grants call; the library's types ask for what its other parts call, too. */
+/** The methods that the grants call; the library's types require more. */
 type GrantModel = Pick<
   Model,
   | "getClient"
@@ -52,20 +52,20 @@ type GrantModel = Pick<
 >;
 
 /**
- * The rows behind one exchange, as the library's grants ask for them. What is presented a second time revokes all that
- * came of it. @source RFC 6749 §4.1.2, RFC 9700 §4.14.2
+ * The storage model of one token exchange for @node-oauth/oauth2-server. Presenting a code or refresh token a second
+ * time revokes its whole chain. @source RFC 6749 §4.1.2, RFC 9700 §4.14.2
  */
 export function createExchangeModel(deps: ExchangeDeps): Model {
   const { store } = deps;
   let presented: UserToken | null = null;
 
-  /** The row of a code or refresh token that may be exchanged, with its user; null without. */
+  /** The row of a valid code or refresh token, with its user; null if it must be refused. */
   async function redeem(value: string, test: Partial<UserToken>): Promise<{ row: UserToken; user: User } | null> {
     const row = store.find(userTokens, { tokenHash: hashToken(value), kind: "oauth", ...test }, 1)[0];
     const user = row && store.get(users, row.userId);
     if (!row || !user) return null;
     if (row.refreshTokenUsed) {
-      // Nothing else changes such a row, so that is when it was exchanged.
+      // Nothing else updates such a row, so `updatedAt` is the time of the exchange.
       const isStraggler = row.tokenType === "refresh_token" && deps.clock.now() - row.updatedAt < REUSE_GRACE_MS;
       if (!isStraggler) await store.write((tx) => revokeTokenChain(tx, row, deps.byOf(user)));
       return null;
@@ -83,14 +83,14 @@ export function createExchangeModel(deps: ExchangeDeps): Model {
       return user && !isAccountLocked(user.lock, deps.clock.now()) ? user : null;
     },
     async getAuthorizationCode(authorizationCode) {
-      const taken = await redeem(authorizationCode, { type: "code" });
-      if (!taken) return null;
-      const { scope, redirectUri, codeChallenge } = taken.row;
+      const redeemed = await redeem(authorizationCode, { type: "code" });
+      if (!redeemed) return null;
+      const { scope, redirectUri, codeChallenge } = redeemed.row;
       return {
-        ...{ authorizationCode, expiresAt: NOT_EXPIRED, redirectUri: redirectUri ?? "", user: taken.user },
+        ...{ authorizationCode, expiresAt: NOT_EXPIRED, redirectUri: redirectUri ?? "", user: redeemed.user },
         ...(codeChallenge === null ? {} : { codeChallenge, codeChallengeMethod: "S256" }),
         scope: parseScopes(scope),
-        client: ownerClientOf(taken.row),
+        client: ownerClientOf(redeemed.row),
       };
     },
     async revokeAuthorizationCode({ user }) {
@@ -98,11 +98,12 @@ export function createExchangeModel(deps: ExchangeDeps): Model {
       return true;
     },
     async getRefreshToken(refreshToken) {
-      const taken = await redeem(refreshToken, { tokenType: "refresh_token" });
-      if (!taken) return null;
-      return { refreshToken, scope: parseScopes(taken.row.scope), client: ownerClientOf(taken.row), user: taken.user };
+      const redeemed = await redeem(refreshToken, { tokenType: "refresh_token" });
+      if (!redeemed) return null;
+      const { row, user } = redeemed;
+      return { refreshToken, scope: parseScopes(row.scope), client: ownerClientOf(row), user };
     },
-    // It is spent with the same commit that makes its successor, so that no crash takes both.
+    // `saveToken` marks it used in the transaction that creates its successor, so a crash cannot lose both.
     revokeToken: async () => true,
     validateScope: async (_user, client, scope) =>
       presented
@@ -124,24 +125,28 @@ export function createExchangeModel(deps: ExchangeDeps): Model {
 interface TokenIssue {
   application: Application;
   user: User;
-  /** What is exchanged; null for an application that acts by itself. */
+  /** The presented code or refresh token; null for client credentials. */
   presented: UserToken | null;
   scopes: readonly string[];
   token: OAuth2Server.Token;
 }
 
-/** What was written: how long the access token lasts, and whether there is a refresh token. */
+/** Lifetime of the issued access token, and whether a refresh token was issued. */
 interface IssuedTokenInfo {
   expiresInS: number;
   hasRefreshToken: boolean;
 }
 
-/** Writes access token and, for offline access, refresh token. Without it, a log-in is a session like the console's. */
+/**
+ * Stores the access token and, with offline access, a refresh token. Without offline access, the token of a user login
+ * expires like a console session.
+ */
 function writeTokens(tx: Transaction, issue: TokenIssue, { clock, byOf }: ExchangeDeps): IssuedTokenInfo {
   const { application, user, presented, scopes, token } = issue;
   const by = byOf(user);
   const now = clock.now();
-  if (presented && !tx.get(userTokens, presented.id)) throw new OAuthRequestError("invalid_grant", "It was revoked.");
+  if (presented && !tx.get(userTokens, presented.id))
+    throw new OAuthRequestError("invalid_grant", "The presented token was revoked.");
   if (presented?.tokenType === "refresh_token") {
     tx.update(userTokens, presented.id, {}, by, { refreshTokenUsed: true });
   }
@@ -150,9 +155,9 @@ function writeTokens(tx: Transaction, issue: TokenIssue, { clock, byOf }: Exchan
     ...({ kind: "oauth", applicationId: application.id, client: application.id } as const),
     ...{ originId: presented?.originId ?? null, originCreatedAt: presented?.originCreatedAt ?? now },
   };
-  // A refreshed token may ask for less, which does not narrow what the next one may ask for.
-  const lasting = presented?.tokenType === "refresh_token" ? presented.scope : formatScopes(scopes);
-  const hasRefreshToken = presented !== null && parseScopes(lasting).includes(OFFLINE_ACCESS);
+  // A refresh may request fewer scopes; the refresh token keeps the original ones.
+  const refreshScope = presented?.tokenType === "refresh_token" ? presented.scope : formatScopes(scopes);
+  const hasRefreshToken = presented !== null && parseScopes(refreshScope).includes(OFFLINE_ACCESS);
   const isSession = presented !== null && !hasRefreshToken;
   const expiresInS = isSession ? MAX_SESSION_MS / 1_000 : ACCESS_TOKEN_S;
   tx.create(userTokens, input, by, {
@@ -161,7 +166,7 @@ function writeTokens(tx: Transaction, issue: TokenIssue, { clock, byOf }: Exchan
   });
   if (hasRefreshToken && token.refreshToken) {
     tx.create(userTokens, input, by, {
-      ...{ ...common, tokenType: "refresh_token", scope: lasting },
+      ...{ ...common, tokenType: "refresh_token", scope: refreshScope },
       ...{ tokenHash: hashToken(token.refreshToken), expires: now + REFRESH_TOKEN_S * 1_000 },
     });
   }

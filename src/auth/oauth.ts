@@ -12,16 +12,16 @@ import { ACCESS_TOKEN_S, createExchangeModel, REFRESH_TOKEN_S } from "./oauth-mo
 import type { AccessControl, Principal } from "./principal.ts";
 import { hashToken, revokeToken } from "./tokens.ts";
 
-/** What `createOAuth` needs. */
+/** Dependencies of the OAuth service. */
 export interface OAuthServiceDeps {
   store: Store;
   access: AccessControl;
   clock: Clock;
-  /** Told when lapsed tokens could not be cleared away. */
+  /** Called when the cleanup of expired tokens failed. */
   onError(error: unknown): void;
 }
 
-/** The parameters of the token endpoint by their OAuth 2 names, without those of the client. */
+/** Parameters of the token endpoint, without the client credentials. */
 export interface TokenParameters {
   grantType: string | null;
   audience: string | null;
@@ -32,42 +32,45 @@ export interface TokenParameters {
   refreshToken: string | null;
 }
 
-/** Tokens as they are handed out, once. */
+/** Issued tokens in clear text; only hashes are stored. */
 export interface IssuedTokens {
   accessToken: string;
   /** Null without offline access. */
   refreshToken: string | null;
-  /** Empty: all the rights of the user. */
+  /** Empty: all rights of the user. */
   scopes: readonly string[];
-  /** What the access token lasts; a session of the user ends earlier when it idles. */
+  /** Lifetime of the access token, seconds; a session ends earlier after the idle timeout. */
   expiresInS: number;
 }
 
-/** OAuth 2: applications get tokens. */
+/** OAuth 2 authorization server. */
 export interface OAuthService {
-  /** Proofs for the forms of the authorize page. */
+  /** CSRF tokens of the authorize page. */
   readonly csrfTokens: CsrfTokens;
-  /** The user allowed it: returns the address, with a code, that the browser is sent to. */
+  /** Records the user's consent; returns the redirect URI with an authorization code. */
   approve(request: AuthorizationRequest, principal: Principal, address: string | null): Promise<string>;
   /**
-   * Exchanges credentials, a code or a refresh token for tokens. Codes and refresh tokens are good for one exchange: a
-   * later one revokes all that came of the first; those that come while the first is under way, and of a refresh token
-   * within 10 s after it, are merely refused, as they are one client's. Throws OAuthRequestError.
+   * Exchanges client credentials, a code or a refresh token for tokens. Codes and refresh tokens are single use: a
+   * later reuse revokes the whole chain. A concurrent exchange of the same token, and a reuse of a refresh token within
+   * 10 s, is only refused. Throws OAuthRequestError.
    */
   exchange(client: ClientCredentials, given: TokenParameters, address: string | null): Promise<IssuedTokens>;
-  /** Revokes an application's own token, a refresh token with its chain; others are left alone. Throws `invalid_client`. @source RFC 7009 */
+  /**
+   * Revokes a token of the application, a refresh token with its chain; tokens of others are ignored. Throws
+   * `invalid_client`. @source RFC 7009
+   */
   revoke(client: ClientCredentials, token: string, address: string | null): Promise<void>;
-  /** Stops clearing away what has lapsed. */
+  /** Stops the cleanup of expired tokens. */
   close(): void;
 }
 
 const CLEANUP_INTERVAL_MS = 3_600_000;
-/** Lapsed tokens are kept so long, since a code or refresh token used twice must be known. own choice */
+/** Retention of expired tokens: a reused code or refresh token must still be recognised. */
 const EXPIRED_RETENTION_MS = 86_400_000;
-/** Rows cleared away in one transaction. */
+/** Rows deleted in one transaction. */
 const CLEANUP_CHUNK_SIZE = 25;
 
-/** Makes OAuth 2 over the store. */
+/** Creates the OAuth service. */
 export function createOAuthService({ store, access, clock, onError }: OAuthServiceDeps): OAuthService {
   const inProgress = new Set<string>();
   const { scope } = access.systemContext("oauth");
@@ -77,21 +80,22 @@ export function createOAuthService({ store, access, clock, onError }: OAuthServi
   });
 
   async function deleteExpiredTokens(): Promise<void> {
-    const lapsed = store.all<{ id: string }>(
+    const expired = store.all<{ id: string }>(
       `SELECT id FROM user_tokens WHERE kind IN ('oauth', 'session', 'device', 'invitation') AND expires < ? LIMIT ${CLEANUP_CHUNK_SIZE}`,
       clock.now() - EXPIRED_RETENTION_MS,
     );
-    if (lapsed.length === 0) return;
+    if (expired.length === 0) return;
     await store.write((tx) => {
-      for (const { id } of lapsed) if (tx.get(userTokens, id)) tx.remove(userTokens, id, access.systemContext("oauth"));
+      for (const { id } of expired)
+        if (tx.get(userTokens, id)) tx.remove(userTokens, id, access.systemContext("oauth"));
     });
-    if (lapsed.length === CLEANUP_CHUNK_SIZE) clock.defer(() => void deleteExpiredTokens().catch(onError));
+    if (expired.length === CLEANUP_CHUNK_SIZE) clock.defer(() => void deleteExpiredTokens().catch(onError));
   }
   const cleanupTimer = clock.every(CLEANUP_INTERVAL_MS, () => void deleteExpiredTokens().catch(onError));
 
   function assertAudience(audience: string | null): void {
     if (audience === null || audience === access.identityProvider()?.id) return;
-    throw new OAuthRequestError("invalid_request", "The audience is not the id of the identity provider.");
+    throw new OAuthRequestError("invalid_request", "audience must be the id of the identity provider.");
   }
 
   return {
@@ -104,7 +108,8 @@ export function createOAuthService({ store, access, clock, onError }: OAuthServi
       assertAudience(given.audience);
       const value = given.code ?? given.refreshToken;
       const key = value === null ? null : hashToken(value);
-      if (key !== null && inProgress.has(key)) throw new OAuthRequestError("invalid_grant", "It is being exchanged.");
+      if (key !== null && inProgress.has(key))
+        throw new OAuthRequestError("invalid_grant", "The token is already being exchanged.");
       if (key !== null) inProgress.add(key);
       try {
         return await executeGrant(
@@ -126,7 +131,7 @@ export function createOAuthService({ store, access, clock, onError }: OAuthServi
   };
 }
 
-/** The grants themselves are the library's. Parameters come in several ways, so it gets them as one form. */
+/** Runs the grant in the library. It receives the parameters as one form, whatever their source. */
 async function executeGrant(
   model: ReturnType<typeof createExchangeModel>,
   { clientId, clientSecret }: ClientCredentials,
@@ -147,7 +152,7 @@ async function executeGrant(
     const token = await new OAuth2Server({ model }).token(request, new OAuth2Server.Response(), {
       accessTokenLifetime: ACCESS_TOKEN_S,
       refreshTokenLifetime: REFRESH_TOKEN_S,
-      // A public client has no secret; which one needs it, `authenticateClient` knows.
+      // `authenticateClient` decides whether a secret is needed: public clients have none.
       requireClientAuthentication: { authorization_code: false, refresh_token: false },
     });
     const { accessToken, refreshToken = null, scope: scopes = [] } = token;
@@ -166,7 +171,7 @@ const KNOWN_ERROR_CODES: ReadonlySet<string> = new Set<OAuthErrorCode>([
   "unsupported_grant_type",
 ]);
 
-/** What the library wraps comes out as it was. */
+/** Unwraps errors that the library wrapped. */
 function toRequestError(error: unknown): unknown {
   if (!(error instanceof OAuth2Server.OAuthError)) return error;
   if (KNOWN_ERROR_CODES.has(error.name)) return new OAuthRequestError(error.name as OAuthErrorCode, error.message);

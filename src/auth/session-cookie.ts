@@ -1,9 +1,12 @@
-/** Under TLS the prefix makes browsers refuse a cookie of this name from any other place. @source RFC 6265bis §4.1.3.2 */
+/**
+ * With TLS, the `__Host-` prefix makes browsers refuse a cookie of this name set by another host or path. @source RFC
+ * 6265bis §4.1.3.2
+ */
 const NAMES = { secure: "__Host-carillon", plain: "carillon" } as const;
 
 /**
- * The Set-Cookie value that gives a session to a browser, or takes it away when `token` is null. No script reads it and
- * no request that another site causes carries it. It goes when the browser is closed, or after `lastsMs`.
+ * Builds the Set-Cookie value of a session; `token` null deletes the cookie. HttpOnly hides it from scripts,
+ * SameSite=Strict prevents CSRF by cross-site requests. It lasts until the browser closes, or for `lastsMs`.
  */
 export function buildSessionCookie(token: string | null, secure: boolean, lastsMs?: number): string {
   const name = secure ? NAMES.secure : NAMES.plain;
@@ -12,7 +15,7 @@ export function buildSessionCookie(token: string | null, secure: boolean, lastsM
   return `${name}=${token ?? ""}; Path=/; HttpOnly; SameSite=Strict${secure ? "; Secure" : ""}${end}`;
 }
 
-/** The session's token in a Cookie header; null without. */
+/** Reads the session token from a Cookie header; null if absent. */
 export function readSessionCookie(header: string | null, secure: boolean): string | null {
   const name = `${secure ? NAMES.secure : NAMES.plain}=`;
   const pair = header?.split(";").find((each) => each.trim().startsWith(name));

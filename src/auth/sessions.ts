@@ -9,31 +9,31 @@ import type { AccessControl, Principal } from "./principal.ts";
 import { readFeatures } from "./session-features.ts";
 import { ALL_TOKENS_LIMIT, generateToken } from "./tokens.ts";
 
-/** Minutes without a request after which a session ends unless its user has a value of its own. own choice: 30 */
+/** Default idle timeout of a session, minutes. */
 const DEFAULT_IDLE_TIMEOUT_MIN = 30;
-/** What a session lasts at most, however busy. @source decisions.md 3 */
+/** Maximum lifetime of a session, even if it is in use. @source docs/decisions/0003-authentication.md, Session */
 export const MAX_SESSION_MS = 12 * 3_600_000;
-/** Sessions of one user at once; a new one ends the oldest. own choice */
+/** Maximum number of concurrent sessions of one user; a new one ends the oldest. */
 const MAX_SESSIONS_PER_USER = 20;
 
-/** What a session may stay unused, ms. */
+/** Idle timeout of a user's sessions, ms. */
 export function idleTimeoutMs({ idleTimeout }: Pick<RowOf<typeof users>, "idleTimeout">): number {
   return (idleTimeout ?? DEFAULT_IDLE_TIMEOUT_MIN) * 60_000;
 }
 
-/** What a session knows of itself, members in API form. @source docs/decisions/0003-authentication.md, Session */
+/** A session in API form. @source docs/decisions/0003-authentication.md, Session */
 export interface Session {
   accessToken: string | null;
   userId: string;
   providerId: string | null;
   providerName: string | null;
-  /** own choice: the organisation's name where its branding has one, else the provider's. */
+  /** Company name of the branding, else the provider's name. */
   providerDisplayName: string | null;
-  /** Path that leads a browser to the provider's log-out; null where there is none. own choice */
+  /** Path that redirects to the provider's logout; null if it has none. */
   logOutPath: string | null;
   email: string | null;
   name: string;
-  /** True: this is an appliance. */
+  /** Always true on an appliance. */
   isOnprem: boolean;
   /** Minutes. */
   idleTimeout: number;
@@ -42,12 +42,12 @@ export interface Session {
   serverSupportedFeatures: Feature[];
 }
 
-/** Describes the session of `principal`; the one place where a token is given back to whoever holds it. */
+/** Describes the session of `principal`. The only place that returns a token to its holder. */
 export function describeSession(store: Store, access: AccessControl, principal: Principal): Session {
   const { accessToken, userId, email, name } = principal;
   const user = store.getByPk(users, principal.userPk);
-  const other = user && findUserProvider(store, user);
-  const provider = other ?? access.identityProvider();
+  const external = user && findUserProvider(store, user);
+  const provider = external ?? access.identityProvider();
   const idleTimeout = user?.idleTimeout ?? null;
   return {
     accessToken,
@@ -55,7 +55,7 @@ export function describeSession(store: Store, access: AccessControl, principal: 
     providerId: provider?.id ?? null,
     providerName: provider?.name ?? null,
     providerDisplayName: store.find(brandings, {}, 1)[0]?.companyName ?? provider?.name ?? null,
-    logOutPath: other?.logOut ? `/api/log-in/${other.id}/out` : null,
+    logOutPath: external?.logOut ? `/api/log-in/${external.id}/out` : null,
     email,
     name,
     isOnprem: true,
@@ -66,8 +66,8 @@ export function describeSession(store: Store, access: AccessControl, principal: 
 }
 
 /**
- * Begins a session of the console for a user and returns the value of its cookie, which is told here only. What ended
- * unnoticed is cleared away on the way.
+ * Starts a console session and returns the cookie value, which is not stored in clear text. Deletes expired sessions of
+ * the user.
  */
 export function startUserSession(tx: Transaction, user: RowOf<typeof users>, by: ActorContext, now: number): string {
   const old = tx.find(userTokens, { userId: user.id, kind: "session" });
@@ -75,29 +75,29 @@ export function startUserSession(tx: Transaction, user: RowOf<typeof users>, by:
   const live = old.filter(
     (row) => (row.expires ?? 0) > now && now - (row.lastUsedAt ?? row.createdAt) < idleMs + 60_000,
   );
-  const kept = new Set(live.slice(-(MAX_SESSIONS_PER_USER - 1)).map(({ id }) => id));
-  for (const { id } of old) if (!kept.has(id)) tx.remove(userTokens, id, by);
+  const keptIds = new Set(live.slice(-(MAX_SESSIONS_PER_USER - 1)).map(({ id }) => id));
+  for (const { id } of old) if (!keptIds.has(id)) tx.remove(userTokens, id, by);
   const { token, tokenHash } = generateToken();
   const system = { kind: "session", tokenHash, expires: now + MAX_SESSION_MS, lastUsedAt: now } as const;
   tx.create(userTokens, { userId: user.id, name: "Console" }, by, system);
   return token;
 }
 
-/** Ends all sessions of a user and what applications may do in its name, as a new password demands. */
+/** Revokes all sessions and application tokens of a user, as after a password change; permanent tokens stay. */
 export function revokeUserSessions(tx: Transaction, userId: string, by: ActorContext): void {
   for (const { id, kind } of tx.find(userTokens, { userId }, ALL_TOKENS_LIMIT)) {
     if (kind !== "permanent") tx.remove(userTokens, id, by);
   }
 }
 
-/** Ends all sessions and tokens of a user, permanent ones too. */
+/** Revokes all sessions and tokens of a user, including permanent tokens. */
 export function revokeAllTokens(tx: Transaction, userId: string, by: ActorContext): void {
   for (const { id } of tx.find(userTokens, { userId }, ALL_TOKENS_LIMIT)) tx.remove(userTokens, id, by);
 }
 
 /**
- * Ends a session and returns its id: the presented token is refused from then on. own choice: a permanent token too, as
- * that is the only way in which its holder can give it back.
+ * Revokes the presented token and returns its id. This includes permanent tokens: it is the only way in which a holder
+ * can revoke one.
  */
 export async function revokeSession(store: Store, principal: Principal, by: ActorContext): Promise<string> {
   await store.remove(userTokens, principal.tokenId, by);

@@ -3,32 +3,32 @@ import userTokens from "../resources/people/user-tokens.ts";
 import type { RowOf } from "../schema/resource.ts";
 import type { ActorContext, Store, Transaction } from "../store/store.ts";
 
-/** A row of a user's tokens. */
+/** Row of a user's token. */
 export type UserToken = RowOf<typeof userTokens>;
 
-/** Lets people and secret scanners recognise one of our tokens. */
+/** Prefix by which people and secret scanners recognise a token. */
 const PREFIX = "carillon_";
 const TOKEN_BYTES = 32;
 /**
- * How many of them end when all of a user's or a consent's do: every one, as what is left is good. Applications that
- * refresh theirs leave some thousand behind.
+ * Query limit for "all tokens" of a user or consent: every token must be revoked, and refreshing applications leave
+ * thousands behind.
  */
 export const ALL_TOKENS_LIMIT = 1_000_000;
 
-/** What the row of a token keeps of it: SHA-256, hex. Lookups by it need no constant-time comparison. */
+/** The stored hash of a token: SHA-256, hex. Lookups by hash need no constant-time comparison. */
 export function hashToken(token: string): string {
   return hash("sha256", token, "hex");
 }
 
-/** A new token and its hash; 256 random bits. */
+/** Generates a token of 256 random bits and its hash. */
 export function generateToken(): { token: string; tokenHash: string } {
   const token = `${PREFIX}${randomBytes(TOKEN_BYTES).toString("base64url")}`;
   return { token, tokenHash: hashToken(token) };
 }
 
 /**
- * Makes a permanent token of a user from `name` and, optionally, `expires` (API form). The clear value is in the answer
- * and nowhere else. Throws as every creation does. Revoking is deleting the row.
+ * Creates a permanent token of a user from `name` and optionally `expires` (API form). The clear text is returned once
+ * and not stored. Throws as every creation does. Delete the row to revoke it.
  */
 export async function createToken(
   store: Store,
@@ -42,8 +42,8 @@ export async function createToken(
 }
 
 /**
- * Revokes a token. With a refresh token goes whatever came of the same consent, since it could get more; with an access
- * token of an application only when `wholeChain` says so. Throws not-found.
+ * Revokes a token. A refresh token or code takes its whole chain with it, because it could get new tokens; an access
+ * token of an application only with `wholeChain`. Throws not-found.
  */
 export async function revokeToken(
   store: Store,
@@ -56,7 +56,7 @@ export async function revokeToken(
   await store.write((tx) => revokeTokenChain(tx, token, by));
 }
 
-/** Deletes a token of an application with all that came of the same consent. */
+/** Deletes all tokens of the same consent. */
 export function revokeTokenChain(tx: Transaction, { id, originId }: UserToken, by: ActorContext): void {
   const chain = originId === null ? [{ id }] : tx.find(userTokens, { originId }, ALL_TOKENS_LIMIT);
   for (const row of chain) tx.remove(userTokens, row.id, by);

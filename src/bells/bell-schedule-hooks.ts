@@ -91,8 +91,8 @@ function parseExceptions(input: unknown): BellScheduleException[] {
     most: MAX_EXCEPTIONS,
     checker: exceptionChecker,
   });
-  const faults = parts.flatMap((part, at) => validateException(part, at, parts));
-  if (faults.length > 0) throw validationError(faults);
+  const errors = parts.flatMap((part, at) => validateException(part, at, parts));
+  if (errors.length > 0) throw validationError(errors);
   return sortByDate(parts.map((part) => ({ ...part, ringListChanges: part.ringListChanges.map(normalizeChange) })));
 }
 
@@ -140,15 +140,15 @@ function validateException(
   };
   const wrongSpan = validateDateSpan(part);
   if (wrongSpan) return [fieldError(wrongSpan.field, wrongSpan.message)];
-  const faults: FieldError[] = [];
+  const errors: FieldError[] = [];
   const other = parts.findIndex((each, index) => index < at && dateSpansOverlap(each, part));
-  if (other >= 0) faults.push(fieldError("startDate", `Must not overlap exception ${other}.`));
+  if (other >= 0) errors.push(fieldError("startDate", `Must not overlap exception ${other}.`));
   if (part.ringListId === null && part.ringListChanges.length > 0)
-    faults.push(fieldError("ringListChanges", "Must be empty for an exception without a ring list."));
+    errors.push(fieldError("ringListChanges", "Must be empty for an exception without a ring list."));
   part.ringListChanges.forEach((text, index) => {
-    if (parseRingListChange(text) === null) faults.push(fieldError(`ringListChanges[${index}]`, CHANGE_SYNTAX_MESSAGE));
+    if (parseRingListChange(text) === null) errors.push(fieldError(`ringListChanges[${index}]`, CHANGE_SYNTAX_MESSAGE));
   });
-  return faults;
+  return errors;
 }
 
 const CHANGE_SYNTAX_MESSAGE =

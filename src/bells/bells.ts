@@ -46,17 +46,17 @@ export function createBellPlanner({ store, clock, times }: BellPlannerDeps): Pla
 }
 
 /** Creates the bell engine; nothing rings before `start`. */
-export function createBells(needs: BellDeps): Bells {
-  const { store, clock, log, planner } = needs;
+export function createBells(deps: BellDeps): Bells {
+  const { store, clock, log, planner } = deps;
   const abortController = new AbortController();
-  const ringing = { ...needs, signal: abortController.signal };
+  const ringing = { ...deps, signal: abortController.signal };
   const ringExecutor = createRingExecutor(ringing);
   const ticker = createTicker({ store, clock, log, planner, ringExecutor });
-  const downtimeLog = createDowntimeLog(needs);
+  const downtimeLog = createDowntimeLog(deps);
   let pendingBulkChanges: Promise<void> = Promise.resolve();
   return {
     start() {
-      pendingBulkChanges = resumeBulkChanges(needs, abortController.signal);
+      pendingBulkChanges = resumeBulkChanges(deps, abortController.signal);
       ticker.start();
       void resumeFailoverRings(ringing).catch((error) =>
         log.error({ event: "bell.failover_resume_failed", err: error }, "failed to resume failover rings"),

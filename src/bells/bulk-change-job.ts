@@ -123,11 +123,11 @@ export function unfinishedChanges(reader: StoreReader): UnfinishedChange[] {
 export async function resumeBulkChange(
   { id, changed }: { id: string; changed: ExceptionEdit },
   by: ActorContext,
-  needs: BulkChangeDeps & { signal: AbortSignal },
+  deps: BulkChangeDeps & { signal: AbortSignal },
 ): Promise<void> {
-  const left = needs.store.all<{ schedule: string }>("SELECT schedule FROM bell_change_steps WHERE change_id = ?", id);
+  const left = deps.store.all<{ schedule: string }>("SELECT schedule FROM bell_change_steps WHERE change_id = ?", id);
   const ids = left.map(({ schedule }) => schedule);
-  await applyRemaining({ id, changed, ids, from: 0, by }, needs);
+  await applyRemaining({ id, changed, ids, from: 0, by }, deps);
 }
 
 interface BulkChangeJob {

@@ -22,7 +22,7 @@ export function bulkExceptionHooks({ clock }: { clock: Clock }): ResourceHooks<t
       if (after.allBellSchedules) after.bellScheduleIds = [];
       after.actingDomainId = by.scope.domainId;
     },
-    createInSlices: (input, by, store) =>
+    createInChunks: (input, by, store) =>
       createBulkChange({ resource: bulkExceptions, read: bulkExceptionEdit }, input, by, { store, clock }),
   };
 }

@@ -19,12 +19,12 @@ const LOOKAHEAD_MS = 92 * DAY_MS;
 const READ_LOG_INTERVAL_MS = 3_600_000;
 
 /** The rings of a schedule as iCalendar text in chunks: the last 14 and the next 92 days, and its days without bells. */
-export async function renderScheduleCalendar(row: BellScheduleRow, needs: ListRingsDeps): Promise<Generator<string>> {
-  const now = needs.clock.now();
-  const rings = await listRings(row, { fromMs: now - PAST_WINDOW_MS, toMs: now + LOOKAHEAD_MS }, needs);
+export async function renderScheduleCalendar(row: BellScheduleRow, deps: ListRingsDeps): Promise<Generator<string>> {
+  const now = deps.clock.now();
+  const rings = await listRings(row, { fromMs: now - PAST_WINDOW_MS, toMs: now + LOOKAHEAD_MS }, deps);
   const ids = rings.flatMap(({ messageTemplateId, ringListId }) => [messageTemplateId ?? "", ringListId ?? ""]);
   const known = [messageTemplates, ringLists].flatMap((resource) => [
-    ...readNamedRows(needs.reader, resource, ids).values(),
+    ...readNamedRows(deps.reader, resource, ids).values(),
   ]);
   const names = new Map(known.map(({ id, name }) => [id, name]));
   const silentDays = scheduleExceptionsOf(row).filter(({ ringListId }) => ringListId === null);

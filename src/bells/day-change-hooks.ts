@@ -28,9 +28,9 @@ export function dayChangeHooks({ clock }: { clock: Clock }): ResourceHooks<typeo
       after.endsAt = Date.parse(`${addDays(change.endDate, 1)}T12:00:00Z`);
       after.actingDomainId = by.scope.domainId;
     },
-    createInSlices: (input, by, store) =>
+    createInChunks: (input, by, store) =>
       createBulkChange({ resource: dayChanges, read: dayChangeEdit }, input, by, { store, clock }),
-    removeInSlices: (id, by, store, check) =>
+    removeInChunks: (id, by, store, check) =>
       revertBulkChange({ resource: dayChanges, id, changed: dayChangeRevertEdit(id) }, by, { store, clock }, check),
   };
 }

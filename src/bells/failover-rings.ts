@@ -42,8 +42,8 @@ interface WatchedRing {
 const POLL_INTERVAL_MS = 50;
 const RETRY_DELAY_MS = 1_000;
 
-export function createFailoverRings(needs: FailoverRingDeps): FailoverRings {
-  const { clock, log } = needs;
+export function createFailoverRings(deps: FailoverRingDeps): FailoverRings {
+  const { clock, log } = deps;
   const watched = new Map<string, WatchedRing>();
   let timer: Timer | null = null;
 
@@ -54,11 +54,11 @@ export function createFailoverRings(needs: FailoverRingDeps): FailoverRings {
     each.hasTakenOver = true;
     for (const id of groupIds) openGroups.delete(id);
     try {
-      const id = await needs.send(ring, groupIds);
+      const id = await deps.send(ring, groupIds);
       if (id === null) return;
       sentNotifications.push(id);
       // The ring was cancelled while it was being sent.
-      if (watched.get(ring.id) !== each && !isExpired(each)) await needs.abort(id);
+      if (watched.get(ring.id) !== each && !isExpired(each)) await deps.abort(id);
     } catch (error) {
       log.error({ event: "bell.failover_ring_failed", err: error, ringId: ring.id }, "failover ring failed, retrying");
       if (error instanceof CallerError || error instanceof ConflictError) return;
@@ -77,7 +77,7 @@ export function createFailoverRings(needs: FailoverRingDeps): FailoverRings {
       }
       const ours: string[] = [];
       for (const group of each.openGroups) {
-        const turn = needs.duty(each.ring, group);
+        const turn = deps.duty(each.ring, group);
         if (turn === "go") ours.push(group);
         else if (turn === "yield") each.openGroups.delete(group);
       }
@@ -101,14 +101,14 @@ export function createFailoverRings(needs: FailoverRingDeps): FailoverRings {
 
   return {
     watch(ring) {
-      if (!watched.has(ring.id)) add(ring, needs.delegatedGroups(ring));
+      if (!watched.has(ring.id)) add(ring, deps.delegatedGroups(ring));
     },
     add,
     hasTakenOver: (ringId) => watched.get(ringId)?.hasTakenOver === true,
     async cancel(ringId) {
       const each = watched.get(ringId);
       watched.delete(ringId);
-      for (const id of each?.sentNotifications ?? []) await needs.abort(id);
+      for (const id of each?.sentNotifications ?? []) await deps.abort(id);
     },
     stop() {
       timer?.cancel();

@@ -15,21 +15,21 @@ import { ringListHooks } from "./ring-list-hooks.ts";
 import type { LocalTimeContext } from "./timetables.ts";
 
 /** Hooks and the resource they are bound to. */
-type BoundHooks = readonly [resource: AnyResource, behaviour: ResourceHooks];
+type BoundHooks = readonly [resource: AnyResource, hooks: ResourceHooks];
 
 /** Hooks of the bell resources. */
-export function bellHooks(needs: { clock: Clock; times: LocalTimeContext }): readonly BoundHooks[] {
+export function bellHooks(deps: { clock: Clock; times: LocalTimeContext }): readonly BoundHooks[] {
   return [
-    bindHooks(ringLists, ringListHooks(needs.clock)),
+    bindHooks(ringLists, ringListHooks(deps.clock)),
     bindHooks(bellSchedules, bellScheduleHooks),
-    bindHooks(bulkExceptions, bulkExceptionHooks(needs)),
-    bindHooks(dayChanges, dayChangeHooks(needs)),
-    bindHooks(scheduledNotifications, scheduledNotificationHooks(needs)),
-    bindHooks(clearDevicesSchedules, clearDevicesScheduleHooks(needs)),
+    bindHooks(bulkExceptions, bulkExceptionHooks(deps)),
+    bindHooks(dayChanges, dayChangeHooks(deps)),
+    bindHooks(scheduledNotifications, scheduledNotificationHooks(deps)),
+    bindHooks(clearDevicesSchedules, clearDevicesScheduleHooks(deps)),
   ];
 }
 
 /** Erases the row type, which the table cannot express. */
-function bindHooks<R extends AnyResource>(resource: R, behaviour: ResourceHooks<R>): BoundHooks {
-  return [resource, behaviour as unknown as ResourceHooks];
+function bindHooks<R extends AnyResource>(resource: R, hooks: ResourceHooks<R>): BoundHooks {
+  return [resource, hooks as unknown as ResourceHooks];
 }

@@ -67,17 +67,17 @@ interface BuiltPlan {
 }
 
 /** Builds plans on request with the code that rings; without writes a plan does not change for a day. */
-export function createRingPlans(needs: RingPlanDeps): RingPlans {
-  const { store, clock } = needs;
-  const offlineRings = createOfflineRings(needs);
+export function createRingPlans(deps: RingPlanDeps): RingPlans {
+  const { store, clock } = deps;
+  const offlineRings = createOfflineRings(deps);
   const outdatedDevices = new Map<string, readonly string[]>();
   const cachedPlans = new Map<string, { madeAt: number; freshMs: number; made: Promise<BuiltPlan> }>();
 
   const planOfProvider = (provider: string): Promise<BuiltPlan> => {
     const began = clock.monotonicMs();
-    const known = cachedPlans.get(provider);
-    if (known && began - known.madeAt < known.freshMs) return known.made;
-    const next = { madeAt: began, freshMs: Number.POSITIVE_INFINITY, made: buildPlan(provider, needs) };
+    const cached = cachedPlans.get(provider);
+    if (cached && began - cached.madeAt < cached.freshMs) return cached.made;
+    const next = { madeAt: began, freshMs: Number.POSITIVE_INFINITY, made: buildPlan(provider, deps) };
     cachedPlans.set(provider, next);
     next.made.then(
       () => {
@@ -97,8 +97,8 @@ export function createRingPlans(needs: RingPlanDeps): RingPlans {
         provider,
       );
       if (!device) return null;
-      const heard = contents.filter(({ deviceIds }) => deviceIds.has(device.id));
-      const { rings, end } = await audibleRings(heard, clock);
+      const audible = contents.filter(({ deviceIds }) => deviceIds.has(device.id));
+      const { rings, end } = await audibleRings(audible, clock);
       const attributes = JSON.parse(device.attributes) as RingPlan["attributes"];
       return { attributes, until: end ?? until, rings };
     },
@@ -117,13 +117,13 @@ export function createRingPlans(needs: RingPlanDeps): RingPlans {
   };
 }
 
-async function buildPlan(provider: string, needs: RingPlanDeps): Promise<BuiltPlan> {
-  const { store, clock, times } = needs;
+async function buildPlan(provider: string, deps: RingPlanDeps): Promise<BuiltPlan> {
+  const { store, clock, times } = deps;
   const source = createPlanSource(times);
   const from = Math.floor(clock.now() / DAY_MS) * DAY_MS;
   const contents = new Map<string, PlannedContent | null>();
   const sounds = new Map<string, Uint8Array>();
-  const seen = new Map<string, SimulatedDelivery | null>();
+  const previews = new Map<string, SimulatedDelivery | null>();
   let [until, count, began] = [from, 0, clock.monotonicMs()];
   const owners = source.owners(store).filter(({ kind }) => kind !== "clearing");
   for (; until < from + HORIZON_DAYS * DAY_MS && count < MAX_RINGS; until += DAY_MS) {
@@ -132,7 +132,7 @@ async function buildPlan(provider: string, needs: RingPlanDeps): Promise<BuiltPl
         const key = [owner, ring.ringListId, ring.entryId].join(" ");
         let content = contents.get(key);
         if (content === undefined) {
-          content = await buildContent({ ...ring, owner, kind }, provider, { sounds, seen }, needs);
+          content = await buildContent({ ...ring, owner, kind }, provider, { sounds, previews }, deps);
           contents.set(key, content);
         }
         content?.rings.push({ ringId: ring.id, at: ring.at });
@@ -150,22 +150,22 @@ async function buildPlan(provider: string, needs: RingPlanDeps): Promise<BuiltPl
 async function buildContent(
   ring: Occurrence & { owner: string; kind: OwnerKind },
   provider: string,
-  { sounds, seen }: { sounds: Map<string, Uint8Array>; seen: Map<string, SimulatedDelivery | null> },
-  needs: RingPlanDeps,
+  { sounds, previews }: { sounds: Map<string, Uint8Array>; previews: Map<string, SimulatedDelivery | null> },
+  deps: RingPlanDeps,
 ): Promise<PlannedContent | null> {
-  const { store, by, log } = needs;
+  const { store, by, log } = deps;
   const sending = ringNotificationOf(ring, store, by);
   if (!sending) return null;
   // Many schedules send the same content: preview it once.
   const { input, sender, options } = sending;
-  const alike = JSON.stringify([input, sender.scope.domainId, options.source]);
-  let foreseen = seen.get(alike);
-  if (foreseen === undefined) {
-    foreseen = await previewDelivery(sending, ring.at, provider, needs);
-    seen.set(alike, foreseen);
+  const previewKey = JSON.stringify([input, sender.scope.domainId, options.source]);
+  let preview = previews.get(previewKey);
+  if (preview === undefined) {
+    preview = await previewDelivery(sending, ring.at, provider, deps);
+    previews.set(previewKey, preview);
   }
-  if (!foreseen) return null;
-  const { sound, deviceIds, priority, rank, volume, notAfter } = foreseen;
+  if (!preview) return null;
+  const { sound, deviceIds, priority, rank, volume, notAfter } = preview;
   if (!sound || deviceIds.length === 0) return null;
   const sha256 = createHash("sha256").update(sound).digest("hex");
   const bytes = [...sounds.values()].reduce((sum, { length }) => sum + length, 0);
@@ -187,8 +187,8 @@ async function previewDelivery(
   { notificationService }: RingPlanDeps,
 ): Promise<SimulatedDelivery | null> {
   try {
-    const foreseen = await notificationService.simulate(input, sender, options, provider);
-    return { ...foreseen, notAfter: foreseen.notAfter - at };
+    const preview = await notificationService.simulate(input, sender, options, provider);
+    return { ...preview, notAfter: preview.notAfter - at };
   } catch (error) {
     if (error instanceof CallerError || error instanceof ConflictError) return null;
     throw error;
@@ -208,20 +208,20 @@ async function audibleRings(
   contents: readonly PlannedContent[],
   clock: Clock,
 ): Promise<{ rings: PlannedRing[]; end: number | null }> {
-  const heard = new Map<number, AudibleRing>();
+  const audible = new Map<number, AudibleRing>();
   let began = clock.monotonicMs();
   for (const content of contents) {
     for (const { ringId, at } of content.rings) {
-      const other = heard.get(at);
-      if (!other || takesPrecedence({ content, ringId }, other)) heard.set(at, { content, ringId });
+      const other = audible.get(at);
+      if (!other || takesPrecedence({ content, ringId }, other)) audible.set(at, { content, ringId });
     }
     if (clock.monotonicMs() - began < TIME_SLICE_MS) continue;
     await yieldToEventLoop(clock);
     began = clock.monotonicMs();
   }
-  const times = Float64Array.from(heard.keys()).sort();
+  const times = Float64Array.from(audible.keys()).sort();
   const rings = Array.from(times.subarray(0, MAX_RINGS_PER_DEVICE), (at): PlannedRing => {
-    const { content, ringId } = heard.get(at) as AudibleRing;
+    const { content, ringId } = audible.get(at) as AudibleRing;
     const { priority, volume, usefulMs, sound } = content;
     return { ringId, at, notAfter: at + usefulMs, priority, volume, sound };
   });

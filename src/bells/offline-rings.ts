@@ -45,8 +45,8 @@ export function canRingOffline(reader: StoreReader, now: number): boolean {
   return reader.one(sql, new Date(now).toISOString()) !== null;
 }
 
-export function createOfflineRings(needs: OfflineRingDeps): OfflineRings {
-  const { store, clock, log, notificationService } = needs;
+export function createOfflineRings(deps: OfflineRingDeps): OfflineRings {
+  const { store, clock, log, notificationService } = deps;
   let timer: Timer | null = null;
   /** Set by reports that arrived since the last run. */
   let hasNewReports = false;
@@ -56,7 +56,7 @@ export function createOfflineRings(needs: OfflineRingDeps): OfflineRings {
   const resolve = async (): Promise<void> => {
     hasNewReports = false;
     try {
-      await resolveMissedRings(needs);
+      await resolveMissedRings(deps);
     } catch (error) {
       log.error({ event: "bell.offline_ring_resolve_failed", err: error }, "failed to resolve missed rings that devices played offline");
     }
@@ -71,7 +71,7 @@ export function createOfflineRings(needs: OfflineRingDeps): OfflineRings {
   return {
     async record(provider, deviceIdentifier, rings) {
       const now = clock.now();
-      const told = rings
+      const reported = rings
         .slice(0, MAX_RINGS_PER_REPORT)
         .filter(({ ringId, at }) => isUuid(ringId) && at > now - ACCEPTED_AGE_MS && at < now + CLOCK_TOLERANCE_MS);
       const device = await store.write((tx) => {
@@ -82,15 +82,15 @@ export function createOfflineRings(needs: OfflineRingDeps): OfflineRings {
         );
         if (!found) throw new CallerError("invalid-value", `rings.playedAlone: the plugin has no device ${deviceIdentifier}`);
         tx.run("DELETE FROM bell_offline_rings WHERE at < ?", now - ACCEPTED_AGE_MS);
-        for (const { ringId, at } of told)
+        for (const { ringId, at } of reported)
           tx.run("INSERT OR IGNORE INTO bell_offline_rings (device, ring, at) VALUES (?, ?, ?)", found.pk, ringId, at);
         const sql = "SELECT count(*) AS n FROM bell_offline_rings WHERE device = ?";
         if ((tx.one<{ n: number }>(sql, found.pk)?.n ?? 0) > MAX_RINGS_PER_DEVICE)
           throw new CallerError("limit-exceeded", `rings.playedAlone: at most ${MAX_RINGS_PER_DEVICE} rings per device`);
         return found.pk;
       });
-      notificationService.handleOutcomes(told.flatMap((ring) => toOutcome(ring, device, provider, store) ?? []));
-      if (told.length === 0) return;
+      notificationService.handleOutcomes(reported.flatMap((ring) => toOutcome(ring, device, provider, store) ?? []));
+      if (reported.length === 0) return;
       log.warn({ event: "bell.offline_rings_reported", deviceIdentifier, rings: reported.length }, "device rang offline while the appliance was unreachable");
       scheduleResolve();
     },
@@ -119,16 +119,16 @@ function toOutcome(
 }
 
 /** Marks missed rings as rung if all their devices played them offline. */
-async function resolveMissedRings(needs: OfflineRingDeps): Promise<void> {
-  const { store, clock, log } = needs;
-  const meant = new Map<string, ExpectedRecipients>();
+async function resolveMissedRings(deps: OfflineRingDeps): Promise<void> {
+  const { store, clock, log } = deps;
+  const expected = new Map<string, ExpectedRecipients>();
   let began = clock.monotonicMs();
   for (const ring of missedRingsPlayedOffline(store)) {
     if (clock.monotonicMs() - began > TIME_SLICE_MS) {
       await yieldToEventLoop(clock);
       began = clock.monotonicMs();
     }
-    if (!(await isPlayedByAllDevices(ring, meant, needs))) continue;
+    if (!(await isPlayedByAllDevices(ring, expected, deps))) continue;
     await store.write((tx) => markRungOffline(tx, ring.pk, "Played offline by all its devices."));
     log.info({ event: "bell.missed_ring_played_offline", ringId: ring.id }, "missed ring was played offline by its devices");
   }
@@ -140,26 +140,26 @@ type ExpectedRecipients = Pick<SimulatedDelivery, "deviceIds" | "reachesPeople">
 async function isPlayedByAllDevices(
   ring: RingRow,
   known: Map<string, ExpectedRecipients>,
-  needs: OfflineRingDeps,
+  deps: OfflineRingDeps,
 ): Promise<boolean> {
-  const { store, by } = needs;
+  const { store, by } = deps;
   const sending = ringNotificationOf(ring, store, by);
   if (!sending) return false;
   const { input, sender, options } = sending;
   // Many rings have the same content: look up its recipients once.
-  const alike = JSON.stringify([input, sender.scope.domainId, options.source]);
-  let meant = known.get(alike);
-  if (meant === undefined) {
-    meant = await expectedRecipientsOf(sending, needs);
-    known.set(alike, meant);
+  const contentKey = JSON.stringify([input, sender.scope.domainId, options.source]);
+  let expected = known.get(contentKey);
+  if (expected === undefined) {
+    expected = await expectedRecipientsOf(sending, deps);
+    known.set(contentKey, expected);
   }
-  if (!meant || meant.reachesPeople) return false;
+  if (!expected || expected.reachesPeople) return false;
   const players = store.all<{ id: string }>(
     "SELECT d.id FROM bell_offline_rings l JOIN devices d ON d.pk = l.device WHERE l.ring = ?",
     ring.id,
   );
   const played = new Set(players.map(({ id }) => id));
-  return meant.deviceIds.every((id) => played.has(id));
+  return expected.deviceIds.every((id) => played.has(id));
 }
 
 async function expectedRecipientsOf(

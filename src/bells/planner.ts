@@ -25,7 +25,7 @@ export interface Planner {
    * Replans one schedule in the transaction that writes it; `gone` deletes its rings. In a series of many writes most
    * schedules are marked dirty instead and replanned later.
    */
-  replan(tx: Transaction, kind: OwnerKind, owner: string, gone?: boolean): void;
+  replan(tx: Transaction, kind: OwnerKind, owner: string, isDeleted?: boolean): void;
   /** Marks plans as dirty because their inputs changed; they are replanned in chunks, and in any case before they next ring. */
   markDirty(tx: Transaction, owners: readonly string[]): void;
   /**
@@ -45,7 +45,7 @@ export interface PlannerDeps {
   clock: Clock;
   source: PlanSource;
   /** Retention of finished rings; 40 days by default. */
-  keptMs?: number;
+  retentionMs?: number;
   /** All inputs of plans besides the schedules (time zone data, clock rules, the zone of the appliance), as one string. */
   basis(): string;
 }
@@ -90,8 +90,8 @@ const UPSERT_DIRTY = `INSERT INTO bell_plans (owner, kind, until, stale, made) V
 const UPSERT_PLANNED = `INSERT INTO bell_plans (owner, kind, until, stale, made) VALUES (?, ?, ?, 0, ?)
   ON CONFLICT (owner) DO UPDATE SET until = excluded.until, stale = 0, made = excluded.made`;
 
-export function createPlanner(needs: PlannerDeps): Planner {
-  const { store, clock, source, keptMs = RETENTION_MS } = needs;
+export function createPlanner(deps: PlannerDeps): Planner {
+  const { store, clock, source, retentionMs = RETENTION_MS } = deps;
   /** Replanning time used inside writes since `since`, on the monotonic clock. */
   let inlineUsage = { since: Number.NEGATIVE_INFINITY, ms: 0 };
 
@@ -104,10 +104,10 @@ export function createPlanner(needs: PlannerDeps): Planner {
     }
   };
 
-  const rebuildPlan = (tx: Transaction, { owner, kind, until }: Plan, now: number, gone = false): void => {
+  const rebuildPlan = (tx: Transaction, { owner, kind, until }: Plan, now: number, isDeleted = false): void => {
     const from = Math.min(until, now - LATE_LIMIT_MS);
     const to = Math.max(until, now + TARGET_HORIZON_MS);
-    const rings = gone ? [] : source.occurrences(tx, kind, owner, from, to);
+    const rings = isDeleted ? [] : source.occurrences(tx, kind, owner, from, to);
     const wanted = new Map(rings.map((ring) => [ring.id, ring]));
     for (const row of tx.all<Pick<RingRow, "pk" | "id" | "at" | "state">>(SELECT_OPEN_RINGS, owner)) {
       const ring = wanted.get(row.id);
@@ -139,20 +139,20 @@ export function createPlanner(needs: PlannerDeps): Planner {
     });
 
   const deleteExpired = (): Promise<number> =>
-    store.write((tx) => deleteExpiredRings(tx, clock.now() - keptMs, MAX_RINGS_DELETED) as Sync<number>);
+    store.write((tx) => deleteExpiredRings(tx, clock.now() - retentionMs, MAX_RINGS_DELETED) as Sync<number>);
 
   return {
-    replan(tx, kind, owner, gone = false) {
+    replan(tx, kind, owner, isDeleted = false) {
       const now = clock.now();
       const began = clock.monotonicMs();
       if (began - inlineUsage.since > INLINE_WINDOW_MS) inlineUsage = { since: began, ms: 0 };
-      if (!gone && inlineUsage.ms > INLINE_BUDGET_MS) {
+      if (!isDeleted && inlineUsage.ms > INLINE_BUDGET_MS) {
         tx.run(UPSERT_DIRTY, owner, kind, now);
         return;
       }
       const plan = tx.one<Plan>(SELECT_PLAN, owner) ?? { owner, kind, until: now, stale: 1 };
-      rebuildPlan(tx, plan, now, gone);
-      if (gone) tx.run("DELETE FROM bell_plans WHERE owner = ?", owner);
+      rebuildPlan(tx, plan, now, isDeleted);
+      if (isDeleted) tx.run("DELETE FROM bell_plans WHERE owner = ?", owner);
       inlineUsage.ms += clock.monotonicMs() - began;
     },
     markDirty(tx, owners) {
@@ -160,7 +160,7 @@ export function createPlanner(needs: PlannerDeps): Planner {
     },
     revalidate(tx) {
       addMissingPlans(tx, source, clock.now());
-      const basis = needs.basis();
+      const basis = deps.basis();
       const known = tx.one<{ basis: string }>("SELECT basis FROM bell_plan_inputs");
       if (known?.basis === basis) tx.run("UPDATE bell_plans SET stale = 1 WHERE made > ?", clock.now());
       else {
@@ -183,16 +183,16 @@ export function createPlanner(needs: PlannerDeps): Planner {
       while (!signal.aborted && nextPlans(store, clock.now(), 1).length > 0) {
         if ((await planChunk()) === 0) break;
       }
-      while (!signal.aborted && hasExpiredRings(store, clock.now() - keptMs)) await deleteExpired();
+      while (!signal.aborted && hasExpiredRings(store, clock.now() - retentionMs)) await deleteExpired();
     },
   };
 }
 
-function nextPlans(reader: Pick<StoreReader, "all">, now: number, most = MAX_PLANS_PER_CHUNK): Plan[] {
-  const stale = reader.all<Plan>(SELECT_DIRTY, most);
-  if (stale.length === 0) return reader.all<Plan>(SELECT_SHORT_HORIZON, now + MIN_HORIZON_MS, most);
-  if (stale.length < most) return stale;
-  const nearest = reader.all<Plan>(SELECT_NEAREST_DIRTY, now + URGENT_MS, most);
+function nextPlans(reader: Pick<StoreReader, "all">, now: number, limit = MAX_PLANS_PER_CHUNK): Plan[] {
+  const stale = reader.all<Plan>(SELECT_DIRTY, limit);
+  if (stale.length === 0) return reader.all<Plan>(SELECT_SHORT_HORIZON, now + MIN_HORIZON_MS, limit);
+  if (stale.length < limit) return stale;
+  const nearest = reader.all<Plan>(SELECT_NEAREST_DIRTY, now + URGENT_MS, limit);
   return nearest.length > 0 ? nearest : stale;
 }
 

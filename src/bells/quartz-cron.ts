@@ -2,14 +2,14 @@ import { Cron } from "croner";
 
 /** Fields of a Quartz cron expression in order, with their ranges. */
 const FIELDS = [
-  { name: "seconds", least: 0, most: 59 },
-  { name: "minutes", least: 0, most: 59 },
-  { name: "hours", least: 0, most: 23 },
-  { name: "days of month", least: 1, most: 31 },
-  { name: "months", least: 1, most: 12, names: "JAN FEB MAR APR MAY JUN JUL AUG SEP OCT NOV DEC" },
+  { name: "seconds", min: 0, max: 59 },
+  { name: "minutes", min: 0, max: 59 },
+  { name: "hours", min: 0, max: 23 },
+  { name: "days of month", min: 1, max: 31 },
+  { name: "months", min: 1, max: 12, names: "JAN FEB MAR APR MAY JUN JUL AUG SEP OCT NOV DEC" },
   // Quartz: Sunday is 1; croner: Sunday is 0.
-  { name: "days of week", least: 1, most: 7, names: "SUN MON TUE WED THU FRI SAT" },
-  { name: "years", least: 1970, most: 2099 },
+  { name: "days of week", min: 1, max: 7, names: "SUN MON TUE WED THU FRI SAT" },
+  { name: "years", min: 1970, max: 2099 },
 ] as const;
 
 type FieldSpec = (typeof FIELDS)[number];
@@ -57,9 +57,9 @@ function translateField(part: string, spec: FieldSpec, at: number): string | nul
   const [range = "", step, ...rest] = part.split("/");
   if (rest.length > 0 || (step !== undefined && !/^[1-9]\d{0,3}$/.test(step))) return null;
   const [from, to, ...more] =
-    range === "*" ? [spec.least, spec.most] : range.split("-").map((each) => parseFieldValue(each, spec));
+    range === "*" ? [spec.min, spec.max] : range.split("-").map((each) => parseFieldValue(each, spec));
   if (more.length > 0 || from === null || from === undefined || to === null) return null;
-  const last = to ?? (step === undefined ? from : spec.most);
+  const last = to ?? (step === undefined ? from : spec.max);
   const shift = at === DAYS_OF_WEEK ? 1 : 0;
   return expandRange(from, last, Number(step ?? 1), spec)
     .map((value) => value - shift)
@@ -67,16 +67,16 @@ function translateField(part: string, spec: FieldSpec, at: number): string | nul
 }
 
 /** Values of a range with a step; a range whose end precedes its start wraps around. */
-function expandRange(from: number, to: number, step: number, { least, most }: FieldSpec): number[] {
-  const end = to >= from ? to : to + most - least + 1;
+function expandRange(from: number, to: number, step: number, { min, max }: FieldSpec): number[] {
+  const end = to >= from ? to : to + max - min + 1;
   const values: number[] = [];
-  for (let value = from; value <= end; value += step) values.push(value > most ? value - most + least - 1 : value);
+  for (let value = from; value <= end; value += step) values.push(value > max ? value - max + min - 1 : value);
   return values;
 }
 
 function parseFieldValue(text: string, spec: FieldSpec): number | null {
   const named = "names" in spec ? spec.names.split(" ").indexOf(text) : -1;
-  if (named >= 0) return named + spec.least;
+  if (named >= 0) return named + spec.min;
   const value = /^\d{1,4}$/.test(text) ? Number(text) : Number.NaN;
-  return value >= spec.least && value <= spec.most ? value : null;
+  return value >= spec.min && value <= spec.max ? value : null;
 }

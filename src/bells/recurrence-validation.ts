@@ -50,8 +50,8 @@ function positionsOf(values: unknown): number[] {
 }
 
 function isValidPosition(place: number, { freq }: ParsedRule): boolean {
-  const most = freq === YEARLY ? 366 : freq === MONTHLY ? 31 : 0;
-  return place !== 0 && Math.abs(place) <= most;
+  const maxPosition = freq === YEARLY ? 366 : freq === MONTHLY ? 31 : 0;
+  return place !== 0 && Math.abs(place) <= maxPosition;
 }
 
 function isValidNth(nth: number, { freq, bymonth }: ParsedRule): boolean {

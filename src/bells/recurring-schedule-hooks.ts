@@ -17,7 +17,7 @@ export interface NextFireTimeDeps {
 const MAX_CRON_LENGTH = 256;
 
 /** Validates the recurrence rule of a scheduled notification and computes its next times. @source docs/decisions/0010-scheduled-notifications.md */
-export function scheduledNotificationHooks(needs: NextFireTimeDeps): ResourceHooks<typeof scheduledNotifications> {
+export function scheduledNotificationHooks(deps: NextFireTimeDeps): ResourceHooks<typeof scheduledNotifications> {
   return {
     beforeWrite({ after }) {
       if (!after) return;
@@ -29,13 +29,13 @@ export function scheduledNotificationHooks(needs: NextFireTimeDeps): ResourceHoo
     },
     present: (rows, { query }) =>
       rows.map(({ schedule, timeZone, disabled }) => ({
-        ...computeNextFireTimes(disabled ? null : schedule, timeZone, query.includeNextFireTimes === true, needs),
+        ...computeNextFireTimes(disabled ? null : schedule, timeZone, query.includeNextFireTimes === true, deps),
       })),
   };
 }
 
 /** Display-clear schedules use a cron expression in the zone of the appliance. @source docs/decisions/0010-scheduled-notifications.md */
-export function clearDevicesScheduleHooks(needs: NextFireTimeDeps): ResourceHooks<typeof clearDevicesSchedules> {
+export function clearDevicesScheduleHooks(deps: NextFireTimeDeps): ResourceHooks<typeof clearDevicesSchedules> {
   return {
     beforeWrite({ after }) {
       if (!after) return;
@@ -44,9 +44,9 @@ export function clearDevicesScheduleHooks(needs: NextFireTimeDeps): ResourceHook
       if (typeof cron === "string") throw invalidValue("cronExpression", cron);
     },
     present(rows, { query }) {
-      const zone = needs.times.ownZone();
+      const zone = deps.times.ownZone();
       return rows.map(({ cronExpression }) => ({
-        ...computeNextFireTimes(cronExpression, zone, query.includeNextFireTimes === true, needs),
+        ...computeNextFireTimes(cronExpression, zone, query.includeNextFireTimes === true, deps),
       }));
     },
   };

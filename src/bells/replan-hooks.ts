@@ -7,21 +7,21 @@ import type { Planner } from "./planner.ts";
 import type { OwnerKind } from "./ring-repository.ts";
 
 /** Hooks and the resource they are bound to. */
-type BoundHooks = readonly [resource: AnyResource, behaviour: ResourceHooks];
+type BoundHooks = readonly [resource: AnyResource, hooks: ResourceHooks];
 
 /**
  * Adds replanning to the hooks: a write to a schedule replans it in the same transaction; a write to a ring list, or to the
  * zone of the appliance, marks the schedules that depend on it as dirty.
  */
 export function withReplanning(bound: readonly BoundHooks[], planner: Planner): readonly BoundHooks[] {
-  return bound.map(([resource, behaviour]) => {
+  return bound.map(([resource, hooks]) => {
     const follow = replanHookFor(resource, planner);
-    if (!follow) return [resource, behaviour];
+    if (!follow) return [resource, hooks];
     const afterWrite: ResourceHooks["afterWrite"] = (change, tx, by) => {
-      behaviour.afterWrite?.(change, tx, by);
+      hooks.afterWrite?.(change, tx, by);
       follow(change, tx);
     };
-    return [resource, { ...behaviour, afterWrite }];
+    return [resource, { ...hooks, afterWrite }];
   });
 }
 

@@ -44,7 +44,7 @@ export interface TimetableChange {
   after: Timetable | null;
 }
 
-const MAX_LISTED = 100;
+const MAX_LISTED_RINGS = 100;
 /** About a school year. @source docs/decisions/0200-bell-engine-limits.md, Limits */
 const LOOKAHEAD_MS = 400 * DAY_MS;
 
@@ -88,7 +88,7 @@ type RingsByEntry = Map<string, RingDiffEntry>;
 
 function addToList<T>(counted: RingDiffList<T>, ring: T): void {
   counted.count++;
-  if (counted.first.length < MAX_LISTED) counted.first.push(ring);
+  if (counted.first.length < MAX_LISTED_RINGS) counted.first.push(ring);
 }
 
 function newTimeOf({ at, localTime }: RingDiffEntry): MovedRingDiffEntry["movedTo"] {

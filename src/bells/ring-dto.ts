@@ -30,14 +30,14 @@ const CHUNK_SPAN_MS = 28 * DAY_MS;
 export async function listRings(
   row: BellScheduleRow,
   { fromMs, toMs }: { fromMs: number; toMs: number },
-  needs: ListRingsDeps,
+  deps: ListRingsDeps,
 ): Promise<RingDto[]> {
-  const { reader, clock } = needs;
+  const { reader, clock } = deps;
   const now = clock.now();
   const records = ringRecords(reader, row.id, fromMs, toMs);
   const known = new Map(records.map((record) => [record.id, record]));
   const past = records.filter(({ at }) => at < now).map((record) => toRingDto(record, record));
-  const ahead = await expandInChunks(compileScheduleRow(row, needs), Math.max(now, fromMs), toMs, clock);
+  const ahead = await expandInChunks(compileScheduleRow(row, deps), Math.max(now, fromMs), toMs, clock);
   const next = ahead.map((ring) => toRingDto(ring, known.get(ring.id)));
   return [...past, ...next].sort((one, other) => one.at - other.at || (one.id < other.id ? -1 : 1));
 }
@@ -67,6 +67,6 @@ async function expandInChunks(
 function toRingDto(ring: Occurrence, record?: RingRecord): RingDto {
   const { id, at, localDate, localTime, ringListId, entryId, messageTemplateId } = ring;
   const { state = "planned", playedAlone = 0 } = record ?? {};
-  const told = state === "withdrawn" ? "planned" : state;
-  return { id, at, localDate, localTime, ringListId, entryId, messageTemplateId, state: told, playedAlone };
+  const publicState = state === "withdrawn" ? "planned" : state;
+  return { id, at, localDate, localTime, ringListId, entryId, messageTemplateId, state: publicState, playedAlone };
 }

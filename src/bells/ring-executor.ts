@@ -56,10 +56,10 @@ const MAX_SINGLE_RECORDS = 20;
 const DELIVERED_STAGES: ReadonlySet<string> = new Set(["collect", "settle", "settled"]);
 
 /** Sends rings as notifications that the engine holds until the instant of the ring. */
-export function createRingExecutor(needs: RingExecutorDeps): RingExecutor {
-  const { store, notificationService, log, by } = needs;
+export function createRingExecutor(deps: RingExecutorDeps): RingExecutor {
+  const { store, notificationService, log, by } = deps;
   const notificationOf = (ring: RingRow) => store.get(notifications, ring.id);
-  const failoverRings = failoverRingsFor(needs);
+  const failoverRings = failoverRingsFor(deps);
   /** Devices that no other node is assigned to need a failover ring if other nodes ring the rest. */
   const unsharedGroupOf = (id: string): string[] =>
     store.one(SELECT_HAS_UNSHARED, id, UNSHARED_GROUP_ID) ? [UNSHARED_GROUP_ID] : [];
@@ -92,13 +92,13 @@ export function createRingExecutor(needs: RingExecutorDeps): RingExecutor {
     duty(ring) {
       const { id, kind, at } = ring;
       if (kind === "clearing") return "go";
-      if (needs.isAssignmentOutdated?.(id) && mayReassign(ring)) {
+      if (deps.isAssignmentOutdated?.(id) && mayReassign(ring)) {
         // Stop failover rings until the ring is reassigned; the cancellation would abort them and they would not be watched again.
         void failoverRings?.cancel(id);
         return "replan";
       }
       failoverRings?.watch(ring);
-      const turn = needs.duty?.(id, at) ?? "go";
+      const turn = deps.duty?.(id, at) ?? "go";
       if (turn !== "yield") return turn;
       ringsOfOtherNodes.add(id);
       failoverRings?.add(ring, unsharedGroupOf(id));
@@ -128,7 +128,7 @@ export function createRingExecutor(needs: RingExecutorDeps): RingExecutor {
       if (!message) return false;
       return message.t0 !== null || (message.programmeSha === null && DELIVERED_STAGES.has(message.stage ?? ""));
     },
-    recordMissed: (tx, rings, cause) => recordMissed(tx, rings, cause, needs),
+    recordMissed: (tx, rings, cause) => recordMissed(tx, rings, cause, deps),
   };
 }
 
@@ -139,10 +139,10 @@ const SELECT_DELEGATED_GROUPS = `SELECT cover FROM notification_standby_groups W
   AND cover NOT IN (SELECT cover FROM notification_failover_rings WHERE ring = ?)`;
 
 /** Null without failover. */
-function failoverRingsFor(needs: RingExecutorDeps): FailoverRings | null {
-  const { store, clock, log, notificationService, by, signal, failoverDuty } = needs;
+function failoverRingsFor(deps: RingExecutorDeps): FailoverRings | null {
+  const { store, clock, log, notificationService, by, signal, failoverDuty } = deps;
   if (!failoverDuty) return null;
-  const standIns = createFailoverRings({
+  const failoverRings = createFailoverRings({
     clock,
     log,
     delegatedGroups: ({ id }) =>
@@ -162,8 +162,8 @@ function failoverRingsFor(needs: RingExecutorDeps): FailoverRings | null {
     },
     abort: async (id) => void (await notificationService.abort(id, by)),
   });
-  signal.addEventListener("abort", standIns.stop);
-  return standIns;
+  signal.addEventListener("abort", failoverRings.stop);
+  return failoverRings;
 }
 
 /** Resumes failover rings of an earlier run that are still in time and aborts the others. */
@@ -257,21 +257,21 @@ function scopeInDomain({ scope }: ActorContext, domainId: string | null): ActorC
 }
 
 /** A missed ring always leaves a row, an activity and an event. @source docs/decisions/0038-reliability.md */
-function recordMissed(tx: Transaction, rings: readonly RingRow[], cause: MissCause, needs: RingExecutorDeps): void {
+function recordMissed(tx: Transaction, rings: readonly RingRow[], cause: MissCause, deps: RingExecutorDeps): void {
   const reason = CAUSE_MESSAGES[cause];
-  const told = rings.map(({ id, owner, kind, at, localDate, localTime }) => {
+  const summaries = rings.map(({ id, owner, kind, at, localDate, localTime }) => {
     return { ringId: id, scheduleId: owner, kind, at: new Date(at).toISOString(), localDate, localTime };
   });
   const values =
-    told.length <= MAX_SINGLE_RECORDS
-      ? told.map((ring) => ({ ...ring, cause, reason }))
-      : [{ rings: told.length, first: told[0], last: told.at(-1), cause, reason }];
-  const where = { extensionId: ONPREM_EXTENSION_ID, endpointId: needs.endpointId() };
+    summaries.length <= MAX_SINGLE_RECORDS
+      ? summaries.map((ring) => ({ ...ring, cause, reason }))
+      : [{ rings: summaries.length, first: summaries[0], last: summaries.at(-1), cause, reason }];
+  const where = { extensionId: ONPREM_EXTENSION_ID, endpointId: deps.endpointId() };
   for (const value of values) {
     tx.create(
       endpointActivities,
       { ...where, type: "scheduled-broadcast-skipped", severity: "error", value },
-      needs.by,
+      deps.by,
     );
   }
   for (const { id, owner, at } of rings.slice(0, MAX_SINGLE_RECORDS)) {

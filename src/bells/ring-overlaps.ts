@@ -31,7 +31,7 @@ export interface RingOverlapDeps {
   reader: StoreReader;
   clock: Clock;
   times: LocalTimeContext;
-  sight: RowVisibility;
+  visibility: RowVisibility;
   memberships: Pick<GroupMemberships, "members">;
 }
 
@@ -60,11 +60,11 @@ const MAX_OVERLAPS = 100;
 export async function findRingOverlaps(
   timetable: Timetable,
   span: { fromMs: number; toMs: number },
-  needs: RingOverlapDeps,
+  deps: RingOverlapDeps,
 ): Promise<RingOverlap[]> {
-  const own = ringsByInstant([timetable], span, needs.times);
-  const others = await loadRingsAt([...own.keys()], needs);
-  return collectOverlaps(own, (at) => others.get(at) ?? [], createSharedDeviceLookup(needs));
+  const own = ringsByInstant([timetable], span, deps.times);
+  const others = await loadRingsAt([...own.keys()], deps);
+  return collectOverlaps(own, (at) => others.get(at) ?? [], createSharedDeviceLookup(deps));
 }
 
 /**
@@ -73,11 +73,11 @@ export async function findRingOverlaps(
  */
 export async function findNewRingOverlaps(
   compared: readonly TimetableChange[],
-  needs: RingOverlapDeps,
+  deps: RingOverlapDeps,
 ): Promise<RingOverlap[]> {
-  const { times, clock } = needs;
+  const { times, clock } = deps;
   const changed = new Set(compared.flatMap(({ before, after }) => (before ?? after)?.schedule.id ?? []));
-  const looked = compared.slice(0, MAX_SCHEDULES_CHECKED).flatMap(({ before, after }) => {
+  const checked = compared.slice(0, MAX_SCHEDULES_CHECKED).flatMap(({ before, after }) => {
     if (!after) return [];
     const fromMs = comparisonStart([after], clock.now());
     const span = { fromMs, toMs: fromMs + LOOKAHEAD_MS };
@@ -85,17 +85,17 @@ export async function findNewRingOverlaps(
       { before: ringsByInstant(before ? [before] : [], span, times), after: ringsByInstant([after], span, times) },
     ];
   });
-  const instants = [...new Set(looked.flatMap(({ before, after }) => [...before.keys(), ...after.keys()]))];
-  const stored = await loadRingsAt(instants, needs);
+  const instants = [...new Set(checked.flatMap(({ before, after }) => [...before.keys(), ...after.keys()]))];
+  const stored = await loadRingsAt(instants, deps);
   const changing = ringsByInstant(
     compared.flatMap(({ after }) => after ?? []),
     spanOf(instants),
     times,
   );
-  const shared = createSharedDeviceLookup(needs);
+  const shared = createSharedDeviceLookup(deps);
   const found: RingOverlap[] = [];
-  for (const { before, after } of looked) {
-    const known = await collectOverlaps(before, (at) => stored.get(at) ?? [], shared, { most: MAX_KNOWN_OVERLAPS });
+  for (const { before, after } of checked) {
+    const known = await collectOverlaps(before, (at) => stored.get(at) ?? [], shared, { limit: MAX_KNOWN_OVERLAPS });
     const besides = (at: number): PlacedRing[] => [
       ...(stored.get(at) ?? []).filter(({ bellScheduleId }) => !changed.has(bellScheduleId)),
       ...(changing.get(at) ?? []),
@@ -110,7 +110,7 @@ async function collectOverlaps(
   own: ReadonlyMap<number, PlacedRing[]>,
   beside: (at: number) => readonly PlacedRing[],
   { membersOf, yieldIfDue }: SharedDeviceLookup,
-  { most = MAX_OVERLAPS, except = new Set<string>() } = {},
+  { limit = MAX_OVERLAPS, except = new Set<string>() } = {},
 ): Promise<RingOverlap[]> {
   const found: RingOverlap[] = [];
   for (const at of [...own.keys()].sort((one, other) => one - other)) {
@@ -124,7 +124,7 @@ async function collectOverlaps(
         if (devices === 0) continue;
         const overlap = createOverlap(at, ring, other, devices);
         if (!except.has(overlapKey(overlap))) found.push(overlap);
-        if (found.length === most) return found;
+        if (found.length === limit) return found;
       }
       await yieldIfDue();
     }
@@ -173,21 +173,21 @@ function ringsByInstant(
 /** The smallest span that contains all instants. */
 function spanOf(instants: readonly number[]): { fromMs: number; toMs: number } {
   return {
-    fromMs: instants.reduce((least, at) => Math.min(least, at), Number.POSITIVE_INFINITY),
-    toMs: instants.reduce((most, at) => Math.max(most, at), Number.NEGATIVE_INFINITY) + 1,
+    fromMs: instants.reduce((earliest, at) => Math.min(earliest, at), Number.POSITIVE_INFINITY),
+    toMs: instants.reduce((latest, at) => Math.max(latest, at), Number.NEGATIVE_INFINITY) + 1,
   };
 }
 
 /** The stored rings of all visible schedules at these instants. */
 async function loadRingsAt(
   instants: readonly number[],
-  { reader, clock, times, sight }: RingOverlapDeps,
+  { reader, clock, times, visibility }: RingOverlapDeps,
 ): Promise<Map<number, PlacedRing[]>> {
   const found = new Map<number, PlacedRing[]>();
   if (instants.length === 0) return found;
   const span = spanOf(instants);
   const wanted = new Set(instants);
-  const keys = visibleScheduleKeys(reader, sight, span);
+  const keys = visibleScheduleKeys(reader, visibility, span);
   for (let at = 0; at < keys.length; at += CHUNK_SIZE) {
     const rows = reader.getByPks(bellSchedules, keys.slice(at, at + CHUNK_SIZE));
     for (const [instant, rings] of ringsByInstant(loadTimetables(reader, rows, times), span, times)) {
@@ -201,10 +201,10 @@ async function loadRingsAt(
 /** Schedules that are active within the span, plus two days on each side for time zones. */
 function visibleScheduleKeys(
   reader: StoreReader,
-  sight: RowVisibility,
+  visibility: RowVisibility,
   { fromMs, toMs }: { fromMs: number; toMs: number },
 ): number[] {
-  const { sql, params } = buildVisibilitySql(sight.visible(bellSchedules));
+  const { sql, params } = buildVisibilitySql(visibility.visible(bellSchedules));
   const days = [formatDayNumber(Math.floor(toMs / DAY_MS) + 2), formatDayNumber(Math.floor(fromMs / DAY_MS) - 2)];
   const table = tableName(bellSchedules);
   return reader

@@ -73,13 +73,13 @@ export function startedRings(reader: StoreReader): RingRow[] {
 }
 
 /** Keys of the open rings of a state that are due by an instant, earliest first. */
-export function dueRingKeys(reader: StoreReader, state: OpenState, by: number, most: number): number[] {
-  return JSON.parse(reader.one<{ keys: string }>(SELECT_DUE_KEYS, state, by, most)?.keys ?? "[]") as number[];
+export function dueRingKeys(reader: StoreReader, state: OpenState, by: number, limit: number): number[] {
+  return JSON.parse(reader.one<{ keys: string }>(SELECT_DUE_KEYS, state, by, limit)?.keys ?? "[]") as number[];
 }
 
 /** Open rings of a state that are due by an instant, earliest first. */
-export function dueRings(reader: StoreReader, state: OpenState, by: number, most: number): RingRow[] {
-  return reader.all<RingRow>(SELECT_DUE, state, by, most);
+export function dueRings(reader: StoreReader, state: OpenState, by: number, limit: number): RingRow[] {
+  return reader.all<RingRow>(SELECT_DUE, state, by, limit);
 }
 
 /** Unsorted. */
@@ -100,9 +100,9 @@ export function ringRecords(
   owner: string,
   fromMs: number,
   toMs: number,
-  most = 100_000,
+  limit = 100_000,
 ): RingRecord[] {
-  return reader.all<RingRecord>(SELECT_RECORDS, owner, fromMs, toMs, most);
+  return reader.all<RingRecord>(SELECT_RECORDS, owner, fromMs, toMs, limit);
 }
 
 const SELECT_PLANNED = `SELECT id, local_date AS localDate, local_time AS localTime FROM bell_rings
@@ -144,8 +144,8 @@ export function hasExpiredRings(reader: StoreReader, before: number): boolean {
 }
 
 /** Deletes at most `most` of them; returns the number deleted. */
-export function deleteExpiredRings(tx: Transaction, before: number, most: number): number {
-  return tx.run(`DELETE FROM bell_rings WHERE pk IN (${SELECT_EXPIRED})`, firstKeyAt(before), before, most).changes;
+export function deleteExpiredRings(tx: Transaction, before: number, limit: number): number {
+  return tx.run(`DELETE FROM bell_rings WHERE pk IN (${SELECT_EXPIRED})`, firstKeyAt(before), before, limit).changes;
 }
 
 /** Advances rings that are still in the state they were read in; returns those. */

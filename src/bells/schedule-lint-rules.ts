@@ -9,7 +9,7 @@ import { compileTimetable, type LocalTimeContext, type Timetable } from "./timet
 
 /** One type of error in the rings of a schedule: how often, and where first. */
 export interface ScheduleFinding {
-  kind: "twice" | "out of order" | "wrong time" | "reaches nobody" | "not planned" | "planned wrongly";
+  kind: "twice" | "out of order" | "wrong time" | "no recipients" | "not planned" | "planned wrongly";
   count: number;
   /** Such as `08:00 on 2031-09-01`. */
   first: string;
@@ -37,13 +37,13 @@ const PLANNED_TO_MS = 48 * 3_600_000;
  * Checks the rings of the next 365 days: each once, sorted, at its local time by independent time zone data (or at the end of
  * a DST gap), with recipients, and planned for the next two days. Returns an empty list if all is well.
  */
-export function lintTimetable(timetable: Timetable, needs: TimetableLintContext): ScheduleFinding[] {
-  const { times, offsets, now, reader } = needs;
-  const faults = new Map<ScheduleFinding["kind"], ScheduleFinding>();
+export function lintTimetable(timetable: Timetable, deps: TimetableLintContext): ScheduleFinding[] {
+  const { times, offsets, now, reader } = deps;
+  const findings = new Map<ScheduleFinding["kind"], ScheduleFinding>();
   const addFinding = (kind: ScheduleFinding["kind"], day: string, time: string): void => {
-    const known = faults.get(kind) ?? { kind, count: 0, first: `${time.slice(0, 5)} on ${day}` };
+    const known = findings.get(kind) ?? { kind, count: 0, first: `${time.slice(0, 5)} on ${day}` };
     known.count++;
-    faults.set(kind, known);
+    findings.set(kind, known);
   };
   const compiled = compileTimetable(timetable, times);
   const { timeZone } = timetable.schedule;
@@ -53,16 +53,16 @@ export function lintTimetable(timetable: Timetable, needs: TimetableLintContext)
   eachRing(compiled, now, now + LINT_SPAN_MS, (at, day, { entries }, index) => {
     const entry = entries[index] as RingListEntry;
     if (day !== today) [today, seen] = [day, new Set()];
-    const wrong = (kind: ScheduleFinding["kind"]): void => addFinding(kind, formatDayNumber(day), entry.time);
-    if (seen.has(entry.id)) wrong("twice");
+    const addFindingOfDay = (kind: ScheduleFinding["kind"]): void => addFinding(kind, formatDayNumber(day), entry.time);
+    if (seen.has(entry.id)) addFindingOfDay("twice");
     seen.add(entry.id);
-    if (at < before) wrong("out of order");
+    if (at < before) addFindingOfDay("out of order");
     before = at;
     if (!showsLocalTime(at, day * DAY_MS + secondOfDay(entry.time) * 1_000, (ms) => offsets(timeZone, ms)))
-      wrong("wrong time");
-    if (withoutRecipients.has(entry.id)) wrong("reaches nobody");
+      addFindingOfDay("wrong time");
+    if (withoutRecipients.has(entry.id)) addFindingOfDay("no recipients");
   });
-  if (!needs.isStale) {
+  if (!deps.isStale) {
     const [from, to] = [now + PLANNED_FROM_MS, now + PLANNED_TO_MS];
     const planned = plannedRingsBetween(reader, timetable.schedule.id, from, to);
     const wanted = new Map(expandCompiledSchedule(compiled, from, to).map((ring) => [ring.id, ring]));
@@ -71,7 +71,7 @@ export function lintTimetable(timetable: Timetable, needs: TimetableLintContext)
     }
     for (const { localDate, localTime } of wanted.values()) addFinding("not planned", localDate, localTime);
   }
-  return [...faults.values()];
+  return [...findings.values()];
 }
 
 /** True if the instant shows the local time, or is the end of the DST gap that contains it. */
@@ -84,18 +84,18 @@ function showsLocalTime(at: number, localMs: number, offset: (ms: number) => num
 /** Entries without recipients of their own whose template has none either. */
 function entriesWithoutRecipients({ ringLists }: Timetable, reader: StoreReader): Set<string> {
   const named = new Map<string, boolean>();
-  const namesSomebody = (id: string): boolean => {
+  const hasOwnRecipients = (id: string): boolean => {
     const known = named.get(id) ?? hasRecipients(reader, id);
     named.set(id, known);
     return known;
   };
-  const lonely = ringLists.flatMap(({ entries }) =>
+  const withoutRecipients = ringLists.flatMap(({ entries }) =>
     entries.filter(
       ({ deviceGroupIds, distributionListIds, messageTemplateId }) =>
-        deviceGroupIds.length + distributionListIds.length === 0 && !namesSomebody(messageTemplateId),
+        deviceGroupIds.length + distributionListIds.length === 0 && !hasOwnRecipients(messageTemplateId),
     ),
   );
-  return new Set(lonely.map(({ id }) => id));
+  return new Set(withoutRecipients.map(({ id }) => id));
 }
 
 function hasRecipients(reader: StoreReader, id: string): boolean {
@@ -110,7 +110,7 @@ function hasRecipients(reader: StoreReader, id: string): boolean {
 /** Offsets from the Intl formatter of the runtime; two lookups a day unless the clocks change. */
 export function createIntlOffsetLookup(meaningOf: (zone: string) => string): ZoneOffsetLookup {
   const zones = new Map<string, { format: Intl.DateTimeFormat; days: Map<number, number> }>();
-  const looked = (format: Intl.DateTimeFormat, at: number): number => {
+  const intlOffset = (format: Intl.DateTimeFormat, at: number): number => {
     const parts = Object.fromEntries(format.formatToParts(at).map(({ type, value }) => [type, Number(value)]));
     const { year = 0, month = 1, day = 1, hour = 0, minute = 0, second = 0 } = parts;
     return Date.UTC(year, month - 1, day, hour, minute, second) - Math.floor(at / 1_000) * 1_000;
@@ -132,10 +132,10 @@ export function createIntlOffsetLookup(meaningOf: (zone: string) => string): Zon
     const known = days.get(day);
     if (known !== undefined && !Number.isNaN(known)) return known;
     if (known === undefined) {
-      const [first, last] = [looked(format, day * DAY_MS), looked(format, (day + 1) * DAY_MS)];
+      const [first, last] = [intlOffset(format, day * DAY_MS), intlOffset(format, (day + 1) * DAY_MS)];
       days.set(day, first === last ? first : Number.NaN);
       if (first === last) return first;
     }
-    return looked(format, at);
+    return intlOffset(format, at);
   };
 }

@@ -52,7 +52,7 @@ const FINDING_TEXTS: Readonly<Record<ScheduleFinding["kind"], string>> = {
   twice: "ring twice",
   "out of order": "are out of order",
   "wrong time": "ring at a wrong local time",
-  "reaches nobody": "have no recipients",
+  "no recipients": "have no recipients",
   "not planned": "of the next two days are not planned",
   "planned wrongly": "of the next two days are planned but not in the schedule",
 };
@@ -73,9 +73,9 @@ export function createScheduleLint({ reader, clock, events, log, times }: Schedu
       if (stopped) return;
       const row = reader.get(bellSchedules, id);
       const timetable = row && loadTimetables(reader, [row], times)[0];
-      const needs = { reader, times, offsets, now: clock.now(), isStale: isPlanDirty(reader, id) };
-      const faults = timetable ? lintTimetable(timetable, needs) : [];
-      if (row && faults.length > 0) found.set(id, [{ level: "yellow", ...toReason(row, faults) }]);
+      const deps = { reader, times, offsets, now: clock.now(), isStale: isPlanDirty(reader, id) };
+      const findings = timetable ? lintTimetable(timetable, deps) : [];
+      if (row && findings.length > 0) found.set(id, [{ level: "yellow", ...toReason(row, findings) }]);
       else found.delete(id);
       if (clock.monotonicMs() - began < TIME_SLICE_MS) continue;
       await new Promise<void>((resolve) => clock.after(PAUSE_MS, resolve, { background: true }));
@@ -157,8 +157,8 @@ function nextNightlyRun({ zones, rules = DEFAULT_CLOCK_RULES, ownZone }: LocalTi
   return nights.find((at) => at > now) ?? now + DAY_MS;
 }
 
-function toReason({ id, name }: { id: string; name: string }, faults: readonly ScheduleFinding[]) {
-  const texts =faults.map(({ kind, count, first }) => `${count} rings ${FINDING_TEXTS[kind]} (the first at ${first})`);
+function toReason({ id, name }: { id: string; name: string }, findings: readonly ScheduleFinding[]) {
+  const texts =findings.map(({ kind, count, first }) => `${count} rings ${FINDING_TEXTS[kind]} (the first at ${first})`);
   return { code: `bells-year:${id}`, reason: `Bell schedule ${name}: ${texts.join("; ")}.` };
 }
 

@@ -34,11 +34,11 @@ export async function* selectSchedules(
   choice: ScheduleSelection,
   span: DateSpan,
   by: ActorContext,
-  needs: ScheduleScanDeps,
+  deps: ScheduleScanDeps,
 ): AsyncGenerator<BellScheduleRow> {
   const rows = choice.allBellSchedules
-    ? allEditableSchedules(by, needs)
-    : namedSchedules(choice.bellScheduleIds, by, needs);
+    ? allEditableSchedules(by, deps)
+    : namedSchedules(choice.bellScheduleIds, by, deps);
   for await (const row of rows) if (dateSpansOverlap(row, span)) yield row;
 }
 
@@ -50,10 +50,10 @@ export async function* schedulesMentioning(
   const sql = `SELECT pk, instr(bell_schedule_exceptions, ?) > 0 AS holds FROM ${tableName(bellSchedules)}
     WHERE pk > ? ORDER BY pk LIMIT ${CHUNK_SIZE * 5}`;
   for (let after = 0; ; ) {
-    const looked = reader.all<{ pk: number; holds: number }>(sql, text, after);
-    const last = looked.at(-1);
+    const scanned = reader.all<{ pk: number; holds: number }>(sql, text, after);
+    const last = scanned.at(-1);
     if (!last) return;
-    const keys = looked.filter(({ holds }) => holds === 1).map(({ pk }) => pk);
+    const keys = scanned.filter(({ holds }) => holds === 1).map(({ pk }) => pk);
     yield* readInChunks(keys, { reader, clock });
     after = last.pk;
     await yieldToEventLoop(clock);

@@ -33,13 +33,13 @@ const PLANS: InternalTable = {
 };
 
 /** Inputs of all plans besides the schedules. */
-const BASIS: InternalTable = {
+const PLAN_INPUTS: InternalTable = {
   name: "bell_plan_inputs",
   sql: "CREATE TABLE IF NOT EXISTS bell_plan_inputs (only_one INTEGER PRIMARY KEY, basis TEXT NOT NULL) STRICT",
 };
 
 /** Rings that devices played offline; `at` is epoch ms of the ring. */
-const LONE: InternalTable = {
+const OFFLINE_RINGS: InternalTable = {
   name: "bell_offline_rings",
   sql: `CREATE TABLE IF NOT EXISTS bell_offline_rings (
     device INTEGER NOT NULL, ring TEXT NOT NULL, at INTEGER NOT NULL, PRIMARY KEY (device, ring)) STRICT, WITHOUT ROWID;
@@ -48,4 +48,4 @@ const LONE: InternalTable = {
 };
 
 /** Internal tables of this module, registered with the store. */
-export const BELL_TABLES: readonly InternalTable[] = [RINGS, PLANS, BASIS, LONE, BULK_CHANGE_STEPS];
+export const BELL_TABLES: readonly InternalTable[] = [RINGS, PLANS, PLAN_INPUTS, OFFLINE_RINGS, BULK_CHANGE_STEPS];

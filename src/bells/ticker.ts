@@ -82,8 +82,8 @@ const MAX_PER_STEP = 1_000;
 const RETRY_DELAY_MS = 1_000;
 
 /** Creates the ticker; nothing happens before `start`. */
-export function createTicker(needs: TickerDeps): Ticker {
-  const { store, clock, log, planner, ringExecutor } = needs;
+export function createTicker(deps: TickerDeps): Ticker {
+  const { store, clock, log, planner, ringExecutor } = deps;
   const abortController = new AbortController();
   const checkClock = createClockMonitor(clock);
   let timer: Timer | null = null;
@@ -115,9 +115,9 @@ export function createTicker(needs: TickerDeps): Ticker {
 
   /** Rings that an earlier run had started: they played, or the process ended first. */
   const missInterruptedRings = async (): Promise<void> => {
-    const cut = startedRings(store).filter((ring) => !ringExecutor.hasStarted(ring));
-    for (const ring of cut) await cancelQuietly(ring);
-    if (cut.length > 0) await store.write((tx) => markMissed(tx, cut, "cut-off"));
+    const interrupted = startedRings(store).filter((ring) => !ringExecutor.hasStarted(ring));
+    for (const ring of interrupted) await cancelQuietly(ring);
+    if (interrupted.length > 0) await store.write((tx) => markMissed(tx, interrupted, "cut-off"));
   };
 
   /** A failed cancellation must not block other rings; the held notification never starts by itself. */
@@ -201,13 +201,13 @@ export function createTicker(needs: TickerDeps): Ticker {
     if (!ringExecutor.duty) return rings;
     const ready: RingRow[] = [];
     for (const ring of rings) {
-      const turn = ringExecutor.duty(ring);
-      if (turn === "go") ready.push(ring);
-      else if (turn === "wait") retryAtByKey.set(ring.pk, clock.monotonicMs() + DUTY_RETRY_MS);
-      else if (turn === "replan") await resetRing(ring);
+      const duty = ringExecutor.duty(ring);
+      if (duty === "go") ready.push(ring);
+      else if (duty === "wait") retryAtByKey.set(ring.pk, clock.monotonicMs() + DUTY_RETRY_MS);
+      else if (duty === "replan") await resetRing(ring);
       else {
         await cancelQuietly(ring);
-        await store.write((tx) => finishUnrungRings(tx, [ring.pk], "skipped", { note: turn.standDown }));
+        await store.write((tx) => finishUnrungRings(tx, [ring.pk], "skipped", { note: duty.standDown }));
         evict([ring]);
       }
     }
@@ -228,10 +228,10 @@ export function createTicker(needs: TickerDeps): Ticker {
     const rings = isFresh ? found : readyForRetry(dueRings(store, "planned", now + PREPARE_AHEAD_MS, MAX_PER_STEP));
     const began = clock.monotonicMs();
     const ready: RingRow[] = [];
-    let looked = 0;
+    let attempted = 0;
     const silent: { ring: RingRow; note: string }[] = [];
     for (const ring of rings) {
-      looked++;
+      attempted++;
       const note = await tryToPrepare(ring);
       if (note === null) ready.push(ring);
       else if (note !== undefined) silent.push({ ring, note });
@@ -244,11 +244,11 @@ export function createTicker(needs: TickerDeps): Ticker {
       return advanceRings(tx, ready, "prepared");
     });
     // Planned rings may still be deleted and their keys reused, so they must not stay cached.
-    evict(rings.slice(looked));
+    evict(rings.slice(attempted));
     // The schedule was written during the preparation.
-    const gone = prepared.length === ready.length ? [] : ready.filter((ring) => !prepared.includes(ring));
-    evict(gone);
-    for (const ring of gone) await cancelQuietly({ ...ring, state: "prepared" });
+    const replaced = prepared.length === ready.length ? [] : ready.filter((ring) => !prepared.includes(ring));
+    evict(replaced);
+    for (const ring of replaced) await cancelQuietly({ ...ring, state: "prepared" });
   };
 
   const cancelRings = async (rings: readonly RingRow[]): Promise<void> => {
@@ -320,8 +320,8 @@ export function createTicker(needs: TickerDeps): Ticker {
   const pollDelayMs = (): number => {
     const next = nextPollAt();
     if (next === null) return POLL_INTERVAL_MS;
-    const least = retryAtByKey.size > 0 || hasFailed ? START_AHEAD_MS : 1;
-    return Math.min(POLL_INTERVAL_MS, Math.max(least, next - clock.now()));
+    const minDelayMs = retryAtByKey.size > 0 || hasFailed ? START_AHEAD_MS : 1;
+    return Math.min(POLL_INTERVAL_MS, Math.max(minDelayMs, next - clock.now()));
   };
 
   const wake = (): void => {

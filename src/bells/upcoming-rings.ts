@@ -31,11 +31,11 @@ type UpcomingRingRow = Omit<UpcomingRing, "bellSchedule" | "messageTemplate"> & 
  */
 export function listUpcomingRings(
   reader: StoreReader,
-  sight: RowVisibility,
+  visibility: RowVisibility,
   after: number,
-  most: number,
+  limit: number,
 ): UpcomingRing[] {
-  const { sql, params } = buildVisibilitySql(sight.visible(bellSchedules));
+  const { sql, params } = buildVisibilitySql(visibility.visible(bellSchedules));
   const found = reader.all<UpcomingRingRow>(
     `SELECT r.id, r.at, r.local_date AS localDate, r.local_time AS localTime, r.ring_list AS ringListId,
        r.entry AS entryId, r.template AS messageTemplateId, r.state, t.id AS scheduleId, t.name AS scheduleName
@@ -44,11 +44,11 @@ export function listUpcomingRings(
      ORDER BY r.at, r.id LIMIT ?`,
     after,
     ...params,
-    most,
+    limit,
   );
   const names = new Map<string, UpcomingRing["messageTemplate"]>();
   for (const { messageTemplateId: id } of found) {
-    const template = names.has(id) ? null : reader.get(messageTemplates, id, sight);
+    const template = names.has(id) ? null : reader.get(messageTemplates, id, visibility);
     if (!names.has(id)) names.set(id, template && { id, name: template.name });
   }
   return found.map(({ scheduleId, scheduleName, ...ring }) => ({

@@ -4,10 +4,9 @@ import type { RowOf } from "../schema/resource.ts";
 import type { Secrets, StoreReader } from "../store/store.ts";
 import type { ClusterAccess } from "./cluster-types.ts";
 
-/** A cluster as its row. */
 export type ClusterRow = RowOf<typeof callmgrClusters>;
 
-/** How a cluster is asked, secrets in the clear: never keep or log it. */
+/** Connection data of a cluster with secrets in clear text: never store or log it. */
 export function clusterAccessOf(cluster: ClusterRow, secrets: Secrets): ClusterAccess {
   const open = (sealed: string | null): string => (sealed === null || sealed === "" ? "" : secrets.open(sealed));
   const { id, name, axlAddress: address, axlUser: user, axlFingerprint: fingerprint } = cluster;
@@ -26,7 +25,7 @@ export function clusterAccessOf(cluster: ClusterRow, secrets: Secrets): ClusterA
   };
 }
 
-/** Clusters whose phones this appliance gathers. */
+/** Clusters whose phones this appliance reads. */
 export function clustersGatheredBy(reader: StoreReader, endpointId: string): ClusterRow[] {
   const servers = reader.find(callmgrOnpremServers, { endpointId, isPhoneGatherer: true });
   return servers.flatMap(({ cucmClusterId }) => reader.get(callmgrClusters, cucmClusterId) ?? []);

@@ -1,6 +1,6 @@
 import { UpstreamError } from "../lib/errors.ts";
 
-/** What kept a cluster from being read, in one word; the words for people stand beside it. */
+/** Why a cluster could not be read. */
 export type ClusterErrorCode =
   | "dns"
   | "connect"
@@ -23,8 +23,8 @@ export type ClusterErrorCode =
   | "stopped";
 
 /**
- * A cluster, or one of its nodes, could not be read. `message` is for people: it names the host and what to do, never a
- * secret. Plain enough to be told across threads by `code` and `message`.
+ * A cluster or one of its nodes could not be read. `message` is for people: it names the host and what to do, never a secret.
+ * `code` and `message` are plain values that cross thread boundaries.
  */
 export class ClusterError extends UpstreamError {
   readonly code: ClusterErrorCode;
@@ -35,9 +35,9 @@ export class ClusterError extends UpstreamError {
   }
 }
 
-/** Any error as a fault of the cluster: what is none yet is told as an answer that can't be understood. */
+/** Wraps any error as ClusterError; unknown errors become `answer`. */
 export function toClusterError(error: unknown, where: string): ClusterError {
   if (error instanceof ClusterError) return error;
-  const words = error instanceof Error ? error.message : String(error);
-  return new ClusterError("answer", `${where}: ${words}`, error);
+  const text = error instanceof Error ? error.message : String(error);
+  return new ClusterError("answer", `${where}: ${text}`, error);
 }

@@ -5,7 +5,7 @@ import type callmgrClusters from "../resources/callmgr/callmgr-clusters.ts";
 import type { RowOf } from "../schema/resource.ts";
 import type { ResourceHooks, StoreReader } from "../store/store.ts";
 
-/** What each version of SNMP needs. @source service-api.md, /v1/callmgr-clusters; decisions.md 13 */
+/** Fields that each SNMP version requires. @source docs/decisions/0013-other-resources.md, Clusters */
 const REQUIRED_FIELDS = {
   "2": ["snmpCommunity"],
   "3": ["snmpUsername", "snmpAuthPassword", "snmpEncryptPassword"],
@@ -13,19 +13,19 @@ const REQUIRED_FIELDS = {
 
 const FINGERPRINT = /^([0-9a-f]{2}:?){31}[0-9a-f]{2}$/i;
 
-/** Clusters have what their version of SNMP needs, and name hosts that may be called. Shows the appliances that serve them. */
+/** Validates the SNMP fields and the hosts of a cluster; serializes the appliances that serve it. */
 export function clusterHooks(policy: SsrfGuard): ResourceHooks<typeof callmgrClusters> {
   return {
     async prepare(input) {
       for (const field of ["axlAddress", "capfAddress", "tftpAddress"]) await validateHost(field, input[field], policy);
       const { nextAuthenticationUrl: url, axlFingerprint: fingerprint } = input;
       if (typeof fingerprint === "string" && fingerprint !== "" && !FINGERPRINT.test(fingerprint))
-        throw invalidValue("axlFingerprint", "It is 32 pairs of hex digits, with or without colons in between.");
+        throw invalidValue("axlFingerprint", "Must be 32 pairs of hex digits, with or without colons.");
       if (typeof url !== "string" || !URL.canParse(url)) return;
       await assertHostAllowed("nextAuthenticationUrl", new URL(url).hostname, policy);
     },
     beforeWrite({ after }, _tx, by) {
-      // Secrets don't travel: what lacks them here is named by the health.
+      // Secrets are not replicated: a missing one is reported as a health reason.
       if (!after || by.replicated) return;
       for (const field of REQUIRED_FIELDS[after.snmpVersion]) {
         if (after[field] === null || after[field] === "") throw requiredValue(field);
@@ -41,17 +41,17 @@ export function clusterHooks(policy: SsrfGuard): ResourceHooks<typeof callmgrClu
   };
 }
 
-/** Throws CallerError unless `value` is a host that may be called, with or without a port; nothing is fine too. */
+/** Throws CallerError unless `value` is empty or a host, with or without a port, that the SSRF guard allows. */
 export async function validateHost(field: string, value: unknown, policy: SsrfGuard): Promise<void> {
   if (typeof value !== "string" || value === "") return;
   const host = parseHost(value);
-  if (host === null) throw invalidValue(field, "It is a host name or an address, with or without a port.");
+  if (host === null) throw invalidValue(field, "Must be a host name or an IP address, with or without a port.");
   await assertHostAllowed(field, host, policy);
 }
 
 const HOST_NAME = /^(?=.{1,253}$)[a-z0-9_]([a-z0-9_-]{0,62})?(\.[a-z0-9_]([a-z0-9_-]{0,62})?)*\.?$/i;
 
-/** The host of `host`, `host:port`, `[address]` or `[address]:port`; null for anything else. */
+/** Host of `host`, `host:port`, `[address]` or `[address]:port`; null if invalid. */
 function parseHost(text: string): string | null {
   if (isIP(text) !== 0) return text;
   const [, bracketed, plain, port] = /^(?:\[([^\]]+)\]|([^:]+))(?::(\d{1,5}))?$/.exec(text) ?? [];

@@ -1,19 +1,19 @@
 import type { ClusterErrorCode } from "./cluster-error.ts";
 import type { ClusterReader, ClusterReaderDeps, ReadingProgress } from "./cluster-reader.ts";
 
-/** What the reading thread is started with. */
+/** Start parameters of the reader thread. */
 export interface ClusterReaderSettings extends Pick<ClusterReaderDeps, "authorities" | "snmpPort" | "allowDes"> {
   allowedTargets: readonly string[];
 }
 
-/** A call to the reading thread. */
+/** A call to the reader thread. */
 export interface ClusterReaderCall {
   id: number;
   method: keyof ClusterReader;
   args: readonly unknown[];
 }
 
-/** What the reading thread says: the end of a call, or how far a reading got. */
+/** Messages of the reader thread: result of a call, or progress of a reading. */
 export type ClusterReaderReply =
   | { id: number; value: unknown }
   | { id: number; fault: { code: ClusterErrorCode; message: string } }

@@ -4,7 +4,7 @@ import { ClusterError } from "./cluster-error.ts";
 import type { ClusterReader, ClusterReaderDeps } from "./cluster-reader.ts";
 import type { ClusterReaderCall, ClusterReaderReply, ClusterReaderSettings } from "./cluster-reader-messages.ts";
 
-/** Objects that the thread may hold: some 20,000 phones and one answer of a cluster are 60 MB. own choice */
+/** Heap limit of the thread: some 20,000 phones and one response of a cluster take 60 MB. @source docs/decisions/0205-call-manager.md, Reading */
 const MEMORY_MB = 384;
 
 interface PendingCall {
@@ -13,8 +13,8 @@ interface PendingCall {
 }
 
 /**
- * Reads clusters in a thread, which is started with the first call and lives until `close`. A thread that ends on its own
- * fails the calls under way with ClusterFault `stopped`; the next call starts another one.
+ * Reads clusters in a worker thread, which starts with the first call and runs until `close`. If the thread exits, pending
+ * calls fail with ClusterError `stopped`; the next call starts a new thread.
  */
 export function createClusterReaderThread(
   settings: ClusterReaderSettings,
@@ -31,14 +31,14 @@ export function createClusterReaderThread(
       ...limits,
     });
     started.on("message", handleReply);
-    const end = (words: string): void => {
+    const end = (message: string): void => {
       if (worker !== started) return;
       worker = null;
-      for (const { reject } of pending.values()) reject(new ClusterError("stopped", words));
+      for (const { reject } of pending.values()) reject(new ClusterError("stopped", message));
       pending.clear();
     };
-    started.on("error", (error) => end(`Reading ended: ${error.message}`));
-    started.on("exit", () => end("Reading ended."));
+    started.on("error", (error) => end(`The reader thread failed: ${error.message}`));
+    started.on("exit", () => end("The reader thread exited."));
     return started;
   }
 
@@ -72,7 +72,7 @@ export function createClusterReaderThread(
     async close() {
       const ending = worker;
       worker = null;
-      for (const { reject } of pending.values()) reject(new ClusterError("stopped", "Reading was called off."));
+      for (const { reject } of pending.values()) reject(new ClusterError("stopped", "Reading was cancelled."));
       pending.clear();
       await ending?.terminate();
     },

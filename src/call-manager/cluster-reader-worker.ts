@@ -7,7 +7,7 @@ import { createClusterReader } from "./cluster-reader.ts";
 import type { ClusterReaderCall, ClusterReaderReply, ClusterReaderSettings } from "./cluster-reader-messages.ts";
 import { enableSingleDes } from "./snmp/single-des.ts";
 
-/** Reads clusters in a thread of its own: answers of many megabytes are parsed here. */
+/** Worker thread that reads clusters, because parsing responses of many megabytes blocks. */
 const port = parentPort;
 if (!port) throw new BugError("cluster-reader-worker must run as a worker thread");
 const { allowedTargets, ...settings } = workerData as ClusterReaderSettings;

@@ -18,43 +18,42 @@ import { type ConnectionTest, testConnection } from "./connection-test.ts";
 import { mergeRegistrations } from "./registrations.ts";
 import { createSnmpNodes, type SnmpNodes } from "./snmp/snmp-nodes.ts";
 
-/** Changed phones that are asked for one by one; more are read with all others. own choice: as many requests as five pages */
+/** Changed phones that are requested one by one; with more, all phones are read. @source docs/decisions/0205-call-manager.md, Reading */
 const MAX_SINGLE_READS = 100;
 
-/** What reading clusters needs. */
 export interface ClusterReaderDeps {
   policy: SsrfGuard;
   clock: Clock;
-  /** Authorities that clusters' certificates may be signed by beside the usual ones, PEM. */
+  /** Trusted authorities besides the usual ones, PEM. */
   authorities: string | null;
   snmpPort: number;
   allowDes: boolean;
-  /** Told how far a reading got. */
+  /** Called with the progress of a reading. */
   onProgress(clusterId: string, progress: ReadingProgress): void;
 }
 
-/** How far a reading got. */
+/** Progress of a reading. */
 export interface ReadingProgress {
   stage: "database" | "registrations";
-  /** Rows that the database sent so far. */
+  /** Database rows received so far. */
   rows: number;
 }
 
 /**
- * Reads clusters. What a reading found is kept for `take` until the next one of that cluster; what it learnt is what the
- * next one compares with.
+ * Reads clusters. The phones of a reading are kept for `take` until the next reading of the same cluster, which compares with
+ * them.
  */
 export interface ClusterReader {
-  /** Throws ClusterFault; what was read before then stands as it was. */
+  /** Throws ClusterError; the previous snapshot is kept then. */
   read(access: ClusterAccess, kind: ReadingKind): Promise<ReadingSummary>;
-  /** Phones of the last reading, `count` from number `from` on. */
+  /** `count` phones of the last reading, from index `from`. */
   take(clusterId: string, from: number, count: number): Promise<readonly GatheredPhone[]>;
   /** Addresses of all registered phones. */
   addresses(clusterId: string): Promise<readonly string[]>;
   testConnection(access: ClusterAccess): Promise<ConnectionTest>;
-  /** The last reading was not taken over: the next one begins anew. */
+  /** The last reading was not applied: the next one starts from scratch. */
   discard(clusterId: string): Promise<void>;
-  /** Calls off what is under way. */
+  /** Cancels readings in progress. */
   close(): Promise<void>;
 }
 
@@ -75,9 +74,8 @@ interface ClusterConnection {
   found: readonly GatheredPhone[];
 }
 
-/** Makes the reader. */
-export function createClusterReader(needs: ClusterReaderDeps): ClusterReader {
-  const { clock } = needs;
+export function createClusterReader(deps: ClusterReaderDeps): ClusterReader {
+  const { clock } = deps;
   const abortController = new AbortController();
   const { signal } = abortController;
   const clusters = new Map<string, ClusterConnection>();
@@ -93,12 +91,12 @@ export function createClusterReader(needs: ClusterReaderDeps): ClusterReader {
   }
 
   function connect({ axl, snmp }: ClusterAccess): Pick<ClusterConnection, "client" | "nodes"> {
-    const { policy, authorities, snmpPort: port, allowDes } = needs;
+    const { policy, authorities, snmpPort: port, allowDes } = deps;
     const client = createAxlClient(axl, { policy, clock, signal, authorities });
     return { client, nodes: createSnmpNodes(snmp, { policy, signal, port, allowDes }) };
   }
 
-  async function read(access: ClusterAccess, asked: ReadingKind): Promise<ReadingSummary> {
+  async function read(access: ClusterAccess, requestedKind: ReadingKind): Promise<ReadingSummary> {
     const began = clock.monotonicMs();
     const cluster = clusterFor(access);
     const { client } = cluster;
@@ -109,16 +107,16 @@ export function createClusterReader(needs: ClusterReaderDeps): ClusterReader {
       signal,
       rows: 0,
       warnings: [],
-      onProgress: (p) => needs.onProgress(access.id, p),
+      onProgress: (p) => deps.onProgress(access.id, p),
     };
     const before = cluster.snapshot;
     const database =
-      asked === "full" || before === null ? await readDatabase(run) : await readDatabaseChanges(run, before, asked);
+      requestedKind === "full" || before === null ? await readDatabase(run) : await readDatabaseChanges(run, before, requestedKind);
     const { kind } = database;
-    const told = await readRegistrations(run, database, before);
-    const after: Snapshot = { ...database, ...told };
+    const reported = await readRegistrations(run, database, before);
+    const after: Snapshot = { ...database, ...reported };
     const found = kind === "full" ? [...after.phones.keys()] : changedPhoneNames(before as Snapshot, after);
-    // From here on nothing fails.
+    // Nothing can fail from here on.
     cluster.snapshot = after;
     cluster.found = found.map((name) => ({
       phone: after.phones.get(name) as ClusterPhone,
@@ -130,7 +128,7 @@ export function createClusterReader(needs: ClusterReaderDeps): ClusterReader {
     return {
       ...{ kind, registered, gone, nodes: after.nodes, phones: after.phones.size, changed: cluster.found.length },
       ...{ version: await client.version(), requests: client.requests - requestsBefore, rows: run.rows },
-      ...{ registrationSource: told.source, warnings: run.warnings, tookMs: Math.round(clock.monotonicMs() - began) },
+      ...{ registrationSource: reported.source, warnings: run.warnings, tookMs: Math.round(clock.monotonicMs() - began) },
     };
   }
 
@@ -171,11 +169,11 @@ interface ReadRun {
 
 type DatabaseContent = Pick<Snapshot, "phones" | "nodes" | "mark"> & { kind: ReadingKind };
 
-/** Everything that the cluster's database says. */
+/** Reads the whole database of the cluster. */
 async function readDatabase(run: ReadRun): Promise<DatabaseContent> {
   const { client } = run;
   await client.version();
-  // Taken first: what changes while it is read is read once more.
+  // Fetched first: whatever changes during the reading is read again next time.
   const { checkpoint } = await listChanges(client, null);
   const nodes = await fetchNodes(client);
   const onRows = (rows: number): void => {
@@ -187,14 +185,14 @@ async function readDatabase(run: ReadRun): Promise<DatabaseContent> {
     const lines = await fetchDirectoryNumbers({ ...run, onRows });
     for (const [name, phone] of phones) phones.set(name, { ...phone, lines: lines.get(name) ?? [] });
   } catch (error) {
-    // A cluster that does not let its user ask this question is read all the same.
+    // The reading continues for a cluster whose user may not run SQL queries.
     if (!(error instanceof ClusterError && error.code === "fault")) throw error;
-    run.warnings.push(`Directory numbers stay as they are: ${error.message}`);
+    run.warnings.push(`Directory numbers were not updated: ${error.message}`);
   }
   return { kind: "full", phones, nodes, mark: checkpoint };
 }
 
-/** What the database says otherwise than before; everything, where that can't be told. */
+/** Reads database changes since the last reading; everything if changes are not available. */
 async function readDatabaseChanges(run: ReadRun, before: Snapshot, kind: ReadingKind): Promise<DatabaseContent> {
   if (kind === "partial") return { ...before, kind };
   if (before.mark === null) return readDatabase(run);
@@ -211,7 +209,7 @@ async function readDatabaseChanges(run: ReadRun, before: Snapshot, kind: Reading
   return { kind, phones: after, nodes: before.nodes, mark: checkpoint };
 }
 
-/** Registrations by SNMP, unless no node's table has changed; by the second source where a node can't be asked. */
+/** Registrations by SNMP, unless no node's table has changed; by RisPort if a node does not respond. */
 async function readRegistrations(
   run: ReadRun,
   { phones, nodes }: DatabaseContent,
@@ -224,15 +222,15 @@ async function readRegistrations(
       return { registrations: before.registrations, states, source: "snmp" };
     return { registrations: mergeRegistrations(await run.nodes.registrations(nodes)), states, source: "snmp" };
   } catch (error) {
-    const fault = toClusterError(error, "SNMP");
-    if (run.signal.aborted) throw fault;
+    const snmpError = toClusterError(error, "SNMP");
+    if (run.signal.aborted) throw snmpError;
     const names = [...phones.values()].map(({ name }) => name);
-    const told = await queryRegistrations(run.client, names, run).catch((second: unknown) => {
+    const reported = await queryRegistrations(run.client, names, run).catch((second: unknown) => {
       const { message } = toClusterError(second, run.client.hostAndPort);
-      throw new ClusterError(fault.code, `${fault.message} The second source does not help: ${message}`, fault);
+      throw new ClusterError(snmpError.code, `${snmpError.message} RisPort failed, too: ${message}`, snmpError);
     });
-    run.warnings.push(`Registrations come from the second source: ${fault.message}`);
-    return { registrations: mergeRegistrations(told), states: [], source: "risport" };
+    run.warnings.push(`Registrations were read from RisPort: ${snmpError.message}`);
+    return { registrations: mergeRegistrations(reported), states: [], source: "risport" };
   }
 }
 
@@ -240,7 +238,7 @@ function isSameNodeStates(some: readonly NodeState[], others: readonly NodeState
   return some.length > 0 && JSON.stringify(some) === JSON.stringify(others);
 }
 
-/** Names of phones that are not as they were. */
+/** Names of phones that differ. */
 function changedPhoneNames(before: Snapshot, after: Snapshot): string[] {
   return [...after.phones].flatMap(([name, phone]) => {
     const isSamePhone = before.phones.get(name) === phone;

@@ -1,4 +1,4 @@
-/** How a cluster is asked. Plain values: it goes to the thread that reads clusters. Holds secrets in the clear. */
+/** Connection data of a cluster. Plain values that are sent to the reader thread. Contains secrets in clear text. */
 export interface ClusterAccess {
   id: string;
   name: string;
@@ -6,24 +6,24 @@ export interface ClusterAccess {
   snmp: SnmpAccess;
 }
 
-/** The administration interface of a cluster. */
+/** Access to AXL. */
 export interface AxlAccess {
   /** Host, with or without a port. */
   address: string;
   user: string;
   password: string;
-  /** SHA-256 of the certificate that the host must show, hex with colons; null: an authority must have signed it. */
+  /** SHA-256 of the required certificate, hex with colons; null: a trusted authority must have signed it. */
   fingerprint: string | null;
 }
 
-/** How the nodes of a cluster are asked by SNMP. */
+/** Access to the nodes by SNMP. */
 export type SnmpAccess =
   | { version: 2; community: string }
   | { version: 3; user: string; authPassword: string; encryptPassword: string };
 
-/** A phone as the cluster's database describes it. Texts are empty where nothing is known. */
+/** A phone in the cluster's database. Unknown texts are empty. */
 export interface ClusterPhone {
-  /** Identifier in the database, lower case without braces; empty when it was not told. */
+  /** Identifier in the database, lower case without braces; empty if unknown. */
   uuid: string;
   /** SEP and the MAC address. */
   name: string;
@@ -36,61 +36,60 @@ export interface ClusterPhone {
   location: string;
   owner: string;
   authenticationUrl: string;
-  /** Directory numbers in the order of its lines; null when they could not be read. */
+  /** Directory numbers in line order; null if they could not be read. */
   lines: readonly string[] | null;
 }
 
-/** What a node knows of a phone. */
+/** Registration of a phone at a node. */
 export interface PhoneRegistration {
   name: string;
   registered: boolean;
-  /** IPv4 address in dots; null when it has none. */
+  /** IPv4 address in dotted form; null without one. */
   address: string | null;
-  /** When it registered last, epoch ms; 0 when that is not known. */
+  /** Time of the last registration, epoch ms; 0 if unknown. */
   at: number;
-  /** Node that says so. */
+  /** Node that reported it. */
   node: string;
 }
 
-/** Which state of a node's table of phones was read; equal states mean equal tables. @source CISCO-CCM-MIB, ccmPhoneTableStateId */
+/** State of a node's phone table; equal states mean equal tables. @source CISCO-CCM-MIB, ccmPhoneTableStateId */
 export interface NodeState {
   node: string;
   stateId: number;
-  /** When its service started, as the node writes it, hex. */
+  /** Start time of its service, as the node encodes it, hex. */
   startTime: string;
 }
 
 /**
- * How much is read: `full` everything; `delta` what changed in the database since the last reading, and registrations;
- * `partial` registrations alone.
+ * `full` reads everything; `delta` database changes since the last reading, and registrations; `partial` registrations only.
  */
 export type ReadingKind = "full" | "delta" | "partial";
 
-/** A phone with its registration; null where no node knows it. */
+/** A phone with its registration; null if no node knows it. */
 export interface GatheredPhone {
   phone: ClusterPhone;
   registration: PhoneRegistration | null;
 }
 
-/** What one reading came to. */
+/** Result of a reading. */
 export interface ReadingSummary {
-  /** The kind that was read in the end: `full` when less was not enough. */
+  /** The kind that was read; `full` if a smaller one was not sufficient. */
   kind: ReadingKind;
-  /** Phones in the database and how many are registered. */
+  /** Phones in the database. */
   phones: number;
   registered: number;
-  /** Phones that the reading hands over: all of a full one, else those that are not as they were. */
+  /** Phones that the reading provides: all of a full reading, else those that differ. */
   changed: number;
-  /** Names of phones that are no longer in the database; a full reading tells none, since it tells all that are. */
+  /** Names of phones that are no longer in the database; empty for a full reading, which lists all phones. */
   gone: readonly string[];
   nodes: readonly string[];
-  /** Release that the cluster tells of itself, such as 14.0.1.10000-20. */
+  /** Release of the cluster, such as 14.0.1.10000-20. */
   version: string;
-  /** Requests to the administration interface, and rows of their answers. */
+  /** Number of AXL requests, and of rows in their responses. */
   requests: number;
   rows: number;
   registrationSource: "snmp" | "risport";
-  /** What was done without, in words: nodes that did not answer, directory numbers that could not be read. */
+  /** Incomplete parts: nodes that did not respond, directory numbers that could not be read. */
   warnings: readonly string[];
   tookMs: number;
 }

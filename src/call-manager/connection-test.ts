@@ -5,38 +5,36 @@ import { queryRegistrations } from "./axl/ris-port.ts";
 import { type ClusterErrorCode, toClusterError } from "./cluster-error.ts";
 import type { SnmpNodes } from "./snmp/snmp-nodes.ts";
 
-/** One thing that was tried. */
+/** One check of a connection test. */
 export interface ConnectionCheck {
-  /** `axl`: the administration interface and its user; `nodes`: its list of nodes; `snmp`: one node; `risport`: the second source. */
+  /** `axl`: AXL and its user; `nodes`: the list of nodes; `snmp`: one node; `risport`: the fallback. */
   what: "axl" | "nodes" | "snmp" | "risport";
-  /** Host that was asked. */
   host: string;
   ok: boolean;
-  /** The cluster can't be read without it. */
+  /** True if the cluster cannot be read without it. */
   needed: boolean;
-  /** What is wrong, in one word; null when nothing is. */
+  /** Error code; null if the check passed. */
   code: ClusterErrorCode | null;
-  /** What was found, or what is wrong and what to do, for people. */
+  /** Result, or error and remedy, for people. */
   words: string;
   tookMs: number;
 }
 
-/** What was tried, in order. */
 export interface ConnectionTest {
-  /** Everything that is needed works. */
+  /** All required checks passed. */
   ok: boolean;
   checks: ConnectionCheck[];
 }
 
-/** A name that no phone has: the second source answers without telling of any. */
+/** A name that no phone has, so that RisPort returns an empty result. */
 const NONEXISTENT_PHONE = "SEP000000000000";
 
-/** Tries everything that reading a cluster needs, up to what the next step can't do without; changes nothing. Never throws. */
+/** Checks everything that reading a cluster needs, until a required check fails; changes nothing. Never throws. */
 export async function testConnection(
   { client, nodes }: { client: AxlClient; nodes: SnmpNodes },
-  needs: { clock: Clock; signal: AbortSignal },
+  deps: { clock: Clock; signal: AbortSignal },
 ): Promise<ConnectionTest> {
-  const { clock } = needs;
+  const { clock } = deps;
   const checks: ConnectionCheck[] = [];
   async function check<T>(
     what: ConnectionCheck["what"],
@@ -74,14 +72,14 @@ export async function testConnection(
       "snmp",
       node,
       () => nodes.tableStates([node]),
-      () => `Node ${node} tells its phones.`,
+      () => `Node ${node} lists its phones.`,
     );
   if (found)
     await check(
       "risport",
       hostAndPort,
-      () => queryRegistrations(client, [NONEXISTENT_PHONE], needs),
-      () => `${hostAndPort} tells registrations too.`,
+      () => queryRegistrations(client, [NONEXISTENT_PHONE], deps),
+      () => `${hostAndPort} lists registrations, too.`,
     );
   return { ok: checks.every(({ ok, needed }) => ok || !needed), checks };
 }

@@ -10,19 +10,19 @@ import { validateHost } from "./cluster-hooks.ts";
 
 type Server = RowOf<typeof callmgrOnpremServers>;
 
-/** What needs CTI, which there is none of. */
+/** Fields that require CTI, which is not supported. */
 const CTI_FIELDS = ["jtapiPhoneActivationEnabled", "jtapiStaticTerminalsEnabled", "makeCtiConnection"] as const;
 
 /**
- * Call managers that may be called; the first appliance of a cluster gathers its phones, the next one once it is gone. Whoever wants phones to be
- * activated over CTI is told, each time, that they are not.
+ * Validates the call managers; the first appliance of a cluster reads its phones, the next one takes over when that is deleted.
+ * A write that enables activation over CTI gets a warning each time.
  */
 export function serverHooks(policy: SsrfGuard): ResourceHooks<typeof callmgrOnpremServers> {
   return {
     async prepare(input) {
       if (typeof input.cmAddress !== "string") return;
       const hosts = input.cmAddress.split(",").map((host) => host.trim());
-      if (hosts.includes("")) throw invalidValue("cmAddress", "It is a list of hosts with commas in between.");
+      if (hosts.includes("")) throw invalidValue("cmAddress", "Must be a comma-separated list of hosts.");
       for (const host of hosts) await validateHost("cmAddress", host, policy);
     },
     beforeWrite({ op, after }, tx) {
@@ -43,13 +43,13 @@ function recordCtiUnsupported(server: Server, tx: Transaction, by: ActorContext)
   const endpoint = tx.get(endpoints, server.endpointId);
   const cluster = tx.get(callmgrClusters, server.cucmClusterId);
   if (!endpoint || !cluster) return;
-  const message = `Phones of ${cluster.name} can't be reached over CTI (JTAPI), which Carillon does not have: they are activated over HTTP.`;
+  const message = `CTI (JTAPI) is not supported: phones of ${cluster.name} are activated over HTTP.`;
   const about = { type: "log-message", severity: "warn", value: { message, callmgrClusterId: cluster.id } };
   const system: ActorContext = { ...by, actor: { ...by.actor, kind: "system" } };
   tx.create(endpointActivities, { extensionId: endpoint.extensionId, endpointId: endpoint.id, ...about }, system);
 }
 
-/** Makes an appliance the one that asks a cluster for its phones; the others stop. Throws not-found. @source digest, phone-gatherer */
+/** Makes an appliance the one that reads the phones of a cluster; the others stop. Throws not-found. @source docs/decisions/0013-other-resources.md, Clusters */
 export async function chooseGatherer(
   clusterId: string,
   serverId: string,

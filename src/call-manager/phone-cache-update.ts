@@ -11,24 +11,23 @@ import { planPhones } from "./phone-plan.ts";
 import { recordAuthenticationUrlChange, trackPendingResets } from "./phone-resets.ts";
 import { applyJournal, applyPhonePlan, type PhoneWriteResult } from "./phone-writer.ts";
 
-/** What updating the phones of clusters needs. */
 export interface PhoneCacheUpdateDeps {
   store: Store;
   clock: Clock;
   log: Log;
   by: ActorContext;
   reader: ClusterReader;
-  /** This appliance's endpoint. */
+  /** Endpoint of this appliance. */
   endpointId(): string;
 }
 
-/** What an update came to. */
+/** Result of an update. */
 export interface PhoneCacheUpdate {
   summary: ReadingSummary;
   written: PhoneWriteResult;
 }
 
-/** @source service-api.md, endpoint activities */
+/** @source docs/decisions/0042-api-contract.md, Endpoint activities */
 const ACTIVITY_TYPES = {
   full: "phone-cache-update",
   delta: "phone-cache-full-delta-update",
@@ -36,49 +35,48 @@ const ACTIVITY_TYPES = {
 } as const satisfies Record<ReadingKind, string>;
 
 /**
- * Reads a cluster and brings its phones in line; nothing is written before everything is read, nor before what an earlier
- * reading found is written to its end. Leaves activities: what was
- * asked of the cluster (axl-result), what changed, and which phones must be reset for it; none where nothing was asked of its database and nothing changed.
- * Throws ClusterFault.
+ * Reads a cluster and updates its phones. Nothing is written before everything is read, and before the journal of an earlier
+ * reading is replayed. Writes activities: the database requests (axl-result), the changes, and phones that must be reset; none
+ * if the database was not read and nothing changed. Throws ClusterError.
  */
 export async function updatePhoneCache(
-  needs: PhoneCacheUpdateDeps,
+  deps: PhoneCacheUpdateDeps,
   cluster: ClusterRow,
   kind: ReadingKind,
   { signal, onWriting }: { signal: AbortSignal; onWriting(written: number, all: number): void },
 ): Promise<PhoneCacheUpdate> {
-  const { store, reader } = needs;
-  const writing = { ...needs, signal };
+  const { store, reader } = deps;
+  const writing = { ...deps, signal };
   await applyJournal(writing, cluster.id);
   const summary = await reader.read(clusterAccessOf(cluster, store.secrets), kind);
   try {
-    rejectEmptyResult(needs, cluster, summary);
-    const resets = trackPendingResets(needs, cluster.id);
+    rejectEmptyResult(deps, cluster, summary);
+    const resets = trackPendingResets(deps, cluster.id);
     const plan = await planPhones({ ...writing, onPhone: resets.onPhone }, cluster, summary);
     const phones = plan.changes.length + plan.gone.length;
     onWriting(0, phones);
     const written = await applyPhonePlan(writing, cluster.id, plan, (done) => onWriting(done, phones));
-    await recordUpdate(needs, cluster, { summary, written });
+    await recordUpdate(deps, cluster, { summary, written });
     await resets.finish(summary);
-    await recordAuthenticationUrlChange(needs, cluster, written.readdressed);
+    await recordAuthenticationUrlChange(deps, cluster, written.readdressed);
     return { summary, written };
   } catch (error) {
-    // What could not be written must not count as known.
+    // A reading that was not written must not count as the known state.
     await reader.discard(cluster.id);
     throw error;
   }
 }
 
-/** A cluster that had phones and names none has lost something else: its user's rights, or its database. own choice */
+/** An empty list from a cluster that had phones points to lost permissions or a lost database. @source docs/decisions/0205-call-manager.md, Reading */
 function rejectEmptyResult({ store }: PhoneCacheUpdateDeps, cluster: ClusterRow, summary: ReadingSummary): void {
   if (summary.kind !== "full" || summary.phones > 0) return;
   const sql = "SELECT 1 AS one FROM devices WHERE call_manager_cluster = ? AND defunct IS NOT 1 LIMIT 1";
   if (store.one(sql, cluster.id) === null) return;
-  throw new ClusterError("answer", `${cluster.axlAddress} names no phone at all; those that it had stay as they are.`);
+  throw new ClusterError("answer", `${cluster.axlAddress} returned no phones; the known phones are kept.`);
 }
 
 async function recordUpdate(
-  needs: PhoneCacheUpdateDeps,
+  deps: PhoneCacheUpdateDeps,
   cluster: ClusterRow,
   { summary, written }: PhoneCacheUpdate,
 ): Promise<void> {
@@ -87,23 +85,23 @@ async function recordUpdate(
   const isNews = made + changed + defunct + refused > 0;
   if (kind === "full") {
     const about = { kind, version, requests, rows, tookMs, registrationSource, nodes: summary.nodes, warnings };
-    await addActivity(needs, "axl-result", cluster, about, warnings.length > 0 ? "warn" : "info", "success");
+    await addActivity(deps, "axl-result", cluster, about, warnings.length > 0 ? "warn" : "info", "success");
   }
   if (kind !== "full" && !isNews) return;
   const about = { phones, registered, made, changed, defunct, refused, ...(refusal === null ? {} : { refusal }) };
-  await addActivity(needs, ACTIVITY_TYPES[kind], cluster, about, refused > 0 ? "warn" : "info", "success");
+  await addActivity(deps, ACTIVITY_TYPES[kind], cluster, about, refused > 0 ? "warn" : "info", "success");
 }
 
-/** Leaves the activities of an update that failed. */
+/** Writes the activities of a failed update. */
 export async function recordUpdateFailure(
-  needs: PhoneCacheUpdateDeps,
+  deps: PhoneCacheUpdateDeps,
   cluster: ClusterRow,
   kind: ReadingKind,
   { code, message }: ClusterError,
 ): Promise<void> {
   const about = { kind, code, message };
-  if (!code.startsWith("snmp")) await addActivity(needs, "axl-result", cluster, about, "error", "fail");
-  await addActivity(needs, ACTIVITY_TYPES[kind], cluster, about, "error", "fail");
+  if (!code.startsWith("snmp")) await addActivity(deps, "axl-result", cluster, about, "error", "fail");
+  await addActivity(deps, ACTIVITY_TYPES[kind], cluster, about, "error", "fail");
 }
 
 async function addActivity(

@@ -11,69 +11,68 @@ import type { ConnectionTest } from "./connection-test.ts";
 import { type PhoneCacheUpdateDeps, recordUpdateFailure, updatePhoneCache } from "./phone-cache-update.ts";
 import { markOrphansDefunct, replayJournals } from "./phone-writer.ts";
 
-/** Begins to call `work` at the times of a cron expression; the function returned ends it. */
+/** Calls `work` at the times of a cron expression; the returned function stops it. */
 export type ScheduleCron = (expression: string, work: () => void) => () => void;
 
-/** What the cache is made of. */
 export interface PhoneCacheDeps extends PhoneCacheUpdateDeps {
   events: Events;
   schedule: ScheduleCron;
-  /** When each kind of reading is made, as cron expressions; null: only when asked for. */
+  /** Cron expression per kind of reading; null: only on request. */
   times: Readonly<Record<ReadingKind, string | null>>;
 }
 
-/** How the phones of one cluster stand. Times are epoch ms, null where there was none yet. */
+/** State of the phones of one cluster. Times are epoch ms, null if there was none yet. */
 export interface PhoneCacheState {
-  /** `elsewhere`: another appliance, or none, gathers the phones of the cluster. */
+  /** `elsewhere`: another appliance, or none, reads the phones of the cluster. */
   state: "idle" | "reading" | "writing" | "failed" | "elsewhere";
-  /** Kind of the reading under way, or of the last one. */
+  /** Kind of the current reading, or of the last one. */
   kind: ReadingKind | null;
   startedAt: number | null;
   endedAt: number | null;
   lastSuccessAt: number | null;
-  /** When a reading that failed is made again. */
+  /** Time of the next retry after a failed reading. */
   nextTryAt: number | null;
-  /** Rows that the cluster's database sent so far. */
+  /** Database rows received so far. */
   rowsRead: number;
-  /** Phones that were written so far, and how many there are to be written. */
+  /** Phones written so far, and number of phones to write. */
   phonesWritten: number;
   phonesToWrite: number;
-  /** Of the last reading that succeeded. */
+  /** Of the last successful reading. */
   phones: number | null;
   registered: number | null;
   code: ClusterErrorCode | null;
-  /** What is wrong, for people; null when nothing is. */
+  /** Error text for people; null without an error. */
   reason: string | null;
-  /** What the last reading did without. */
+  /** Incomplete parts of the last reading. */
   warnings: readonly string[];
 }
 
-/** The phones of all clusters that this appliance gathers. */
+/** Phones of all clusters that this appliance reads. */
 export interface PhoneCache {
   /**
-   * Writes to its end what an earlier run kept, reads every cluster once, then by the clock and when a cluster is changed.
-   * Resolves once the former is done, or soon.
+   * Replays the journals of an earlier run, reads every cluster once, then on schedule and after changes of a cluster. Resolves
+   * once the journals are replayed, or after a timeout.
    */
   start(): Promise<void>;
   stop(): Promise<void>;
-  /** Resolves once nothing is being read or written. */
+  /** Resolves when nothing is being read or written. */
   idle(): Promise<void>;
   state(clusterId: string): PhoneCacheState;
-  /** Begins a reading, or notes that one more is wanted. Throws ConflictError where another appliance gathers the phones. */
+  /** Starts a reading, or queues another one. Throws ConflictError if another appliance reads the phones. */
   update(cluster: ClusterRow, kind: ReadingKind): PhoneCacheState;
-  /** Reads all clusters anew; how many phones each has. Throws UpstreamError that names those which could not be read. */
+  /** Reads all clusters from scratch; returns the number of phones of each. Throws UpstreamError that names those that failed. */
   rebuild(): Promise<Record<string, unknown>>;
-  /** Tries everything that reading the cluster needs; changes nothing. */
+  /** Runs the connection test of a cluster; changes nothing. */
   test(cluster: ClusterRow): Promise<ConnectionTest>;
-  /** Takes how far a reading got. */
+  /** Records the progress of a reading. */
   reportProgress(clusterId: string, progress: ReadingProgress): void;
 }
 
-/** Pauses before a reading that failed is made again, the last one over and over. own choice */
+/** Backoff after failed readings; the last value repeats. @source docs/decisions/0205-call-manager.md, Reading */
 const BACKOFF_MS = [30_000, 60_000, 120_000, 300_000];
-/** A start waits no longer for what an earlier run kept. own choice: some 5,000 phones */
+/** Longest delay of a start by journals: some 5,000 phones. @source docs/decisions/0205-call-manager.md, Reading */
 const REPLAY_TIMEOUT_MS = 3_000;
-/** A cluster that is changed is read once nothing was changed for so long. */
+/** Debounce: a changed cluster is read this long after the last change. */
 const CHANGE_DEBOUNCE_MS = 3_000;
 const KINDS_BY_SCOPE: readonly ReadingKind[] = ["partial", "delta", "full"];
 
@@ -85,9 +84,9 @@ interface ClusterState {
   timer: Timer | null;
 }
 
-/** Makes the cache. One reading of a cluster is under way at a time; clusters don't wait for each other. */
-export function createPhoneCache(needs: PhoneCacheDeps): PhoneCache {
-  const { store, clock, log, events, reader, endpointId } = needs;
+/** One reading per cluster at a time; clusters do not wait for each other. */
+export function createPhoneCache(deps: PhoneCacheDeps): PhoneCache {
+  const { store, clock, log, events, reader, endpointId } = deps;
   const abortController = new AbortController();
   const { signal } = abortController;
   const clusters = new Map<string, ClusterState>();
@@ -132,7 +131,7 @@ export function createPhoneCache(needs: PhoneCacheDeps): PhoneCache {
     const onWriting = (phonesWritten: number, phonesToWrite: number): void =>
       void Object.assign(each.state, { state: "writing", phonesWritten, phonesToWrite });
     try {
-      const { summary } = await updatePhoneCache(needs, cluster, kind, { signal, onWriting });
+      const { summary } = await updatePhoneCache(deps, cluster, kind, { signal, onWriting });
       const found = { phones: summary.phones, registered: summary.registered, warnings: summary.warnings };
       const now = clock.now();
       Object.assign(each.state, { ...IDLE_STATE, ...found, kind: summary.kind, endedAt: now, lastSuccessAt: now });
@@ -151,17 +150,17 @@ export function createPhoneCache(needs: PhoneCacheDeps): PhoneCache {
     kind: ReadingKind,
     error: unknown,
   ): Promise<void> {
-    const fault = toClusterError(error, cluster.name);
-    const { code, message } = fault;
+    const clusterError = toClusterError(error, cluster.name);
+    const { code, message } = clusterError;
     const pauseMs = BACKOFF_MS[Math.min(each.failures, BACKOFF_MS.length - 1)] as number;
     const isNews = each.failures === 0 || each.state.code !== code;
     each.failures += 1;
     const now = clock.now();
     Object.assign(each.state, { state: "failed", code, reason: message, endedAt: now, nextTryAt: now + pauseMs });
-    log.warn({ callmgrClusterId: cluster.id, code, reason: message }, "the phones of a cluster could not be read");
-    reportFault(cluster.id, `The phones of ${cluster.name} could not be read: ${message}`);
+    log.warn({ event: "call_manager.reading_failed", callmgrClusterId: cluster.id, code, reason: message }, "failed to read the phones of a cluster, retrying");
+    reportFault(cluster.id, `Failed to read the phones of ${cluster.name}: ${message}`);
     each.timer = clock.after(pauseMs, () => requestReading(cluster.id, kind), { background: true });
-    if (isNews) await recordUpdateFailure(needs, cluster, kind, fault).catch((trouble: unknown) => onError(trouble));
+    if (isNews) await recordUpdateFailure(deps, cluster, kind, clusterError).catch((cause: unknown) => onError(cause));
   }
 
   function reportFault(code: string, reason: string | null): void {
@@ -175,20 +174,20 @@ export function createPhoneCache(needs: PhoneCacheDeps): PhoneCache {
     reportFault(id, null);
     reader.discard(id).catch(onError);
     if (store.get(callmgrClusters, id)) return;
-    // What is being written of it comes to its end first.
-    const end = (): Promise<void> => markOrphansDefunct({ ...needs, signal }, id);
+    // A write in progress completes first.
+    const end = (): Promise<void> => markOrphansDefunct({ ...deps, signal }, id);
     orphanQueue = Promise.all([orphanQueue, each?.running]).then(end).catch(onError);
   }
 
   function onError(error: unknown): void {
-    if (!signal.aborted) log.error({ err: error }, "phones of call managers were not brought in line");
+    if (!signal.aborted) log.error({ event: "call_manager.update_failed", err: error }, "failed to update the phones of a cluster");
   }
 
   function requestAllReadings(kind: ReadingKind): void {
     for (const { id } of clustersGatheredBy(store, endpointId())) requestReading(id, kind);
   }
 
-  /** A cluster or its servers were changed; people change one field after the other. */
+  /** A cluster or its servers changed; debounced, since people change one field after another. */
   function reviewClusters(): void {
     const here = new Map(clustersGatheredBy(store, endpointId()).map((row) => [row.id, row]));
     for (const id of clusters.keys()) if (!here.has(id)) removeCluster(id);
@@ -209,13 +208,13 @@ export function createPhoneCache(needs: PhoneCacheDeps): PhoneCache {
 
   return {
     async start() {
-      journalReplay = replayJournals({ ...needs, signal }).catch(onError);
+      journalReplay = replayJournals({ ...deps, signal }).catch(onError);
       const changed = events.on("row.changed", ({ resource }) => {
         if (resource === callmgrClusters.name || resource === callmgrOnpremServers.name) reviewClusters();
       });
       const timed = KINDS_BY_SCOPE.flatMap((kind) => {
-        const at = needs.times[kind];
-        return at === null ? [] : [needs.schedule(at, () => requestAllReadings(kind))];
+        const at = deps.times[kind];
+        return at === null ? [] : [deps.schedule(at, () => requestAllReadings(kind))];
       });
       unsubscribes = [changed, ...timed];
       requestAllReadings("full");
@@ -241,7 +240,7 @@ export function createPhoneCache(needs: PhoneCacheDeps): PhoneCache {
     },
     update(cluster, kind) {
       if (!clustersGatheredBy(store, endpointId()).some(({ id }) => id === cluster.id))
-        throw new ConflictError("This appliance does not gather the phones of the cluster.");
+        throw new ConflictError("Another appliance reads the phones of this cluster.");
       requestReading(cluster.id, kind);
       return { ...stateOf(cluster.id).state };
     },
@@ -253,8 +252,8 @@ export function createPhoneCache(needs: PhoneCacheDeps): PhoneCache {
         name,
         ...clusters.get(id)?.state,
       }));
-      const wrong = gathered.flatMap(({ reason = null }) => (reason === null ? [] : [reason]));
-      if (wrong.length > 0) throw new UpstreamError("upstream", wrong.join(" "));
+      const failures = gathered.flatMap(({ reason = null }) => (reason === null ? [] : [reason]));
+      if (failures.length > 0) throw new UpstreamError("upstream", failures.join(" "));
       return { clusters: gathered.map(({ id, name, phones = null }) => ({ callmgrClusterId: id, name, phones })) };
     },
     test: (cluster) => reader.testConnection(clusterAccessOf(cluster, store.secrets)),

@@ -2,8 +2,8 @@ import type { InternalTable, Store, StoreReader, Transaction } from "../store/st
 import type { PhonePlan } from "./phone-plan.ts";
 
 /**
- * What is to be written of a reading, in parts; `cluster` gathers the parts of one. Only parts whose part 0 is there
- * count: it is written last.
+ * Write-ahead journal of a phone plan, in parts; `cluster` groups the parts of one plan. A plan is valid only with part 0, which
+ * is written last.
  */
 export const CALL_MANAGER_TABLES: readonly InternalTable[] = [
   {
@@ -13,13 +13,13 @@ export const CALL_MANAGER_TABLES: readonly InternalTable[] = [
   },
 ];
 
-/** Phones of a part. own choice: some 30 KB */
+/** Phones per part: some 30 KB. @source docs/decisions/0205-call-manager.md, Reading */
 const PHONES_PER_PART = 50;
 
-/** What one part asks for: changes, or phones that are gone. */
+/** Changes, or phones that are gone. */
 type PlanPart = PhonePlan;
 
-/** Keeps a plan: from the end of the last write on it is certain to be carried out, whatever happens. */
+/** Saves a plan; once the last write is committed it will be applied, even after a crash. */
 export async function saveToJournal(store: Store, clusterId: string, { changes, gone }: PhonePlan): Promise<void> {
   const parts: PlanPart[] = [
     ...splitIntoParts(changes).map((some) => ({ changes: some, gone: [] })),
@@ -40,7 +40,7 @@ function splitIntoParts<T>(items: readonly T[]): T[][] {
   );
 }
 
-/** Parts of a plan that was never whole. */
+/** Deletes parts of a plan without part 0. */
 function deleteIncompletePlan(tx: Transaction, clusterId: string): void {
   tx.run(
     `DELETE FROM callmgr_phone_plan_journal WHERE cluster = ?
@@ -49,13 +49,13 @@ function deleteIncompletePlan(tx: Transaction, clusterId: string): void {
   );
 }
 
-/** Clusters with a plan that is not carried out to its end. */
+/** Clusters with a pending plan. */
 export function journaledClusters(reader: StoreReader): string[] {
   const sql = "SELECT cluster FROM callmgr_phone_plan_journal WHERE part = 0 ORDER BY cluster";
   return reader.all<{ cluster: string }>(sql).map(({ cluster }) => cluster);
 }
 
-/** The first part that is still to be carried out; null when none is. */
+/** The first pending part; null if there is none. */
 export function nextJournalPart(reader: StoreReader, clusterId: string): { at: number; part: PlanPart } | null {
   const line = reader.one<{ at: number; body: string }>(
     `SELECT part AS at, body FROM callmgr_phone_plan_journal WHERE cluster = ? AND part > 0
@@ -65,7 +65,7 @@ export function nextJournalPart(reader: StoreReader, clusterId: string): { at: n
   return line && { at: line.at, part: JSON.parse(line.body) as PlanPart };
 }
 
-/** A part was carried out; the plan is over with its last one. */
+/** Completes a part; the plan ends with its last part. */
 export function completeJournalPart(tx: Transaction, clusterId: string, at: number): void {
   tx.run("DELETE FROM callmgr_phone_plan_journal WHERE cluster = ? AND part = ?", clusterId, at);
   tx.run(
@@ -75,7 +75,7 @@ export function completeJournalPart(tx: Transaction, clusterId: string, at: numb
   );
 }
 
-/** The cluster is gone, and its plan with it. */
+/** Deletes the plan of a deleted cluster. */
 export function deleteJournal(tx: Transaction, clusterId: string): void {
   tx.run("DELETE FROM callmgr_phone_plan_journal WHERE cluster = ?", clusterId);
 }

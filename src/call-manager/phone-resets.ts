@@ -5,22 +5,21 @@ import type { RowOf } from "../schema/resource.ts";
 import type { ActorContext, Store } from "../store/store.ts";
 import type { GatheredPhone, ReadingSummary } from "./cluster-types.ts";
 
-/** What telling of addresses and resets needs. */
 export interface PhoneResetDeps {
   store: Store;
   clock: Clock;
   by: ActorContext;
-  /** This appliance's endpoint. */
+  /** Endpoint of this appliance. */
   endpointId(): string;
 }
 
-/** Names in one activity; the phones of a large cluster are told in several. own choice: some 35 KB */
+/** Names per activity: some 35 KB; large clusters need several activities. @source docs/decisions/0205-call-manager.md, Reading */
 const NAMES_PER_ACTIVITY = 2_000;
 const MAX_PENDING = 1_000;
 
 /**
- * Tells that the authentication address of phones is another one, and which of them still ask the one before: a phone
- * takes what its cluster says of it when it registers. own choice
+ * Records that the authentication URL of phones changed, and which phones still use the previous one: a phone applies changes
+ * of its cluster only when it registers. @source docs/decisions/0205-call-manager.md, Phones
  */
 export async function recordAuthenticationUrlChange(
   { store, by, endpointId }: PhoneResetDeps,
@@ -31,7 +30,7 @@ export async function recordAuthenticationUrlChange(
     const some = phones.slice(at, at + NAMES_PER_ACTIVITY);
     const about = { callmgrClusterId: id, callmgrClusterName: name, count: some.length, phones: some };
     const row = { extensionId: ONPREM_EXTENSION_ID, endpointId: endpointId(), severity: "info" };
-    const reason = "They ask the address of before until they register anew: reset them.";
+    const reason = "The phones use the previous authentication URL until they register again: reset them.";
     await store.write((tx) => {
       tx.create(endpointActivities, { ...row, type: "phone-auth-url-update", state: "success", value: about }, by);
       const value = { ...about, reason };
@@ -40,14 +39,13 @@ export async function recordAuthenticationUrlChange(
   }
 }
 
-/** What a reading says of phones that are to be reset. */
+/** Updates pending resets from one reading. */
 export interface PendingResetTracker {
   onPhone(phone: GatheredPhone): void;
-  /** Strikes out the phones that have registered since or are gone; one whose phones all have is done. */
+  /** Removes phones that have registered since or are gone; a record without phones is complete. */
   finish(summary: Pick<ReadingSummary, "kind" | "gone">): Promise<void>;
 }
 
-/** Looks through one reading of a cluster. */
 export function trackPendingResets(
   { store, clock, by, endpointId }: PhoneResetDeps,
   clusterId: string,

@@ -20,69 +20,67 @@ import {
   saveToJournal,
 } from "./phone-plan-journal.ts";
 
-/** What writing phones needs. */
 export interface PhoneWriterDeps {
   store: Store;
   clock: Clock;
   by: ActorContext;
   signal: AbortSignal;
-  /** This appliance's endpoint. */
+  /** Endpoint of this appliance. */
   endpointId(): string;
 }
 
-/** What became of the phones of a reading. */
+/** Counts of written phones. */
 export interface PhoneWriteResult {
   made: number;
   changed: number;
   /** Phones that are no longer in the cluster. */
   defunct: number;
   refused: number;
-  /** Why the first one was refused. */
+  /** Error of the first refused phone. */
   refusal: string | null;
-  /** Names of phones whose authentication address is another one now. */
+  /** Names of phones whose authentication URL changed. */
   readdressed: string[];
 }
 
-/** Longest work of one transaction. @source interfaces.md, Writing and reading */
+/** Longest transaction. @source docs/decisions/0017-store.md */
 const TIME_SLICE_MS = 6;
 
 /**
- * Brings the devices in line with a plan: each phone is a device of this appliance, unless it is one already; phones that
- * are gone become defunct. The plan is kept before the first device is written, so it is carried out to its end even
- * where the process is killed meanwhile: the devices are as before or as the reading found them.
+ * Applies a plan: each phone becomes a device of this appliance, unless it is one already; phones that are gone become defunct.
+ * The plan is saved to the journal before the first device is written, so a crash does not leave it half applied.
  */
 export async function applyPhonePlan(
-  needs: PhoneWriterDeps,
+  deps: PhoneWriterDeps,
   clusterId: string,
   plan: PhonePlan,
   onWritten: (phones: number) => void,
 ): Promise<PhoneWriteResult> {
   if (plan.changes.length + plan.gone.length === 0) return emptyWriteResult();
-  await saveToJournal(needs.store, clusterId, plan);
-  return applyJournal(needs, clusterId, onWritten);
+  await saveToJournal(deps.store, clusterId, plan);
+  return applyJournal(deps, clusterId, onWritten);
 }
 
-/** Carries out what an ended process kept, and ends the phones of clusters that were deleted. */
-export async function replayJournals(needs: PhoneWriterDeps): Promise<void> {
-  const { store } = needs;
-  for (const clusterId of journaledClusters(store)) if (isKnown(store, clusterId)) await applyJournal(needs, clusterId);
+/** Replays the journals of an earlier run and marks the phones of deleted clusters as defunct. */
+export async function replayJournals(deps: PhoneWriterDeps): Promise<void> {
+  const { store } = deps;
+  for (const clusterId of journaledClusters(store)) if (isKnown(store, clusterId)) await applyJournal(deps, clusterId);
   const clusters = store.all<{ id: string }>(
     "SELECT DISTINCT call_manager_cluster AS id FROM devices WHERE call_manager_cluster > '' AND defunct IS NOT 1",
   );
-  for (const { id } of clusters) if (!isKnown(store, id)) await markOrphansDefunct(needs, id);
+  for (const { id } of clusters) if (!isKnown(store, id)) await markOrphansDefunct(deps, id);
 }
 
 function isKnown(store: Store, clusterId: string): boolean {
   return store.get(callmgrClusters, clusterId) !== null;
 }
 
-/** Phones of clusters that were deleted become defunct, as nobody knows any more what becomes of them. own choice */
-export async function markOrphansDefunct(needs: PhoneWriterDeps, clusterId: string): Promise<void> {
-  await needs.store.write((tx) => deleteJournal(tx, clusterId));
+/** Phones of deleted clusters become defunct, because nothing updates them any more. @source docs/decisions/0205-call-manager.md, Phones */
+export async function markOrphansDefunct(deps: PhoneWriterDeps, clusterId: string): Promise<void> {
+  await deps.store.write((tx) => deleteJournal(tx, clusterId));
   await applyPhonePlan(
-    needs,
+    deps,
     clusterId,
-    { changes: [], gone: await phonesMissingFrom(needs, clusterId, new Set()) },
+    { changes: [], gone: await phonesMissingFrom(deps, clusterId, new Set()) },
     ignore,
   );
 }
@@ -93,15 +91,15 @@ function emptyWriteResult(): PhoneWriteResult {
   return { made: 0, changed: 0, defunct: 0, refused: 0, refusal: null, readdressed: [] };
 }
 
-/** Carries out the plan that is kept of a cluster, in slices; nothing where none is. */
+/** Applies the pending plan of a cluster in time slices; no-op without a plan. */
 export async function applyJournal(
-  needs: PhoneWriterDeps,
+  deps: PhoneWriterDeps,
   clusterId: string,
   onWritten: (phones: number) => void = ignore,
 ): Promise<PhoneWriteResult> {
-  const { store, signal } = needs;
+  const { store, signal } = deps;
   const written = emptyWriteResult();
-  const place = { clusterId, endpointId: needs.endpointId(), by: needs.by };
+  const place = { clusterId, endpointId: deps.endpointId(), by: deps.by };
   let phones = 0;
   for (let next = nextJournalPart(store, clusterId); next; next = nextJournalPart(store, clusterId)) {
     const { at, part } = next;
@@ -115,11 +113,11 @@ export async function applyJournal(
     for (let from = 0; from < works.length; ) {
       signal.throwIfAborted();
       const slice = await store.write((tx) =>
-        writeChunk(needs, tx, works, from, () => completeJournalPart(tx, clusterId, at)),
+        writeChunk(deps, tx, works, from, () => completeJournalPart(tx, clusterId, at)),
       );
       addWriteResult(written, slice.written);
       from = slice.until;
-      await yieldToEventLoop(needs.clock);
+      await yieldToEventLoop(deps.clock);
     }
     phones += works.length;
     onWritten(phones);
@@ -132,7 +130,7 @@ interface PhoneWork {
   work(tx: Transaction, sum: PhoneWriteResult): "made" | "changed" | "defunct" | null;
 }
 
-/** As many as the time of a transaction allows, from number `from` on; `isOver` runs with the last one. */
+/** Writes as many phones as the time slice allows, from index `from`; `isOver` runs with the last one. */
 function writeChunk(
   { clock }: PhoneWriterDeps,
   tx: Transaction,
@@ -155,7 +153,7 @@ function addWriteResult(sum: PhoneWriteResult, more: PhoneWriteResult): void {
   sum.readdressed.push(...more.readdressed);
 }
 
-/** One that is refused leaves the others as they are. */
+/** A refused phone does not affect the others. */
 function applyAndCount(written: PhoneWriteResult, tx: Transaction, { name, work }: PhoneWork): void {
   tx.run("SAVEPOINT phone");
   try {
@@ -203,7 +201,7 @@ function writePhone(
   return "changed";
 }
 
-/** A phone that is gone is kept, and marked. */
+/** Phones that are gone are kept and marked defunct. */
 function markPhoneDefunct(tx: Transaction, name: string, { clusterId, by }: WriteContext): "defunct" | null {
   const row = findDevice(tx, name);
   if (!row || row.callManagerCluster !== clusterId || row.defunct === true) return null;

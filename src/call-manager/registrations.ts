@@ -1,9 +1,8 @@
 import type { PhoneRegistration } from "./cluster-types.ts";
 
 /**
- * One registration per phone out of what all nodes say, by name: each node knows only phones that were registered with
- * it, so one that says "registered" wins, then the one that saw it last. Names are compared without case.
- * @source CISCO-CCM-MIB, local call manager
+ * Merges the registrations of all nodes to one per phone, by name: each node only lists phones that were registered with it, so
+ * "registered" wins, then the latest. Names are compared without case. @source CISCO-CCM-MIB, local call manager
  */
 export function mergeRegistrations(all: readonly PhoneRegistration[]): Map<string, PhoneRegistration> {
   const merged = new Map<string, PhoneRegistration>();

@@ -51,7 +51,7 @@ export function addInit(program: Command, terminal: Terminal): void {
 
 /** Reports an invalid field under the name of its command line option. */
 function asOption(error: unknown): never {
-  const [fieldError] = error instanceof CallerError ? error.fieldErrors : [];
+  const [fieldError] = error instanceof CallerError ? error.faults : [];
   const option = OPTION_OF[fieldError?.field ?? ""];
   if (!fieldError || option === undefined) throw error;
   throw new CallerError(fieldError.type, fieldError.message.replace(`Field ${fieldError.field}`, option), [

@@ -1,6 +1,6 @@
 import type { Field, StoredFile } from "../schema/field.ts";
 
-/** An inner value of a field as the API takes and shows it: times as ISO texts; a file as its name and size. */
+/** The API form of a field's inner value: times as ISO strings, a file as its name and size. */
 export function toApiValue(field: Field, value: unknown): unknown {
   if (value === null || value === undefined) return null;
   switch (field.kind) {

@@ -14,7 +14,7 @@ import {
 } from "../sync/hub/tables.ts";
 import { APPLIANCE_IDENTITIES } from "../sync/identity/enrolment-records.ts";
 
-/** An alarm that is ACTIVE at an appliance. Times are epoch ms, here and below. */
+/** An ACTIVE alarm of an appliance. All times here are epoch ms. */
 export interface ApplianceAlarm {
   alarmId: string;
   type: string;
@@ -22,7 +22,7 @@ export interface ApplianceAlarm {
   reasons: string[];
 }
 
-/** Where an appliance stands; coordinates in degrees, null for a site without. */
+/** Location of an appliance; coordinates in degrees, null if the site has none. */
 export interface ApplianceSite {
   siteId: string;
   name: string;
@@ -30,72 +30,71 @@ export interface ApplianceSite {
   longitude: number | null;
 }
 
-/** How an appliance is, as its cloud knows. */
+/** Status of an appliance as the cloud knows it. */
 export interface ApplianceStatus {
   endpointId: string;
   name: string | null;
-  /** Null where nobody said. */
+  /** Null if none is assigned. */
   site: ApplianceSite | null;
-  /** `never`: it was not linked yet; `revoked`: its keys were taken away. */
+  /** `never`: not connected yet; `revoked`: its keys were revoked. */
   link: "linked" | "away" | "never" | "revoked";
-  /** Since when the link stands, or does not; null for one that was never there. */
+  /** Start of the present link state; null if it was never connected. */
   since: number | null;
-  /** When it was there last; null for never. */
+  /** When it was last connected; null for never. */
   heardAt: number | null;
   version: string | null;
   certificateUntil: number | null;
-  /** Number of the cloud's feed up to which it has all rows, and where the feed stands. */
+  /** Position of the appliance in the cloud's feed, and the head of the feed. */
   position: number | null;
   head: number;
   /** Rows that it does not have yet, up to 10,000, and when the oldest of them was written. */
   rowsBehind: number | null;
   behindSince: number | null;
-  /** Commands and orders without an outcome. */
+  /** Commands without an outcome. */
   openCommands: number;
-  /** Rows of it that wait here for what they refer to. */
+  /** Rows of the appliance that wait here for rows that they refer to. */
   waitingRows: number;
-  /** As it said last; null where it said nothing yet. */
+  /** Last reported health; null if none was reported yet. */
   health: { status: "GREEN" | "YELLOW" | "RED"; reasons: readonly string[]; at: number } | null;
-  /** Records that waited there to come up when it said so last, up to 10,000, and when the oldest was written. */
+  /** Last reported size of its outbox, up to 10,000, and when the oldest record was written. */
   unsentRows: number | null;
   unsentSince: number | null;
   alarms: ApplianceAlarm[];
 }
 
-/** What looking at appliances needs. */
 export interface ApplianceStatusDeps {
   reader: StoreReader;
   clock: Pick<Clock, "defer" | "now">;
-  /** The cloud's own endpoint, which is no appliance. */
+  /** The cloud's own endpoint, which is excluded. */
   ownId(): string;
-  /** Those whose link stands. */
+  /** Ids of the connected appliances. */
   connected(): readonly string[];
 }
 
 const MAX_COUNTED = 10_000;
 const MAX_APPLIANCES = 10_000;
 
-/** All appliances of the organisation, in the order in which they came. Others have their turn in between. */
-export async function listApplianceStatuses(needs: ApplianceStatusDeps): Promise<ApplianceStatus[]> {
-  const { reader, clock } = needs;
-  const connected = new Set(needs.connected());
-  const behind = createLagReader(reader);
-  const shown: ApplianceStatus[] = [];
+/** Status of all appliances of the organisation, in order of creation. Yields to the event loop between them. */
+export async function listApplianceStatuses(deps: ApplianceStatusDeps): Promise<ApplianceStatus[]> {
+  const { reader, clock } = deps;
+  const connected = new Set(deps.connected());
+  const readLag = createLagReader(reader);
+  const statuses: ApplianceStatus[] = [];
   for (const { pk, id, name, siteId } of reader.find(endpoints, { extensionId: ONPREM_EXTENSION_ID }, MAX_APPLIANCES)) {
-    if (id === needs.ownId()) continue;
-    shown.push({
+    if (id === deps.ownId()) continue;
+    statuses.push({
       ...{
         endpointId: id,
         name,
         site: readSite(siteId, reader),
         ...readLink(id, connected.has(id), reader, clock.now()),
-        ...behind(id),
+        ...readLag(id),
       },
       ...{ ...countWaiting(id, reader), alarms: readAlarms(pk, reader) },
     });
     await yieldToEventLoop(clock);
   }
-  return shown;
+  return statuses;
 }
 
 function readSite(siteId: string | null, reader: StoreReader): ApplianceSite | null {
@@ -114,7 +113,7 @@ function readLink(id: string, isLinked: boolean, reader: StoreReader, now: numbe
     `SELECT until FROM ${APPLIANCE_IDENTITIES.name} WHERE endpoint = ? AND revokedAt IS NULL AND until > ? ORDER BY until DESC LIMIT 1`,
     ...[id, now],
   );
-  const told = found?.told ?? null;
+  const reported = found?.told ?? null;
   const wasKnown = reader.one(`SELECT 1 FROM ${APPLIANCE_IDENTITIES.name} WHERE endpoint = ? LIMIT 1`, id) !== null;
   return {
     link: isLinked ? "linked" : key ? "away" : wasKnown ? "revoked" : "never",
@@ -122,15 +121,15 @@ function readLink(id: string, isLinked: boolean, reader: StoreReader, now: numbe
     heardAt: isLinked ? now : (found?.heardAt ?? null),
     version: found?.version ?? null,
     certificateUntil: key?.until ?? null,
-    health: told && { status: told.health, reasons: told.reasons, at: told.since },
-    unsentRows: told?.unsent ?? null,
-    unsentSince: told?.unsentSince ?? null,
+    health: reported && { status: reported.health, reasons: reported.reasons, at: reported.since },
+    unsentRows: reported?.unsent ?? null,
+    unsentSince: reported?.unsentSince ?? null,
   };
 }
 
 type ReplicationLag = Pick<ApplianceStatus, "position" | "head" | "rowsBehind" | "behindSince">;
 
-/** Those that stand at the same place are counted once. */
+/** Replication lag; appliances at the same position share one query. */
 function createLagReader(reader: StoreReader): (id: string) => ReplicationLag {
   const head = reader.one<{ seq: number }>(`SELECT seq FROM ${FEED_HEAD.name}`)?.seq ?? 0;
   const known = new Map<number, Pick<ReplicationLag, "rowsBehind" | "behindSince">>();
@@ -163,7 +162,7 @@ function countWaiting(id: string, reader: StoreReader): Pick<ApplianceStatus, "o
   };
 }
 
-/** Its newest event says of each alarm whether it is ACTIVE. */
+/** Alarms whose newest event of the appliance is ACTIVE. */
 function readAlarms(pk: number, reader: StoreReader): ApplianceAlarm[] {
   const found = reader.all<{ alarmId: string; type: string; since: number; reasons: string }>(
     `SELECT a.id AS alarmId, a.type, e.created_at AS since, e.reasons FROM alarm_events e JOIN alarms a ON a.pk = e.alarm_pk

@@ -7,61 +7,60 @@ import type { AccessScope, ActorContext, Store, StoreReader } from "../store/sto
 import type { EditConflict } from "../sync/hub/tables.ts";
 import { toApiValue } from "./api-values.ts";
 
-/** One field of a row that both sides changed; values in API form. */
+/** A field that both sides changed; values in API form. */
 export interface LostField {
   name: string;
   site: unknown;
   present: unknown;
-  /** What people call the rows that a reference names; null for other values. */
+  /** Display names of referenced rows; null for other values. */
   siteName: string | null;
   presentName: string | null;
 }
 
-/** An edit of an appliance that lost, as people are shown it. Times are epoch ms. */
+/** A lost edit of an appliance, as shown to users. Times are epoch ms. */
 export interface ConflictView {
   id: string;
   resource: string;
   rowId: string;
   rowName: string | null;
   op: EditConflict["edit"]["op"];
-  /** Both changed it; the row is gone; or the organisation's rules refused it. */
+  /** `changed`: both sides changed it; `gone`: the row was deleted; `refused`: the cloud rejected the edit. */
   kind: "changed" | "gone" | "refused";
   endpointId: string;
-  /** Who edited at the site; its id where that user is not seen. */
+  /** Name of the editor at the site; the id if that user is not visible. */
   actorName: string;
   at: number;
   fields: LostField[];
-  /** The site's value could still be had by a fresh edit. */
+  /** The site's value can still be applied by a new edit. */
   usable: boolean;
 }
 
-/** Where conflicts are looked into. */
 export interface ConflictDeps {
   reader: StoreReader;
   catalogue: Catalogue;
 }
 
 interface ConflictViewDeps extends ConflictDeps {
-  /** Whose eyes it is shown to. */
+  /** Visibility of the viewer. */
   scope: AccessScope;
 }
 
 type Row = RowBase & Readonly<Record<string, unknown>>;
 const NAMES = ["name", "subject", "description", "email", "deviceIdentifier"];
-/** Stands for the row as a whole. */
+/** Marks the row as a whole in `lost`. */
 const WHOLE = "*";
 
 /**
- * A conflict as it is now, for somebody who sees its row; null where nothing of it is left: the row has the site's values
- * by now, or nobody may see it.
+ * The present view of a conflict for a user; null if it is resolved (the row has the site's values by now) or not visible to
+ * the user.
  */
-export function viewConflict(lost: EditConflict, scope: AccessScope, needs: ConflictDeps): ConflictView | null {
-  const { reader, catalogue } = needs;
+export function viewConflict(lost: EditConflict, scope: AccessScope, deps: ConflictDeps): ConflictView | null {
+  const { reader, catalogue } = deps;
   if (!catalogue.has(lost.type)) return null;
   const resource = catalogue.byName(lost.type);
   const row = reader.get(resource, lost.id) as Row | null;
-  if (!(row ? reader.get(resource, lost.id, scope) : isVisibleIfPresent(lost, resource, scope, needs))) return null;
-  const seen = { ...needs, scope };
+  if (!(row ? reader.get(resource, lost.id, scope) : isVisibleIfPresent(lost, resource, scope, deps))) return null;
+  const seen = { ...deps, scope };
   const fields = lostFields(lost, resource, row, seen);
   const { op } = lost.edit;
   if (op === "delete" ? row === null : row !== null && fields.length === 0) return null;
@@ -75,18 +74,18 @@ export function viewConflict(lost: EditConflict, scope: AccessScope, needs: Conf
 }
 
 /**
- * Gives the row the site's values by a fresh edit of whoever asks, who needs the permission for that. Throws what such an edit throws,
- * ConflictError where there is none to be made.
+ * Applies the site's values by a new edit of the caller, who needs the permission for it. Throws what such an edit throws, and
+ * ConflictError if it is not possible.
  */
 export async function acceptSiteValue(
   lost: EditConflict,
   by: ActorContext,
-  needs: ConflictDeps & { store: Store },
+  deps: ConflictDeps & { store: Store },
 ): Promise<void> {
-  const shown = viewConflict(lost, by.scope, needs);
+  const shown = viewConflict(lost, by.scope, deps);
   if (!shown) throw notFound();
-  if (!shown.usable) throw new ConflictError("The site's value can't be had any more: make the change anew.");
-  const { store, catalogue } = needs;
+  if (!shown.usable) throw new ConflictError("The site's value can no longer be applied; repeat the change.");
+  const { store, catalogue } = deps;
   const resource = catalogue.byName(lost.type);
   const row = store.get(resource, lost.id) as Row | null;
   const input = Object.fromEntries(shown.fields.map(({ name, site }) => [name, site]));
@@ -103,28 +102,28 @@ export async function acceptSiteValue(
 }
 
 /**
- * Whether somebody would see a row that is not there, with what the site set: it may ask for it, and what says where it
- * belongs is known and within reach.
+ * Whether a missing row with the values of the site would be visible: the user may read it, and the fields that decide about
+ * its visibility are known and within the user's scope.
  */
 function isVisibleIfPresent(
   { id, edit }: EditConflict,
   resource: AnyResource,
   scope: AccessScope,
-  needs: ConflictDeps,
+  deps: ConflictDeps,
 ): boolean {
   const visible = scope.visible(resource);
   if (visible === "all" || visible === "none") return visible === "all";
   const { set } = edit;
-  const isHeld = (domainId: unknown): boolean => typeof domainId === "string" && scope.canAssign(domainId);
+  const isAssignable = (domainId: unknown): boolean => typeof domainId === "string" && scope.canAssign(domainId);
   if (!scope.allows("get", `${collectionOf(resource, set)}/${id}`)) return false;
-  if (resource.scope === "domain") return isHeld(set.domainId);
-  if (resource.scope === "organisation") return !resource.domainField || isHeld({ ...set, id }[resource.domainField]);
+  if (resource.scope === "domain") return isAssignable(set.domainId);
+  if (resource.scope === "organisation") return !resource.domainField || isAssignable({ ...set, id }[resource.domainField]);
   return visibilityReferences(resource).every((name) =>
-    isReferenceVisible(resource.fields[name], set[name], scope, needs),
+    isReferenceVisible(resource.fields[name], set[name], scope, deps),
   );
 }
 
-/** Whether the row is seen that a reference names; one that may be left out leads nowhere. */
+/** Whether the referenced row is visible; an optional reference may be null. */
 function isReferenceVisible(
   field: Field | undefined,
   value: unknown,
@@ -140,7 +139,7 @@ function lostFields(
   { edit, lost }: EditConflict,
   resource: AnyResource,
   row: Row | null,
-  needs: ConflictViewDeps,
+  deps: ConflictViewDeps,
 ): LostField[] {
   if (edit.op === "delete") return [];
   const isWhole = lost.includes(WHOLE) || row === null;
@@ -155,21 +154,21 @@ function lostFields(
       {
         name,
         ...shown,
-        siteName: referencedName(field, site, needs),
-        presentName: referencedName(field, present, needs),
+        siteName: referencedName(field, site, deps),
+        presentName: referencedName(field, present, deps),
       },
     ];
   });
 }
 
-/** What the row is called that a reference names; null where it is not seen. */
+/** Display name of the referenced row; null if it is not visible. */
 function referencedName(field: Field, value: unknown, { reader, catalogue, scope }: ConflictViewDeps): string | null {
   if (field.kind !== "ref" || typeof value !== "string" || !catalogue.has(field.to)) return null;
   const row = reader.get(catalogue.byName(field.to), value, scope) as Row | null;
   return row && nameOf(row);
 }
 
-/** Whether people give it its value. */
+/** Whether users can set the field. */
 function isUserEditable(field: Field): boolean {
   const isOwn = field.kind === "internal" || field.kind === "computed" || field.kind === "secret";
   return !isOwn && !("readOnly" in field && field.readOnly);
@@ -182,7 +181,7 @@ function isUsable(
   fields: readonly LostField[],
 ): boolean {
   if (edit.op === "delete") return true;
-  // A recording of the site that lost was never sent up.
+  // A lost file of the site was never uploaded.
   if (fields.some(({ name }) => resource.fields[name]?.kind === "file")) return false;
   return row !== null || edit.op === "create";
 }
@@ -192,7 +191,7 @@ function nameOf(row: Readonly<Record<string, unknown>>): string | null {
   return (found as string | undefined) ?? null;
 }
 
-/** Throws forbidden where the scope would not let a request through that does the same. */
+/** Throws forbidden if a request with the same effect would be denied. */
 function requireAllowed(
   method: Method,
   resource: AnyResource,
@@ -204,7 +203,7 @@ function requireAllowed(
   if (!methodsOf(canonicalPath(resource)).includes(method) || !by.scope.allows(method, asked)) throw forbidden();
 }
 
-/** Path of the list that a row is in. */
+/** Path of the collection that contains the row. */
 function collectionOf(resource: AnyResource, row: Readonly<Record<string, unknown>>): string {
   return `/${canonicalPath(resource).at.replace(/\{(\w+)\}/g, (_, name: string) => String(row[name] ?? ""))}`;
 }

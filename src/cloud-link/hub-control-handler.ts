@@ -6,23 +6,22 @@ import type { ControlRequest, HubControlMessage, SiteControlMessage } from "../s
 import type { RowBody } from "../sync/storage/transaction-program.ts";
 import type { LinkedSite } from "../sync/transport/acceptor.ts";
 
-/** What the cloud needs to talk with its appliances. */
 export interface HubControlHandlerDeps {
   groups: Pick<FailoverGroups, "all">;
   enrolment: Pick<EnrolmentService, "renew">;
-  /** Says something to an appliance, if its link stands. */
-  sendControl(endpoint: string, talk: HubControlMessage): void;
-  /** Number of the newest row of the feed. */
+  /** Sends a control message if the appliance is connected. */
+  sendControl(endpoint: string, message: HubControlMessage): void;
+  /** Head of the feed. */
   head(): Promise<number>;
-  /** Carries out a request of the API in the name of a user. Throws CallerError. */
+  /** Runs an API request on behalf of a user. Throws CallerError. */
   request(endpoint: string, asked: ControlRequest & { kind: "request" }): Promise<RowBody>;
   onFault(error: unknown): void;
 }
 
-/** Questions of one connection that are not answered yet; more are refused. own choice */
+/** Concurrent requests per connection; more are refused. @source docs/decisions/0300-sync-limits.md */
 const MAX_OPEN_REQUESTS = 32;
 
-/** Makes what answers appliances, and hands what they tell each other on. */
+/** Handles control messages of appliances: answers requests and relays heartbeats to peers. */
 export function createHubControlHandler({
   groups,
   enrolment,
@@ -36,7 +35,7 @@ export function createHubControlHandler({
   async function handleRequest({ endpoint, keyHash }: LinkedSite, of: ControlRequest): Promise<RowBody> {
     if (of.kind === "request") {
       const answer = await request(endpoint, of);
-      // It is done by now, whatever is known of the feed.
+      // The request is done, even if the head cannot be read.
       const at = await head().catch((error: unknown) => {
         onFault(error);
         return 0;
@@ -47,29 +46,29 @@ export function createHubControlHandler({
   }
 
   function relayHeartbeat(by: string, text: string): void {
-    // Nobody speaks for another.
+    // An appliance may send only its own heartbeats.
     if (parseHeartbeat(text)?.endpoint !== by) return;
-    const mates = groups.all().flatMap(({ members }) => (members.includes(by) ? members : []));
-    for (const mate of new Set(mates)) if (mate !== by) sendControl(mate, { t: "beat", beat: text });
+    const peers = groups.all().flatMap(({ members }) => (members.includes(by) ? members : []));
+    for (const peer of new Set(peers)) if (peer !== by) sendControl(peer, { t: "beat", beat: text });
   }
 
-  return (by: LinkedSite, said: SiteControlMessage): void => {
-    if (said.t === "beat") relayHeartbeat(by.endpoint, said.beat);
-    if (said.t !== "ask") return;
+  return (by: LinkedSite, message: SiteControlMessage): void => {
+    if (message.t === "beat") relayHeartbeat(by.endpoint, message.beat);
+    if (message.t !== "ask") return;
     const asked = open.get(by) ?? 0;
     if (asked >= MAX_OPEN_REQUESTS) {
-      by.sendControl({ t: "answer", ref: said.ref, refused: "Too much is asked at once." });
+      by.sendControl({ t: "answer", ref: message.ref, refused: "Too many concurrent requests." });
       return;
     }
     open.set(by, asked + 1);
-    handleRequest(by, said.of)
+    handleRequest(by, message.of)
       .then(
-        (given) => by.sendControl({ t: "answer", ref: said.ref, given }),
+        (given) => by.sendControl({ t: "answer", ref: message.ref, given }),
         (error: unknown) => {
           if (!(error instanceof CallerError)) onFault(error);
-          const words =
-            error instanceof CallerError ? error.message : "The cloud failed at it; whether it was done is not known.";
-          by.sendControl({ t: "answer", ref: said.ref, refused: words });
+          const refused =
+            error instanceof CallerError ? error.message : "The request failed in the cloud; the outcome is unknown.";
+          by.sendControl({ t: "answer", ref: message.ref, refused });
         },
       )
       .finally(() => open.set(by, (open.get(by) ?? 1) - 1));

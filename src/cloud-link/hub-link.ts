@@ -46,7 +46,6 @@ import { getRecord, type RowBody, scanRecords } from "../sync/storage/transactio
 import { type Acceptor, createAcceptor } from "../sync/transport/acceptor.ts";
 import { createHubControlHandler, type HubControlHandlerDeps } from "./hub-control-handler.ts";
 
-/** What the cloud's end of all links needs. */
 export interface HubLinkDeps {
   dataDir: string;
   store: Store;
@@ -58,81 +57,81 @@ export interface HubLinkDeps {
   recording: { recorder: ChangeCapture | null };
   endpointId(): string;
   notificationService(): Pick<NotificationService, "handleOutcomes">;
-  /** Appliances that may activate devices. Called once all runs. */
+  /** Appliances that may activate devices. Called only after the start of all modules. */
   candidates: RemoteChannelDeps["candidates"];
-  /** Carries out a request of the API that an appliance hands on. Throws CallerError. */
+  /** Runs an API request that an appliance forwards. Throws CallerError. */
   request: HubControlHandlerDeps["request"];
-  /** Where the rows lie, if not here alone. */
+  /** The shared log of the organisation, if there is one. */
   shared?: Pick<SharedLog, "isReachable">;
 }
 
 /** The cloud's end of all links. */
 export interface HubLink {
   start(): Promise<void>;
-  /** Throws what the API would answer: CallerError, UpstreamError (`starting`). */
+  /** Accepts an upgrade request. Throws what the API should answer: CallerError, UpstreamError (`starting`). */
   accept(request: IncomingMessage, socket: Duplex, head: Buffer): void;
-  /** A code by which one appliance may be enrolled; epoch ms. */
+  /** Creates an enrolment code for one appliance; `until` is epoch ms. */
   createEnrolmentCode(endpoint: string | null): Promise<{ code: string; until: number }>;
-  /** Codes that can still be used. */
+  /** Redeemable codes. */
   listEnrolmentCodes(): OpenEnrolmentCode[];
-  /** Takes a code back; false where there is none. */
+  /** Deletes a code; false if it does not exist. */
   withdrawEnrolmentCode(codeId: string): Promise<boolean>;
-  /** Takes an appliance's keys away and ends its link: it must be enrolled anew. */
+  /** Revokes the keys of an appliance and disconnects it: it must be enrolled again. */
   revoke(endpoint: string): Promise<void>;
-  /** Ids of the appliances whose link stands. */
+  /** Ids of the connected appliances. */
   connected(): string[];
-  /** All channels of the cloud: the given ones, and that to appliances. */
+  /** The given delivery providers and the one for appliances. */
   extendProviders(providers: DeliveryProviders): DeliveryProviders;
-  /** Edits of appliances that lost against the cloud, newest last; at most 1,000. */
+  /** Lost edits of appliances, newest last; at most 1,000. */
   conflicts(): EditConflict[];
   readonly hub: HubSync;
-  /** Upgrades of many appliances. */
+  /** Staged upgrades of appliances. */
   readonly upgrades: StagedRollouts;
   stop(): void;
 }
 
-/** Rows that are looked at in one transaction. own choice */
+/** @source docs/decisions/0300-sync-limits.md */
 const ROWS_PER_TRANSACTION = 50;
 const MAX_CONFLICTS = 1_000;
 const LEADERSHIP_CHECK_MS = 1_000;
 
-/** Makes it. */
-export function createHubLink(needs: HubLinkDeps): HubLink {
-  const { dataDir, store, catalogue, clock, events, log, by, recording } = needs;
+export function createHubLink(deps: HubLinkDeps): HubLink {
+  const { dataDir, store, catalogue, clock, events, log, by, recording } = deps;
   const types = productReplicatedTypes(catalogue);
-  const work = createSqliteProgramRunner(store, catalogue, by);
-  const onFault = (error: unknown): void => log.error({ err: error }, "a link failed");
+  const runner = createSqliteProgramRunner(store, catalogue, by);
+  const onFault = (error: unknown): void => log.error({ event: "sync.failed", err: error }, "sync with an appliance failed");
   const hub = createHubSync({
-    ...{ store: work, clock, types, limits: SYNC_LIMITS, newId, onFault },
+    ...{ store: runner, clock, types, limits: SYNC_LIMITS, newId, onFault },
     blobs: createFileBlobStore(join(dataDir, "files")),
     isInGroup: (endpoint, group) =>
       groups?.all().some(({ id, members }) => id === group && members.includes(endpoint)) === true,
-    onOutcome: (endpoint, cid, told) => remoteChannel.handleReport(endpoint, cid, told),
-    onProtocolViolation: (endpoint, reason) => log.warn({ endpoint, reason }, "an appliance sent what it should not"),
+    onOutcome: (endpoint, cid, report) => remoteChannel.handleReport(endpoint, cid, report),
+    onProtocolViolation: (endpoint, reason) => log.warn({ event: "link.protocol_violation", endpoint, reason }, "protocol violation by an appliance"),
   });
   const remoteChannel = createRemoteChannel({
-    ...{ store, runner: work, clock, types, hub, onFault, candidates: needs.candidates },
+    ...{ store, runner, clock, types, hub, onFault, candidates: deps.candidates },
     isLinked: (endpoint) => acceptor?.connected().includes(endpoint) === true,
     record,
-    handleOutcomes: (outcomes) => needs.notificationService().handleOutcomes(outcomes),
+    handleOutcomes: (outcomes) => deps.notificationService().handleOutcomes(outcomes),
   });
   const offered = () => offeredUpgrade(store);
   const connected = (): string[] => acceptor?.connected() ?? [];
-  const common = { store, clock, events, by, endpointId: needs.endpointId, offered, onFault };
-  const remoteCommands = createRemoteCommandSender({ ...common, runner: work, hub });
+  const common = { store, clock, events, by, endpointId: deps.endpointId, offered, onFault };
+  const remoteCommands = createRemoteCommandSender({ ...common, runner, hub });
   const upgrades = createStagedRollouts({ ...common, connected });
   let enrolment: EnrolmentService | null = null;
   let acceptor: Acceptor | null = null;
   let groups: FailoverGroups | null = null;
   let presences: PresenceStore | null = null;
   let unsubscribe = (): void => undefined;
-  let watching: Timer | null = null;
+  let leadershipTimer: Timer | null = null;
   let isStopped = false;
-  /** Whoever does not reach the rows can take nothing, and another node may act by now, which appliances are to find. */
-  const isHeard = (): boolean => needs.shared?.isReachable() ?? true;
+  /** Without the database this node cannot store anything, and another node may be the leader by now. */
+  const isDatabaseReachable = (): boolean => deps.shared?.isReachable() ?? true;
 
   function record(endpointId: string, what: "takeover" | "doubled", notificationId: string, message: string): void {
-    log.warn({ endpointId, notificationId, what }, message);
+    const event = what === "doubled" ? "delivery.duplicated" : "delivery.reassigned";
+    log.warn({ event, endpointId, notificationId }, message);
     const severity = what === "doubled" ? "warn" : "info";
     const at = { extensionId: ONPREM_EXTENSION_ID, endpointId, type: "log-message", severity } as const;
     store
@@ -141,8 +140,8 @@ export function createHubLink(needs: HubLinkDeps): HubLink {
   }
 
   /**
-   * What was written while nothing recorded it, such as the first data, enters the feed. All rows are looked at, so only
-   * those that differ take a turn to write.
+   * Publishes rows that were written before recording started, such as the initial data. Reads all rows, and writes only those
+   * that differ from the feed.
    */
   async function publishUnrecordedRows(): Promise<void> {
     const kinds = [...types.cloudOwned].sort((a, b) => types.dependencyRank(a) - types.dependencyRank(b));
@@ -164,38 +163,38 @@ export function createHubLink(needs: HubLinkDeps): HubLink {
     }
   }
 
-  /** What the feed does not have of a row as it is; null for nothing. */
+  /** The row's body if the feed does not have it; null otherwise. */
   function unpublishedBody(type: string, id: string, reader: StoreReader): RowBody | null {
     const resource = catalogue.byName(type);
     const row = reader.get(resource, id) as Readonly<Record<string, unknown>> | null;
     if (!row || !isReplicated(resource, row)) return null;
     const body = replicatedBody(resource, row);
-    const known = work.readSync(() => getRecord(FEED_RECORDS, type, id));
+    const known = runner.readSync(() => getRecord(FEED_RECORDS, type, id));
     return known?.gone === 0 && JSON.stringify(known.body) === JSON.stringify(body) ? null : body;
   }
 
   function publishIfChanged(type: string, id: string, tx: Transaction): void {
     const body = unpublishedBody(type, id, tx);
-    if (body) work.runWithin(tx, publishWrittenRows([{ type, id, body, scope: null, at: clock.now() }], types));
+    if (body) runner.runWithin(tx, publishWrittenRows([{ type, id, body, scope: null, at: clock.now() }], types));
   }
 
-  const readFeedSequence = async (): Promise<number> => (await work.transact(readFeedHead)).seq;
-  const sendControl: Acceptor["sendControl"] = (endpoint, talk) => acceptor?.sendControl(endpoint, talk);
+  const readFeedSequence = async (): Promise<number> => (await runner.transact(readFeedHead)).seq;
+  const sendControl: Acceptor["sendControl"] = (endpoint, message) => acceptor?.sendControl(endpoint, message);
 
-  /** An appliance's newest key is at work: those before it are not good any more. */
+  /** Revokes the older keys of an appliance once its newest one is used. */
   async function retireOldKeys(endpoint: string, keyHash: string): Promise<void> {
-    const isNewer = await work.transact(() => confirmIdentity(keyHash, clock.now()));
+    const isNewer = await runner.transact(() => confirmIdentity(keyHash, clock.now()));
     await sendRevokedKeys(isNewer ? (acceptor?.connected() ?? []) : [endpoint]);
   }
 
-  /** Appliances meet on their local networks, where the cloud can't refuse anybody. */
+  /** Sent to appliances because they authenticate each other on local networks, without the cloud. */
   async function sendRevokedKeys(endpoints: readonly string[]): Promise<void> {
-    const keys = await work.transact(() => listRevokedKeys(clock.now()));
+    const keys = await runner.transact(() => listRevokedKeys(clock.now()));
     for (const endpoint of endpoints) sendControl(endpoint, { t: "revoked", keys });
   }
 
   async function revoke(endpoint: string): Promise<void> {
-    if (!(await work.transact(() => revokeIdentities(endpoint, clock.now())))) return;
+    if (!(await runner.transact(() => revokeIdentities(endpoint, clock.now())))) return;
     acceptor?.disconnect(endpoint);
     await sendRevokedKeys(acceptor?.connected() ?? []);
   }
@@ -204,16 +203,16 @@ export function createHubLink(needs: HubLinkDeps): HubLink {
     hub,
     upgrades,
     extendProviders: remoteChannel.extendProviders,
-    conflicts: () => work.readSync(() => scanRecords(EDIT_CONFLICTS, { limit: MAX_CONFLICTS })),
+    conflicts: () => runner.readSync(() => scanRecords(EDIT_CONFLICTS, { limit: MAX_CONFLICTS })),
     async start() {
       await hub.start();
-      recording.recorder = createHubChangeRecorder({ runner: work, clock, types });
-      // Where an appliance was linked before, the feed was whole then: what it lacks now comes like any other change.
-      const wasWhole = (await work.read(() => scanRecords(LINK_RECORDS, { limit: 1 }))).length > 0;
-      if (!wasWhole) await publishUnrecordedRows();
+      recording.recorder = createHubChangeRecorder({ runner, clock, types });
+      // If an appliance was ever linked, the feed was complete then, and missing rows can be published later.
+      const wasComplete = (await runner.read(() => scanRecords(LINK_RECORDS, { limit: 1 }))).length > 0;
+      if (!wasComplete) await publishUnrecordedRows();
       const authority = await ensureAuthority(dataDir, clock.now());
-      const desk = createEnrolmentService({ store: work, authority, now: clock.now });
-      enrolment = desk;
+      const service = createEnrolmentService({ store: runner, authority, now: clock.now });
+      enrolment = service;
       const stopWaking = events.on("replication.change-recorded", hub.wake);
       const stopSending = remoteCommands.follow();
       const known = createFailoverGroups({ reader: store, events, ownId: null });
@@ -226,31 +225,31 @@ export function createHubLink(needs: HubLinkDeps): HubLink {
       };
       const answer = createHubControlHandler({
         groups: known,
-        enrolment: desk,
+        enrolment: service,
         sendControl,
         head: readFeedSequence,
-        request: needs.request,
+        request: deps.request,
         onFault,
       });
       acceptor = createAcceptor({
         ...{ clock, log },
         hub,
         async enrol(asked) {
-          const answer = await desk.enrol(asked);
-          // Whoever holds one of its keys of before is not this appliance any more.
+          const answer = await service.enrol(asked);
+          // The holder of an older key is not this appliance any more.
           acceptor?.disconnect(asked.endpoint);
           await sendRevokedKeys(acceptor?.connected() ?? []);
           return { ...answer, ground: readOrganisationBaseline(store) };
         },
         identify: (shown) =>
-          work.transact(() =>
+          runner.transact(() =>
             "token" in shown
               ? findIdentityByToken(shown.token, clock.now())
               : findIdentityByKey(shown.keyHash, clock.now()),
           ),
-        onControlMessage(by, said) {
-          if (said.t === "status") presences?.recordStatus(by.endpoint, said);
-          else answer(by, said);
+        onControlMessage(by, message) {
+          if (message.t === "status") presences?.recordStatus(by.endpoint, message);
+          else answer(by, message);
         },
         onLinkChanged(endpoint, linked) {
           if (!linked) return presences?.recordDisconnected(endpoint);
@@ -258,28 +257,28 @@ export function createHubLink(needs: HubLinkDeps): HubLink {
           retireOldKeys(endpoint, linked.keyHash).catch(onFault);
         },
       });
-      presences = createPresenceStore({ store: work, clock, connected, onFault });
+      presences = createPresenceStore({ store: runner, clock, connected, onFault });
       upgrades.start();
-      watching = clock.every(LEADERSHIP_CHECK_MS, () => {
-        if (!isHeard()) acceptor?.disconnectAll();
+      leadershipTimer = clock.every(LEADERSHIP_CHECK_MS, () => {
+        if (!isDatabaseReachable()) acceptor?.disconnectAll();
       });
-      if (wasWhole) publishUnrecordedRows().catch((error: unknown) => isStopped || onFault(error));
+      if (wasComplete) publishUnrecordedRows().catch((error: unknown) => isStopped || onFault(error));
     },
     accept(request, socket, head) {
-      // Whoever hears that comes again in a second; one that is cut off waits for longer each time.
-      if (!acceptor || !isHeard()) throw new UpstreamError("starting", "The cloud is starting.");
+      // A refused appliance retries within a second; one that was disconnected backs off.
+      if (!acceptor || !isDatabaseReachable()) throw new UpstreamError("starting", "The cloud is starting.");
       acceptor.accept(request, socket, head);
     },
     createEnrolmentCode(endpoint) {
       return (enrolment as EnrolmentService).createCode(endpoint);
     },
-    listEnrolmentCodes: () => work.readSync(() => openEnrolmentCodes(clock.now())),
-    withdrawEnrolmentCode: (codeId) => work.transact(() => withdrawEnrolmentCode(codeId, clock.now())),
+    listEnrolmentCodes: () => runner.readSync(() => openEnrolmentCodes(clock.now())),
+    withdrawEnrolmentCode: (codeId) => runner.transact(() => withdrawEnrolmentCode(codeId, clock.now())),
     revoke,
     connected,
     stop() {
       isStopped = true;
-      watching?.cancel();
+      leadershipTimer?.cancel();
       upgrades.stop();
       recording.recorder = null;
       unsubscribe();
@@ -290,7 +289,7 @@ export function createHubLink(needs: HubLinkDeps): HubLink {
   };
 }
 
-/** Of `carillon/1.2.3`. */
+/** Version in a user agent like `carillon/1.2.3`. */
 function versionOf(software: string | null): string | null {
   return /^carillon\/(\S{1,40})$/.exec(software ?? "")?.[1] ?? null;
 }

@@ -17,34 +17,34 @@ import { acceptSiteValue, type ConflictView, viewConflict } from "./edit-conflic
 import type { HubLink } from "./hub-link.ts";
 import type { EnrolmentOptions, LinkReport, SiteLink } from "./site-link.ts";
 
-/** How this daemon stands to the others of its organisation. Times are epoch ms. */
+/** Role and link of this daemon. Times are epoch ms. */
 export interface LinkOverview {
   role: "appliance" | "hub";
   endpointId: string;
-  /** Null where it was never enrolled, and at the cloud itself. */
+  /** Null if it was never enrolled, and on the cloud. */
   report: LinkReport | null;
-  /** Where it stands in the feeds; null as above. */
+  /** Positions in the feeds; null as above. */
   position: Pick<SyncState, "applied" | "received" | "bulkSeq" | "bulkAcked" | "hotSeq" | "hotAcked"> | null;
-  /** All rows are being fetched anew. */
+  /** A full resync is requested or running. */
   isResyncing: boolean;
   queue: SiteQueueStatus | null;
   refused: RefusedRow[];
 }
 
-/** What people see of links to other daemons, and do about them. All of it throws CallerError and ConflictError in words. */
+/** Administration of links. Methods throw CallerError and ConflictError. */
 export interface LinkAdminService {
   overview(): LinkOverview;
-  /** The daemon starts anew then. Throws UpstreamError too. */
+  /** Restarts the daemon. Also throws UpstreamError. */
   enrol(given: EnrolmentOptions): Promise<{ endpoint: string }>;
-  /** The daemon starts anew then. */
+  /** Restarts the daemon. */
   leave(): Promise<void>;
-  /** The newest edits that lost and whose rows somebody sees, the newest first, and how many more were kept. */
+  /** The newest conflicts that are visible, newest first, and how many more there are. */
   conflicts(scope: AccessScope): { shown: ConflictView[]; more: number };
   acceptSiteValue(conflictId: string, by: ActorContext): Promise<void>;
-  /** The present values stay: the conflict is forgotten at this side. */
+  /** Keeps the present values: deletes the conflict on this side. */
   keepCurrentValue(conflictId: string, scope: AccessScope): Promise<void>;
   appliances(): Promise<ApplianceStatus[]>;
-  /** Version that lies ready for appliances; null when none does. */
+  /** Version of the upgrade on offer; null if there is none. */
   offeredVersion(): string | null;
   upgrades(): StagedRollouts;
   listEnrolmentCodes(): OpenEnrolmentCode[];
@@ -53,50 +53,48 @@ export interface LinkAdminService {
   revoke(endpoint: string): Promise<void>;
 }
 
-/** What the desk needs. */
 export interface LinkAdminServiceDeps {
   store: Store;
   catalogue: Catalogue;
   clock: Clock;
   runner: SqliteProgramRunner;
   endpointId(): string;
-  /** One of them, or none: then the daemon was never linked, and can't be. */
+  /** At most one is set; with none the daemon cannot be linked. */
   site: SiteLink | null;
   hub: HubLink | null;
-  /** Starts the daemon anew. */
+  /** Restarts the daemon. */
   restart(): void;
 }
 
-/** own choice: nobody reads more at once */
+/** @source docs/decisions/0300-sync-limits.md */
 const MAX_CONFLICTS = 100;
 const LOST_STATES = ["conflict", "gone", "refused"] as const;
 
-/** Makes it. */
-export function createLinkAdminService(needs: LinkAdminServiceDeps): LinkAdminService {
-  const { store, catalogue, clock, runner: work, site, hub, endpointId } = needs;
+export function createLinkAdminService(deps: LinkAdminServiceDeps): LinkAdminService {
+  const { store, catalogue, clock, runner, site, hub, endpointId } = deps;
   const seen = { reader: store, catalogue, store };
 
   const requireHub = (): HubLink => {
     if (hub) return hub;
-    throw new ConflictError("This is an appliance: the cloud of the organisation does that.");
+    throw new ConflictError("Not available on an appliance; use the cloud of the organisation.");
   };
   const requireSite = (): SiteLink => {
     if (site) return site;
-    throw new ConflictError("This is the cloud itself: it is linked to no other.");
+    throw new ConflictError("Not available on the cloud: it cannot be enrolled.");
   };
-  /** An edit is kept under the same name at both ends. */
+  /** An edit has the same uid on both sides. */
   const requireConflict = (id: string, scope: AccessScope): EditConflict => {
-    const lost = work.readSync(() => (hub ? getRecord(EDIT_CONFLICTS, id) : localConflict(id, endpointId())));
+    const lost = runner.readSync(() => (hub ? getRecord(EDIT_CONFLICTS, id) : localConflict(id, endpointId())));
     if (!lost || !viewConflict(lost, scope, seen)) throw notFound();
     return lost;
   };
   const deleteConflict = (id: string): Promise<void> =>
-    work.transact(() => (hub ? deleteRecord(EDIT_CONFLICTS, id) : deleteRecord(LOCAL_EDITS, id)));
+    runner.transact(() => (hub ? deleteRecord(EDIT_CONFLICTS, id) : deleteRecord(LOCAL_EDITS, id)));
 
   return {
     overview() {
       const report = site?.report() ?? null;
-      const state = report?.hub ? work.readSync(() => getRecord(SYNC_STATE, "link")) : null;
+      const state = report?.hub ? runner.readSync(() => getRecord(SYNC_STATE, "link")) : null;
       return {
         role: hub ? "hub" : "appliance",
         endpointId: endpointId(),
@@ -109,16 +107,16 @@ export function createLinkAdminService(needs: LinkAdminServiceDeps): LinkAdminSe
     },
     async enrol(given) {
       const made = await requireSite().enrol(given);
-      clock.defer(needs.restart);
+      clock.defer(deps.restart);
       return made;
     },
     async leave() {
-      if (!requireSite().report().hub) throw new ConflictError("The appliance stands alone already.");
+      if (!requireSite().report().hub) throw new ConflictError("The appliance is not linked.");
       await requireSite().leave();
-      clock.defer(needs.restart);
+      clock.defer(deps.restart);
     },
     conflicts(scope) {
-      const all = work.readSync(() => (hub ? newestConflicts() : newestLocalConflicts(endpointId())));
+      const all = runner.readSync(() => (hub ? newestConflicts() : newestLocalConflicts(endpointId())));
       const shown = all.slice(0, MAX_CONFLICTS).flatMap((lost) => viewConflict(lost, scope, seen) ?? []);
       return { shown, more: Math.max(0, all.length - MAX_CONFLICTS) };
     },
@@ -157,7 +155,7 @@ export function createLinkAdminService(needs: LinkAdminServiceDeps): LinkAdminSe
   };
 
   function isAppliance(id: string): boolean {
-    if (id === endpointId()) throw new CallerError("invalid-value", "This is the cloud itself.");
+    if (id === endpointId()) throw new CallerError("invalid-value", "The endpoint must be an appliance; it is the cloud itself.");
     return store.get(endpoints, id)?.extensionId === ONPREM_EXTENSION_ID;
   }
 }

@@ -43,7 +43,6 @@ import { deleteAllRecords, getRecord } from "../sync/storage/transaction-program
 import { createDialer, type Dialer, type DialerState } from "../sync/transport/dialer.ts";
 import { assertHubUrl, type HubRoute, hubAddressOf } from "../sync/transport/hub-address.ts";
 
-/** What the appliance's end of the link needs. */
 export interface SiteLinkDeps {
   dataDir: string;
   /** Version of this software. */
@@ -54,23 +53,23 @@ export interface SiteLinkDeps {
   clock: Clock;
   events: Events;
   log: Log;
-  /** The link as actor of what it writes. */
+  /** Actor of replicated writes. */
   by: ActorContext;
   endpointId(): string;
   /** Between 0 and 1. */
   random(): number;
   notificationService(): Pick<NotificationService, "abort" | "resume">;
   recording: { recorder: ChangeCapture | null };
-  /** What the machine's owner says of the way to the cloud. */
+  /** Connection settings of the machine. */
   route: HubRoute;
-  /** Who covers for this appliance, and for whom it does. */
+  /** Failover with peers. */
   failover(): LinkFailover;
 }
 
-/** A request of the API that the cloud is to carry out. */
+/** An API request to forward to the cloud. */
 export interface ForwardedRequest {
   userId: string;
-  /** OAuth 2 scopes of the token; null leaves all the user's rights. */
+  /** OAuth 2 scopes of the token; null: no limit. */
   scopes: readonly string[] | null;
   method: "POST" | "PUT" | "DELETE";
   /** Path with query. */
@@ -79,123 +78,123 @@ export interface ForwardedRequest {
   body: Buffer;
 }
 
-/** What the cloud answered. */
 export interface ForwardedResponse {
   status: number;
   headers: Readonly<Record<string, string>>;
   body: Buffer;
 }
 
-/** What covering for neighbours has to do with the link. */
+/** The link's interface to failover. */
 export interface LinkFailover {
-  /** Groups whose lease this appliance asks for. */
+  /** Groups whose lease this appliance requests. */
   wantedLeases(): string[];
   hasContact(): boolean;
-  /** `until` is a monotonic moment. */
+  /** `until` is monotonic ms. */
   onLease(lease: Lease, until: number): void;
   receiveHeartbeat(beat: PeerHeartbeat): void;
-  /** Others are trusted than before, or this appliance has another certificate. */
+  /** The revocation list or the own certificate changed. */
   trustChanged(): void;
 }
 
-/** How the link is, as commands and the console show it; times are epoch ms. */
+/** State of the link for commands and the console; times are epoch ms. */
 export interface LinkReport {
-  /** Base URL of the cloud; null for an appliance that stands alone. */
+  /** Base URL of the cloud; null if the appliance is standalone. */
   hub: string | null;
   mode: "solo" | "cloud";
   link: DialerState | null;
-  /** Number of the cloud's feed up to which rows are applied; null without a link. */
+  /** Position up to which rows of the cloud are applied; null without a link. */
   applied: number | null;
-  /** Records that wait to go up. */
+  /** Records in the outbox. */
   queued: number;
   /** Rows of the cloud that were refused here. */
   parked: number;
-  /** Epoch ms at which the appliance's certificate ends. */
+  /** End of the appliance's certificate; epoch ms. */
   certificateUntil: number | null;
 }
 
-/** How an appliance is to be enrolled. */
+/** Parameters of an enrolment. */
 export interface EnrolmentOptions {
   /** Base URL of the cloud. */
   hub: string;
   code: string;
   mode: EnrolMode;
-  /** Authority that signed the cloud's certificate, PEM. */
+  /** CA certificate (PEM) of the cloud. */
   authority: string | null;
+  /** Verified address of the cloud's host; looked up unless given. */
   resolved?: ResolvedAddress;
 }
 
 /** The appliance's end of the link. */
 export interface SiteLink {
-  /** Records what is written from now on; `start` sends it. */
+  /** Starts recording writes; `start` sends them. */
   startRecording(): void;
   start(): Promise<void>;
   report(): LinkReport;
-  /** The cloud is connected; costs nothing. */
+  /** Connected to the cloud; cheap. */
   isConnected(): boolean;
-  /** What of it is not as it should be. */
+  /** Health problems of the link. */
   healthReasons(): HealthReason[];
   /**
-   * Enrols the appliance; it must be started anew then. `found` is where the name in `hub` leads, when that was looked up
-   * and judged. Throws CallerError, UpstreamError, and ConflictError when it is linked to another cloud.
+   * Enrols the appliance, which must be restarted then. `resolved` is the verified address of the host of `hub`. Throws
+   * CallerError, UpstreamError, and ConflictError if it is linked to another cloud.
    */
   enrol(given: EnrolmentOptions): Promise<{ endpoint: string }>;
-  /** Makes the appliance stand alone again, and forgets the link with all that waits to go up; it must be started anew then. */
+  /** Makes the appliance standalone and deletes the link with its unsent records; the daemon must be restarted then. */
   leave(): Promise<void>;
-  /** Who this appliance is to others; null for one that was never enrolled. */
+  /** The identity of this appliance; null if it was never enrolled. */
   identity(): LocalIdentity | null;
   revoked: Pick<RevokedKeys, "has">;
   /**
-   * Has the cloud carry out a request of the API in the name of a user; what it changed is here by then. Null when there is
-   * no link. Throws UpstreamError: `upstream` in the cloud's words where it refuses, `outcome-unknown` when there is no answer.
+   * Forwards an API request to the cloud and waits until its changes are applied here. Null if there is no link. Throws
+   * UpstreamError: `upstream` with the cloud's message if it refuses, `outcome-unknown` if it does not respond.
    */
   forwardRequest(request: ForwardedRequest): Promise<ForwardedResponse | null>;
-  /** Tells neighbours something by the cloud. */
+  /** Sends a heartbeat to peers through the cloud. */
   sendHeartbeat(beat: PeerHeartbeat): void;
-  /** A neighbour is heard with a message. */
+  /** A peer plays a notification. */
   peerStarted(id: string): void;
-  /** Ends the present connection; another one follows. */
+  /** Closes the present connection; it reconnects. */
   disconnect(): void;
   stop(): void;
 }
 
-/** own choice: rows that are written together, and how long others are in the same transaction: with their behaviours well below 20 ms */
+/** Rows per batch, and how long batches share a transaction. @source docs/decisions/0300-sync-limits.md */
 const APPLY_BATCH_ROWS = 20;
 const APPLY_BATCH_MS = 4;
-/** own choice: the cloud takes a page in one transaction, and is to answer others within 20 ms */
+/** The cloud applies a page in one transaction. @source docs/decisions/0300-sync-limits.md */
 const UPSTREAM_PAGE_ROWS = 50;
 const SYNC_ALARM = { alarm: "onprem_delta_sync_error_event", code: "link" } as const;
 const CREDENTIAL_ALARM = { alarm: "token_expiration", code: "link" } as const;
-/** How often it is looked whether the certificate is to be renewed. own choice */
+/** @source docs/decisions/0300-sync-limits.md */
 const RENEWAL_CHECK_MS = 3600_000;
-/** The cloud is given so long after a connection to be busy with rows first. own choice */
+/** Delay of the certificate renewal after connecting. @source docs/decisions/0300-sync-limits.md */
 const SETTLED_MS = 5_000;
 
-/** Makes it; an appliance that was never enrolled does nothing and costs nothing. */
-export function createSiteLink(needs: SiteLinkDeps): SiteLink {
-  const { dataDir, store, catalogue, clock, events, log, by, recording } = needs;
+/** Does nothing on an appliance that was never enrolled. */
+export function createSiteLink(deps: SiteLinkDeps): SiteLink {
+  const { dataDir, store, catalogue, clock, events, log, by, recording } = deps;
   const types = productReplicatedTypes(catalogue);
-  const work = createSqliteProgramRunner(store, catalogue, by);
+  const runner = createSqliteProgramRunner(store, catalogue, by);
   let identity: LocalIdentity | null = null;
   let site: SiteSync | null = null;
   let dialer: Dialer | null = null;
   let unsubscribe = (): void => undefined;
   const revoked = createRevokedKeys(dataDir);
   const checkpointWaiters = createCheckpointWaiters(clock);
-  const initialSync = createInitialSync({ store, catalogue, clock, types, runner: work });
+  const initialSync = createInitialSync({ store, catalogue, clock, types, runner });
   let forwardRequest: SiteLink["forwardRequest"] = async () => null;
-  let credentialFault: string | null | undefined;
+  let credentialProblem: string | null | undefined;
   let hasInitialSyncFailed = false;
 
-  /** Before anything is taken up that an earlier run left: what becomes of that goes up, too. */
+  /** Called before interrupted work is resumed: its results are recorded, too. */
   function startRecording(): void {
-    if (!readLocalIdentity(dataDir) || !work.readSync(() => getRecord(SYNC_STATE, "link"))) return;
+    if (!readLocalIdentity(dataDir) || !runner.readSync(() => getRecord(SYNC_STATE, "link"))) return;
     const { isPending: isInitialSyncPending } = initialSync;
     recording.recorder = createSiteChangeRecorder({
-      runner: work,
+      runner,
       clock,
       types,
-      endpoint: needs.endpointId(),
+      endpoint: deps.endpointId(),
       isInitialSyncPending,
     });
   }
@@ -203,36 +202,36 @@ export function createSiteLink(needs: SiteLinkDeps): SiteLink {
   async function start(): Promise<void> {
     identity = readLocalIdentity(dataDir);
     if (!identity) return;
-    if (!work.readSync(() => getRecord(SYNC_STATE, "link"))) {
-      log.error("the appliance's enrolment was cut off; enrol it again");
+    if (!runner.readSync(() => getRecord(SYNC_STATE, "link"))) {
+      log.error({ event: "enrolment.incomplete" }, "enrolment was not completed; enrol the appliance again");
       return;
     }
     startRecording();
     if (!initialSync.isPending()) return startSync();
-    log.info({}, "the appliance's rows are brought into the organisation");
+    log.info({ event: "initial_sync.started" }, "initial sync with the organisation started");
     initialSync.run().then(
       (isDone) => (isDone ? startSync() : undefined),
       (error: unknown) => {
         hasInitialSyncFailed = true;
-        log.error({ err: error }, "the appliance's rows were not brought into the organisation");
+        log.error({ event: "initial_sync.failed", err: error }, "initial sync with the organisation failed");
       },
     );
   }
 
   async function startSync(): Promise<void> {
-    const onFault = (error: unknown): void => log.error({ err: error }, "the link failed");
+    const onFault = (error: unknown): void => log.error({ event: "sync.failed", err: error }, "sync with the cloud failed");
     const resendState = async (): Promise<void> => {
-      await work.transact(startStateResend);
+      await runner.transact(startStateResend);
       site?.wake();
     };
-    const player = createCommandExecutor({
-      ...needs,
+    const executor = createCommandExecutor({
+      ...deps,
       resendState,
       onFault,
       latestCloudTime: () => site?.latestCloudTime() ?? null,
     });
     const own = createSiteSync({
-      ...{ store: work, clock, types, newId, ...player },
+      ...{ store: runner, clock, types, newId, ...executor },
       limits: {
         ...SYNC_LIMITS,
         pageRows: UPSTREAM_PAGE_ROWS,
@@ -240,99 +239,102 @@ export function createSiteLink(needs: SiteLinkDeps): SiteLink {
         applyBatchMs: APPLY_BATCH_MS,
       },
       blobs: createFileBlobStore(join(dataDir, "files")),
-      activityFields: { extensionId: ONPREM_EXTENSION_ID, endpointId: needs.endpointId() },
-      endpoint: needs.endpointId(),
-      groups: () => needs.failover().wantedLeases(),
-      hasContact: () => needs.failover().hasContact(),
+      activityFields: { extensionId: ONPREM_EXTENSION_ID, endpointId: deps.endpointId() },
+      endpoint: deps.endpointId(),
+      groups: () => deps.failover().wantedLeases(),
+      hasContact: () => deps.failover().hasContact(),
       onCheckpoint(applied) {
-        log.debug({ applied }, "equal to the cloud");
+        log.debug({ event: "sync.checkpoint_applied", applied }, "in sync with the cloud");
         checkpointWaiters.reached(applied);
       },
       onMismatch(different, again) {
-        log.warn({ different, again }, "rows differ from the cloud's and are fetched");
+        log.warn(
+          { event: "sync.digest_mismatch", types: different, fullResync: again },
+          "rows differ from the cloud; fetching them again",
+        );;
       },
-      onLease: (lease, until) => needs.failover().onLease(lease, until),
-      onSyncError: (reason) => events.emit("fault.changed", { ...SYNC_ALARM, endpointId: needs.endpointId(), reason }),
+      onLease: (lease, until) => deps.failover().onLease(lease, until),
+      onSyncError: (reason) => events.emit("fault.changed", { ...SYNC_ALARM, endpointId: deps.endpointId(), reason }),
       onFault,
     });
     site = own;
     await own.start();
-    const told = createDeferredLedgerSync({ store, clock, runner: work, types, onFault, wake: own.wake });
-    const stopTelling = told.follow(events);
+    const ledgerSync = createDeferredLedgerSync({ store, clock, runner, types, onFault, wake: own.wake });
+    const stopLedgerSync = ledgerSync.follow(events);
     const stopWaking = events.on("replication.change-recorded", own.wake);
-    const talk = createHubControlClient({
+    const controlClient = createHubControlClient({
       ...{ dataDir, clock, log, revoked, identity: () => identity as LocalIdentity },
-      sendControl: (said) => dialer?.sendControl(said) === true,
+      sendControl: (message) => dialer?.sendControl(message) === true,
       onHeartbeat(text) {
         const beat = parseHeartbeat(text);
-        if (beat) needs.failover().receiveHeartbeat(beat);
+        if (beat) deps.failover().receiveHeartbeat(beat);
       },
-      trustChanged: () => needs.failover().trustChanged(),
+      trustChanged: () => deps.failover().trustChanged(),
       onRenewed(next) {
         identity = next;
-        needs.failover().trustChanged();
-        // The next connection shows the new key, by which the cloud forgets the old one.
+        deps.failover().trustChanged();
+        // The next connection uses the new key; the cloud revokes the old one then.
         dialer?.disconnect();
       },
     });
     forwardRequest = async ({ body, ...request }) => {
       if (dialer?.state().state !== "connected") return null;
-      const given = await talk.request({ kind: "request", ...request, body: body.toString("base64") });
+      const given = await controlClient.request({ kind: "request", ...request, body: body.toString("base64") });
       if (!given) return null;
       await checkpointWaiters.waitFor(
         given.head as number,
-        work.readSync(() => getRecord(SYNC_STATE, "link"))?.applied ?? 0,
+        runner.readSync(() => getRecord(SYNC_STATE, "link"))?.applied ?? 0,
       );
       const { status, headers, body: text } = given as unknown as Omit<ForwardedResponse, "body"> & { body: string };
       return { status, headers, body: Buffer.from(text, "base64") };
     };
     const status = createStatusReporter({
-      ...{ clock, health: needs.health, say: (said) => void dialer?.sendControl(said) },
+      ...{ clock, health: deps.health, say: (message) => void dialer?.sendControl(message) },
       queue() {
-        const link = work.readSync(() => getRecord(SYNC_STATE, "link"));
+        const link = runner.readSync(() => getRecord(SYNC_STATE, "link"));
         return link && readQueueStatus(store, link);
       },
     });
     dialer = createDialer({
-      ...{ clock, log, version: needs.version, random: needs.random, pingIntervalMs: needs.route.pingIntervalMs },
-      address: () => hubAddressOf(identity as LocalIdentity, needs.route),
+      ...{ clock, log, version: deps.version, random: deps.random, pingIntervalMs: deps.route.pingIntervalMs },
+      address: () => hubAddressOf(identity as LocalIdentity, deps.route),
       site: own,
-      onControlMessage: talk.handle,
+      onControlMessage: controlClient.handle,
       onStateChanged({ state }) {
-        events.emit("link.changed", { endpointId: needs.endpointId() });
+        events.emit("link.changed", { endpointId: deps.endpointId() });
         reportCredentialHealth();
         if (state !== "connected") return;
         clock.defer(status.report);
-        clock.after(SETTLED_MS, () => void talk.renew(), { background: true });
+        clock.after(SETTLED_MS, () => void controlClient.renew(), { background: true });
       },
     });
     const renewal = clock.every(RENEWAL_CHECK_MS, () => {
       reportCredentialHealth();
-      void talk.renew();
+      void controlClient.renew();
     });
     unsubscribe = () => {
-      stopTelling();
+      stopLedgerSync();
       stopWaking();
       renewal.cancel();
       status.stop();
-      talk.stop();
+      controlClient.stop();
     };
     dialer.start();
   }
 
-  /** A link that goes on with another key keeps what it has; any other begins with nothing of the one before. */
-  async function completeEnrolment(enrolled: EnrolmentResponse, mode: EnrolMode, goesOn: boolean): Promise<void> {
+  /** A link that continues with another key keeps its state; any other starts empty. */
+  async function completeEnrolment(enrolled: EnrolmentResponse, mode: EnrolMode, continuesLink: boolean): Promise<void> {
     const prepare = (tx: Transaction): void => {
-      if (!goesOn) forgetLink(tx);
-      work.runWithin(tx, initializeSyncState(needs.endpointId(), types.fingerprint));
+      if (!continuesLink) forgetLink(tx);
+      runner.runWithin(tx, initializeSyncState(deps.endpointId(), types.fingerprint));
     };
-    if (goesOn) await store.write(prepare);
+    if (continuesLink) await store.write(prepare);
     else await initialSync.schedule(enrolled.ground, mode, prepare);
     startRecording();
   }
 
   function forgetLink(tx: Transaction): void {
-    for (const kept of SITE_COLLECTIONS) work.runWithin(tx, deleteAllRecords(kept));
+    for (const kept of SITE_COLLECTIONS) runner.runWithin(tx, deleteAllRecords(kept));
     tx.run(`DELETE FROM ${PENDING_LEDGER_TABLE.name}`);
   }
 
@@ -344,14 +346,14 @@ export function createSiteLink(needs: SiteLinkDeps): SiteLink {
     site?.stop();
   }
 
-  /** Raises the alarm while the cloud refuses the credential, or that is about to expire. @source decisions.md 13 */
+  /** Raises the alarm while the cloud rejects the credential or while that is about to expire. */
   function reportCredentialHealth(): void {
     const state = dialer?.state();
     const [expiring] = linkCertificateHealthReasons(identity?.facts ?? null, clock.now());
     const reason = state?.state === "refused" ? state.reason : (expiring?.reason ?? null);
-    if (reason === credentialFault || (reason === null && state?.state !== "connected")) return;
-    credentialFault = reason;
-    events.emit("fault.changed", { ...CREDENTIAL_ALARM, endpointId: needs.endpointId(), reason });
+    if (reason === credentialProblem || (reason === null && state?.state !== "connected")) return;
+    credentialProblem = reason;
+    events.emit("fault.changed", { ...CREDENTIAL_ALARM, endpointId: deps.endpointId(), reason });
   }
 
   return {
@@ -364,10 +366,10 @@ export function createSiteLink(needs: SiteLinkDeps): SiteLink {
     peerStarted: (id) => site?.peerStarted(id),
     isConnected: () => dialer?.state().state === "connected",
     report() {
-      const state = identity && work.readSync(() => getRecord(SYNC_STATE, "link"));
+      const state = identity && runner.readSync(() => getRecord(SYNC_STATE, "link"));
       const queue = state && readQueueStatus(store, state);
       return {
-        hub: identity && (needs.route.address ?? identity.hub),
+        hub: identity && (deps.route.address ?? identity.hub),
         mode: identity && dialer?.state().state === "connected" ? "cloud" : "solo",
         link: dialer?.state() ?? (identity && initialSync.isPending() ? preparingState(clock.now()) : null),
         applied: state?.applied ?? null,
@@ -378,24 +380,24 @@ export function createSiteLink(needs: SiteLinkDeps): SiteLink {
     },
     healthReasons() {
       if (!identity) return [];
-      const grounds = hasInitialSyncFailed ? "broken" : initialSync.isPending() ? "open" : "done";
-      return linkHealthReasons({ identity, state: dialer?.state() ?? null, initialSync: grounds, now: clock.now() });
+      const initialSyncState = hasInitialSyncFailed ? "broken" : initialSync.isPending() ? "open" : "done";
+      return linkHealthReasons({ identity, state: dialer?.state() ?? null, initialSync: initialSyncState, now: clock.now() });
     },
     async enrol({ hub, code, mode, authority, resolved }) {
       assertHubUrl(hub);
       let enrolled: EnrolmentResponse | null = null;
-      const endpoint = needs.endpointId();
-      const present = work.readSync(() => getRecord(SYNC_STATE, "link")) && readLocalIdentity(dataDir);
-      const way = { ...needs.route, clock, authority: authority ?? needs.route.authority, found: resolved };
+      const endpoint = deps.endpointId();
+      const currentIdentity = runner.readSync(() => getRecord(SYNC_STATE, "link")) && readLocalIdentity(dataDir);
+      const route = { ...deps.route, clock, authority: authority ?? deps.route.authority, resolved };
       await enrolAppliance(dataDir, { hub, code, endpoint }, async (asked) => {
-        enrolled = await requestEnrolment(hub, asked, way);
-        if (!present && mode === "adopt" && enrolled.mayAdopt === false)
-          throw new ConflictError("The organisation has appliances already: join it, by another code.");
-        if (!present || present.authority === enrolled.authority) return enrolled;
-        throw new ConflictError("The appliance is linked to another cloud. Let it leave that one first.");
+        enrolled = await requestEnrolment(hub, asked, route);
+        if (!currentIdentity && mode === "adopt" && enrolled.mayAdopt === false)
+          throw new ConflictError("The organisation already has appliances; use mode `join` with a new code.");
+        if (!currentIdentity || currentIdentity.authority === enrolled.authority) return enrolled;
+        throw new ConflictError("The appliance is linked to another cloud; it must leave that one first.");
       });
-      if (!enrolled) throw new BugError("an appliance was enrolled without an answer");
-      await completeEnrolment(enrolled, mode, present !== null);
+      if (!enrolled) throw new BugError("enrolment finished without a response");
+      await completeEnrolment(enrolled, mode, currentIdentity !== null);
       return { endpoint };
     },
     async leave() {
@@ -407,17 +409,17 @@ export function createSiteLink(needs: SiteLinkDeps): SiteLink {
         forgetLink(tx);
         initialSync.discard(tx);
       });
-      events.emit("link.changed", { endpointId: needs.endpointId() });
+      events.emit("link.changed", { endpointId: deps.endpointId() });
     },
     disconnect: () => dialer?.disconnect(),
     stop: stopAll,
   };
 }
 
-/** The cloud is not called before the appliance knows what to say. */
+/** Reported while the initial sync runs, before the first connection. */
 const preparingState = (since: number): DialerState => ({
   state: "waiting",
   since,
   connectedAt: null,
-  reason: "The appliance's rows are being brought into the organisation.",
+  reason: "The initial sync with the organisation is in progress.",
 });

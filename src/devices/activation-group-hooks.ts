@@ -5,14 +5,13 @@ import { loadNamedDevices } from "./device-group-hooks.ts";
 import type { GroupCounts } from "./group-counts.ts";
 import { parseGroupDefinition } from "./group-definition.ts";
 
-/** What the rules of activation groups need. */
 export interface ActivationGroupHookDeps {
   counts: GroupCounts;
-  /** Whether an appliance could activate devices now. */
+  /** True if an appliance can activate devices now. */
   isReachable(endpointId: string): boolean;
 }
 
-/** Activation groups name an appliance at least; their rules are checked and kept as those of device groups. */
+/** Validates and normalizes the filters of activation groups like those of device groups; requires at least one appliance. */
 export function activationGroupHooks({
   counts,
   isReachable,

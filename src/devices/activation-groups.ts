@@ -5,74 +5,74 @@ import { countByDeviceType, type DeviceCounts } from "./group-counts.ts";
 import type { GroupMemberships, GroupSets } from "./group-memberships.ts";
 import type { GroupScanDeps } from "./group-scan.ts";
 
-/** Stands among groups for the devices that no other appliance may activate. */
+/** Pseudo group id for devices that only this appliance may activate. */
 export const UNSHARED_GROUP_ID = "";
 
-/** What activations are made of. */
 export interface ActivationDeps extends GroupScanDeps {
-  /** Which devices the activation groups describe. */
+  /** Members of the activation groups. */
   groupMemberships: GroupMemberships;
-  /** Whether an appliance could activate devices now. */
+  /** True if an appliance can activate devices now. */
   isReachable(endpointId: string): boolean;
-  /** This appliance. */
+  /** Endpoint id of this appliance. */
   ownId(): string;
   /**
-   * Shares a message out at a group, or at a pair: the id of the appliance that acts for it now, and a word that is equal for
-   * groups in which all is alike: this appliance's own id for those for which it acts and of which nobody else sounded it.
+   * Assigns the part of a message that belongs to an activation group or failover pair: the id of the appliance on duty, and
+   * a key that is equal for groups with the same assignment. The key is this appliance's own id for groups that it has on
+   * duty and that no other appliance has played.
    */
   shareOut(messageId: string, groupId: string): { holder: string; equivalenceKey: string };
 }
 
-/** One of the appliances that may activate a device. */
+/** An appliance that may activate a device. */
 export interface ActivationCandidate {
   endpointId: string;
   endpointName: string | null;
   reachable: boolean;
 }
 
-/** Who would activate a device now. */
+/** The appliance that would activate a device now. */
 export interface Activation {
-  /** The group that the device is in; null when none describes it. */
+  /** The activation group of the device; null if none matches. */
   activationGroupId: string | null;
   activationGroupName: string | null;
-  /** The appliance; null when none of the group's can be reached. */
+  /** The appliance; null if no appliance of the group is reachable. */
   endpointId: string | null;
   endpointName: string | null;
-  /** Why it is that one, in words. */
+  /** Human-readable explanation. */
   reason: string;
-  /** The appliances that may, in the order in which they are tried. */
+  /** Appliances that may activate the device, in failover order. */
   candidates: ActivationCandidate[];
 }
 
-/** Which appliance activates which devices. @source decisions.md 11 */
+/** Decides which appliance activates which devices. @source docs/decisions/0011-device-groups.md, Activation groups */
 export interface Activations {
-  /** Who would activate a device now; it is activated by the appliance that serves it when no group describes it. */
+  /** The appliance that would activate a device now; the one that serves it if no group matches. */
   activationOf(device: { pk: number; endpointId: string }): Promise<Activation>;
-  /** Ids of the groups that describe a device, the one that it is in first. */
+  /** Ids of the groups that match a device; the effective group comes first. */
   groupsOf(deviceId: string): Promise<string[]>;
   /**
-   * Those of some devices, by internal key, that are not activated by the appliance that serves them: with the key of the
-   * appliance that does, 0 where none that may can be reached.
+   * Those of the devices (internal keys) that are activated by another appliance than the one that serves them, with the
+   * internal key of that appliance; 0 if no appliance of the group is reachable.
    */
   activatedElsewhere(devices: readonly number[]): Promise<[device: number, endpoint: number][]>;
   /**
-   * Ids of the appliances that may activate each of some devices, by internal key, in the order in which they are tried;
-   * without devices that are in no group or pair.
+   * Ids of the appliances that may activate each device (internal keys), in failover order; devices without an activation
+   * group or failover pair are absent.
    */
   candidateEndpoints(devices: readonly number[]): Promise<Map<number, readonly string[]>>;
   /**
-   * Which of some devices, by internal key, this appliance takes on. A message that it alone has goes to all that it may
-   * activate. One that all have (`sharedId`: its id) goes to those for which it acts; where it acts for none, to those of groups
-   * in which all is alike, should its turn come. `covered`: ids of the groups and pairs that the message's devices are in here,
-   * where others may activate them as well, and `ALONE`. `left`: ids of those whose devices others alone take on, which this one
-   * may activate as well. `elsewhere` as above.
+   * Selects the devices (internal keys) that this appliance takes on. A message that only this appliance has goes to all
+   * devices that it may activate. A message that all appliances have (`sharedId`: its id) goes to the devices that this
+   * appliance has on duty; if there are none, to those of groups with the same assignment, in case of a failover. `covered`:
+   * ids of the groups and failover pairs here whose devices other appliances may activate too, and `UNSHARED_GROUP_ID`.
+   * `left`: ids of those whose devices only others take on although this appliance may activate them. `elsewhere` as above.
    */
   shareDevices(devices: readonly number[], sharedId: string | null): Promise<DeviceShare>;
-  /** Those of some devices, by internal key, that are in one of these groups or pairs; with `ALONE` those of this appliance alone. */
+  /** Those of the devices (internal keys) that are in one of these groups or failover pairs; `UNSHARED_GROUP_ID` selects the devices of this appliance alone. */
   devicesWithin(devices: readonly number[], groupIds: readonly string[]): Promise<number[]>;
   /**
-   * Internal keys, ascending, of the devices that are in a group that `chosen` means; with `anyRank` of all that such a
-   * group describes. The group `except` counts as if there were none. Defunct devices are in no group.
+   * Internal keys, ascending, of the devices whose effective group `chosen` selects; with `anyRank` of all devices that such a
+   * group matches. The group `except` is ignored. Defunct devices are in no group.
    */
   devicesInGroups(
     chosen: (group: RankedGroup) => boolean,
@@ -80,23 +80,22 @@ export interface Activations {
   ): Promise<number[]>;
 }
 
-/** What `share` says. */
 export interface DeviceShare {
   activatedElsewhere: [device: number, endpoint: number][];
   sharedGroupIds: string[];
   delegatedGroupIds: string[];
 }
 
-/** An activation group in the order of groups. */
+/** An activation group with its rank. */
 export interface RankedGroup {
   pk: number;
   id: string;
   priority: number;
-  /** The appliances that may activate its devices. */
+  /** Ids of the appliances that may activate its devices. */
   endpointIds: readonly string[];
 }
 
-/** A group in the order of priority. */
+/** Candidates of an activation group, in priority order. */
 interface RankedGroupCandidates {
   pk: number;
   id: string;
@@ -105,25 +104,24 @@ interface RankedGroupCandidates {
   candidates: (ActivationCandidate & { pk: number })[];
 }
 
-/** A device with the appliance that serves it, by internal keys, and the group or pair that it is in. */
+/** A device and the appliance that serves it (internal keys), with its activation group or failover pair. */
 interface GroupedDevice {
   pk: number;
   endpoint: number;
   group: RankedGroupCandidates | null;
 }
 
-/** Devices whose appliance is looked up at once: some ms. */
+/** Devices per lookup: some ms. */
 const LOOKUP_CHUNK_SIZE = 2_000;
 
-/** Makes it. */
-export function createActivations(needs: ActivationDeps): Activations {
-  const { reader, clock, groupMemberships } = needs;
-  const loadRankedGroups = (): RankedGroupCandidates[] => readRankedGroups(needs);
+export function createActivations(deps: ActivationDeps): Activations {
+  const { reader, clock, groupMemberships } = deps;
+  const loadRankedGroups = (): RankedGroupCandidates[] => readRankedGroups(deps);
 
-  /** Hands each device to `found` with the group or pair that it is in, in pieces. */
+  /** Calls `found` for each device with its group or failover pair, in chunks. */
   async function eachGroupedDevice(devices: readonly number[], found: (device: GroupedDevice) => void): Promise<void> {
     const groups = loadRankedGroups();
-    const pairs = pairsByPrimary(needs);
+    const pairs = pairsByPrimary(deps);
     if (devices.length === 0 || groups.length + pairs.size === 0) return;
     for (let at = 0; at < devices.length; at += LOOKUP_CHUNK_SIZE) {
       const keys = JSON.stringify(devices.slice(at, at + LOOKUP_CHUNK_SIZE));
@@ -141,8 +139,8 @@ export function createActivations(needs: ActivationDeps): Activations {
   }
 
   const isLocalCandidate = ({ candidates }: RankedGroupCandidates): boolean =>
-    candidates.some(({ endpointId }) => endpointId === needs.ownId());
-  /** The group or pair by which others may activate a device as well as this appliance; null for what is not for this one. */
+    candidates.some(({ endpointId }) => endpointId === deps.ownId());
+  /** Group or failover pair through which other appliances may activate a device of this one; null if this appliance may not activate it. */
   const sharedGroupOf = ({ group, endpoint }: GroupedDevice, own: number): string | null => {
     if (group ? !isLocalCandidate(group) : endpoint !== own) return null;
     return group && group.candidates.length > 1 ? group.id : UNSHARED_GROUP_ID;
@@ -154,7 +152,7 @@ export function createActivations(needs: ActivationDeps): Activations {
     async activationOf({ pk, endpointId }) {
       const groups = loadRankedGroups();
       const group = await groupMemberships.withGroupSets(idsOf(groups), (sets) => groupOf(pk, groups, sets));
-      return group ? activationByGroup(group) : activationByServingEndpoint(endpointId, needs);
+      return group ? activationByGroup(group) : activationByServingEndpoint(endpointId, deps);
     },
     async groupsOf(deviceId) {
       const describing = new Set(await groupMemberships.groupsOf(deviceId));
@@ -164,7 +162,7 @@ export function createActivations(needs: ActivationDeps): Activations {
       const found: [number, number][] = [];
       await eachGroupedDevice(devices, (device) => {
         const acting =
-          device.group && isLocalCandidate(device.group) ? localEndpointKey(needs) : activatingEndpoint(device);
+          device.group && isLocalCandidate(device.group) ? localEndpointKey(deps) : activatingEndpoint(device);
         if (acting !== device.endpoint) found.push([device.pk, acting]);
       });
       return found;
@@ -177,19 +175,19 @@ export function createActivations(needs: ActivationDeps): Activations {
       return found;
     },
     async shareDevices(devices, sharedId) {
-      const [own, ownId] = [localEndpointKey(needs), needs.ownId()];
+      const [own, ownId] = [localEndpointKey(deps), deps.ownId()];
       const ownShare = { holder: ownId, equivalenceKey: ownId };
       const shares = new Map<string, typeof ownShare>();
       const shareOf = (device: GroupedDevice): typeof ownShare | null => {
         const cover = sharedGroupOf(device, own);
         if (cover === null || sharedId === null) return cover === null ? null : ownShare;
-        const share = shares.get(cover) ?? (cover === UNSHARED_GROUP_ID ? ownShare : needs.shareOut(sharedId, cover));
+        const share = shares.get(cover) ?? (cover === UNSHARED_GROUP_ID ? ownShare : deps.shareOut(sharedId, cover));
         shares.set(cover, share);
         return share;
       };
       const placed: (GroupedDevice & { share: typeof ownShare | null })[] = [];
       await eachGroupedDevice(devices, (device) => void placed.push({ ...device, share: shareOf(device) }));
-      // What others act for is stood in for by messages of their own, not by a part of one that sounds already.
+      // A failover for groups of other appliances is a separate notification, never a part of one that is already playing.
       const taken = selectLikeness(
         placed.flatMap(({ share }) => share?.equivalenceKey ?? []),
         ownId,
@@ -208,7 +206,7 @@ export function createActivations(needs: ActivationDeps): Activations {
       return { activatedElsewhere, sharedGroupIds: idsWhere(true), delegatedGroupIds: idsWhere(false) };
     },
     async devicesWithin(devices, groupIds) {
-      const own = localEndpointKey(needs);
+      const own = localEndpointKey(deps);
       const found: number[] = [];
       await eachGroupedDevice(devices, (device) => {
         if (groupIds.includes(sharedGroupOf(device, own) ?? "none")) found.push(device.pk);
@@ -232,12 +230,12 @@ export function createActivations(needs: ActivationDeps): Activations {
   };
 }
 
-/** Which of these likenesses an appliance takes on together: what is its own turn, else the first. */
+/** The assignment key that an appliance takes on: its own id if present, else the first. */
 export function selectLikeness(likes: readonly string[], ownId: string): string | undefined {
   return likes.includes(ownId) ? ownId : likes[0];
 }
 
-/** How many devices are in each group: each device is counted in the first one that describes it. */
+/** Number of devices per group; a device counts in the first group that matches it. */
 export function countByActivationGroup(
   reader: StoreReader,
 ): (ids: readonly string[], sets: GroupSets) => ReadonlyMap<string, DeviceCounts> {
@@ -255,12 +253,12 @@ export function countByActivationGroup(
   };
 }
 
-/** Ids of all activation groups, the one that wins first. @source service-api.md, /v1/activation-groups */
+/** Ids of all activation groups in priority order. @source docs/decisions/0011-device-groups.md, Activation groups */
 export function activationGroupOrder(reader: StoreReader): string[] {
   return reader.all<{ id: string }>("SELECT id FROM activation_groups ORDER BY priority, pk").map(({ id }) => id);
 }
 
-/** Pairs by the internal key of the first appliance: it serves devices that no group describes. */
+/** Failover pairs by the internal key of the primary appliance; they apply to devices that no activation group matches. */
 function pairsByPrimary({ reader, isReachable }: ActivationDeps): Map<number, RankedGroupCandidates> {
   const lines = reader.all<{
     key: number;
@@ -291,7 +289,7 @@ function localEndpointKey({ reader, ownId }: ActivationDeps): number {
   return reader.one<{ pk: number }>("SELECT pk FROM endpoints WHERE id = ?", ownId())?.pk ?? 0;
 }
 
-/** At most 200 groups with at most 100 appliances each. */
+/** At most 200 groups of at most 100 appliances. */
 function readRankedGroups({ reader, isReachable }: ActivationDeps): RankedGroupCandidates[] {
   const groups = new Map<string, RankedGroupCandidates>();
   const reachable = new Map<string, boolean>();
@@ -353,10 +351,10 @@ function activationByGroup(group: RankedGroupCandidates): Activation {
   const chosen = firstReachable(group);
   const before = chosen ? group.candidates.indexOf(chosen) : 0;
   const reason = !chosen
-    ? `None of the appliances of ${group.name} can be reached.`
+    ? `No appliance of ${group.name} is reachable.`
     : before === 0
-      ? `It is the first appliance of ${group.name}.`
-      : `It is the first appliance of ${group.name} that can be reached; ${before} before it can't.`;
+      ? `First appliance of ${group.name}.`
+      : `First reachable appliance of ${group.name}; ${before} before it are unreachable.`;
   return {
     ...{ activationGroupId: group.id, activationGroupName: group.name, reason },
     ...{ endpointId: chosen?.endpointId ?? null, endpointName: chosen?.endpointName ?? null },
@@ -364,7 +362,7 @@ function activationByGroup(group: RankedGroupCandidates): Activation {
   };
 }
 
-/** own choice: what no group describes is activated by the appliance that serves it. */
+/** A device that no activation group matches is activated by the appliance that serves it. */
 function activationByServingEndpoint(endpointId: string, { reader, isReachable }: ActivationDeps): Activation {
   const name = reader.one<{ name: string | null }>("SELECT name FROM endpoints WHERE id = ?", endpointId)?.name ?? null;
   const reachable = isReachable(endpointId);
@@ -372,8 +370,8 @@ function activationByServingEndpoint(endpointId: string, { reader, isReachable }
     ...{ activationGroupId: null, activationGroupName: null },
     ...{ endpointId: reachable ? endpointId : null, endpointName: reachable ? name : null },
     reason: reachable
-      ? "No activation group describes it: the appliance that serves it activates it."
-      : "No activation group describes it, and the appliance that serves it can't be reached.",
+      ? "No activation group matches the device; the appliance that serves it activates it."
+      : "No activation group matches the device, and the appliance that serves it is unreachable.",
     candidates: [{ endpointId, endpointName: name, reachable }],
   };
 }

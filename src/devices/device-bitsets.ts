@@ -1,28 +1,26 @@
-/** Kinds of devices that groups count, in the order of their masks. */
+/** Device types that groups count, in the order of their masks. */
 export const COUNTED_DEVICE_TYPES = ["phones", "speakers", "idns", "plugins"] as const;
 
-/** A set of devices by their places, 32 to a word; grows as it is filled. */
+/** A bit set of devices by slot, 32 slots to a word; grows as it is filled. */
 export interface DeviceSet {
   words: Uint32Array;
 }
 
-/** Makes an empty set, with room for the first `places`. */
+/** An empty set with room for `places` slots. */
 export function emptySet(places = 0): DeviceSet {
   return { words: new Uint32Array(Math.max(1, Math.ceil(places / 32))) };
 }
 
-/** Puts the device of a place in, or takes it out. */
 export function setMember(set: DeviceSet, place: number, isMember: boolean): void {
   const mask = 1 << (place & 31);
   setWord(set, place >>> 5, mask, isMember ? mask : 0);
 }
 
-/** Whether the device of a place is in the set. */
 export function hasMember({ words }: DeviceSet, place: number): boolean {
   return (((words[place >>> 5] ?? 0) >>> (place & 31)) & 1) === 1;
 }
 
-/** Puts the devices of one word in (`ones`) or takes them out; those not in `mask` stay as they are. */
+/** Sets the bits of `mask` in one word to those of `ones`; other bits do not change. */
 export function setWord(set: DeviceSet, word: number, mask: number, ones: number): void {
   if (word >= set.words.length) {
     if (ones === 0) return;
@@ -33,7 +31,6 @@ export function setWord(set: DeviceSet, word: number, mask: number, ones: number
   set.words[word] = ((set.words[word] as number) & ~mask) | ones;
 }
 
-/** What is in at least one of the sets. */
 export function unionOf(sets: readonly DeviceSet[]): DeviceSet {
   const words = new Uint32Array(sets.reduce((most, set) => Math.max(most, set.words.length), 0));
   for (const { words: more } of sets) {
@@ -42,12 +39,10 @@ export function unionOf(sets: readonly DeviceSet[]): DeviceSet {
   return { words };
 }
 
-/** What is in a set and not in another. */
 export function differenceOf(set: DeviceSet, other: DeviceSet): DeviceSet {
   return { words: set.words.map((word, at) => word & ~(other.words[at] ?? 0)) };
 }
 
-/** How many devices of `mask` are in the set. */
 export function countIntersection({ words }: DeviceSet, mask: DeviceSet): number {
   let count = 0;
   for (let at = 0; at < words.length && at < mask.words.length; at++) {
@@ -56,32 +51,31 @@ export function countIntersection({ words }: DeviceSet, mask: DeviceSet): number
   return count;
 }
 
-/** Ones in 32 bits, by adding neighbours. */
+/** Number of set bits, by parallel summation. */
 function popCount(word: number): number {
   const pairs = word - ((word >>> 1) & 0x55555555);
   const fours = (pairs & 0x33333333) + ((pairs >>> 2) & 0x33333333);
   return Math.imul((fours + (fours >>> 4)) & 0x0f0f0f0f, 0x01010101) >>> 24;
 }
 
-/** Where devices have their places in sets; a place is given anew once its device is gone. */
+/** Assigns each device a slot in the bit sets; slots of deleted devices are reused. */
 export interface DeviceSlots {
-  /** The place of a device, made unless it has one. */
+  /** The slot of a device; allocates one if needed. */
   assign(device: { id: string; pk: number; type: string }): number;
-  /** Undefined for a device that has none. */
+  /** Undefined if the device has no slot. */
   slotOfId(id: string): number | undefined;
-  /** To be called once the device is in no set any more. */
+  /** Call once the device is in no set. */
   release(id: string): void;
-  /** Places that were given at some time. */
+  /** Number of slots allocated so far. */
   readonly size: number;
-  /** Internal keys of a set's devices, ascending. */
+  /** Internal keys of the devices of a set, ascending. */
   keysOf(set: DeviceSet): number[];
-  /** The place of a device by its internal key. */
+  /** The slot of a device by internal key. */
   slotOfKey(pk: number): number | undefined;
-  /** All devices of a kind. */
+  /** All devices of a type. */
   ofType(kind: (typeof COUNTED_DEVICE_TYPES)[number]): DeviceSet;
 }
 
-/** Makes places for no devices yet. */
 export function createDeviceSlots(): DeviceSlots {
   const places = new Map<string, number>();
   const byKey = new Map<number, number>();
@@ -119,7 +113,7 @@ export function createDeviceSlots(): DeviceSlots {
           found.push(keys[at * 32 + (31 - Math.clz32(word & -word))] as number);
         }
       }
-      // Places are given in the order of the keys until devices go.
+      // Slots follow the order of the keys until devices are deleted.
       const isAscending = found.every((key, at) => at === 0 || key > (found[at - 1] as number));
       return isAscending ? found : Array.from(Float64Array.from(found).sort());
     },

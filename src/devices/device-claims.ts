@@ -1,50 +1,47 @@
-/** How urgent something is. */
 export interface Urgency {
-  /** 0 highest … 9 lowest. @source interfaces.md, Priorities */
+  /** 0 highest … 9 lowest. @source docs/decisions/0022-priorities.md */
   priority: number;
-  /** Of bells, 1 highest: among equal priorities, the more urgent one of two bells comes first. @source bells.md, Running */
+  /** Of bells, 1 highest: decides between two bells of equal priority. @source docs/decisions/0015-bell-engine.md, Running */
   rank?: number | null;
 }
 
-/** A delivery that wants a device for itself. */
+/** A delivery that needs exclusive use of a device. */
 export interface DeviceClaim extends Urgency {
   deliveryId: number;
   /** Internal key of the device. */
   device: number;
-  /** Waits when the device is busy, instead of being skipped. */
+  /** Waits if the device is busy; otherwise it is skipped. */
   canQueue: boolean;
-  /** Takes the device from something less urgent. */
+  /** May preempt a less urgent delivery. */
   canPreempt: boolean;
 }
 
-/** What became of a claim: the device is its own now, at once or after taking it from another; or it waits; or not. */
+/** Outcome of a claim: granted, granted by preemption, queued, or refused. */
 export type ClaimResult =
   | { kind: "free" }
   | { kind: "preempts"; deliveryId: number }
   | { kind: "waits" }
   | { kind: "busy" };
 
-/** Who is busy with what; in memory, rebuilt from the ledger at start. */
+/** Exclusive use of devices; in memory, rebuilt from the ledger at start. */
 export interface DeviceClaims {
-  /** Decides about a claim: a smaller number takes the device from a larger one, whatever the class. */
+  /** Decides a claim: a smaller priority number preempts a larger one, regardless of the class. */
   claim(claim: DeviceClaim): ClaimResult;
-  /** Gives a device back, or takes a waiting claim out; answers whose it is now, null when nobody's changed. */
+  /** Releases a device or removes a queued claim; returns the new holder, null if the holder did not change. */
   release(device: number, deliveryId: number): DeviceClaim | null;
-  /** The delivery that holds a device. */
   holder(device: number): DeviceClaim | null;
-  /** Those that wait for a device, the most urgent first. */
+  /** Queued claims of a device, most urgent first. */
   queued(device: number): readonly DeviceClaim[];
-  /** Devices held by somebody. */
+  /** Number of devices in use. */
   readonly size: number;
 }
 
 interface DeviceClaimEntry {
   holder: DeviceClaim;
-  /** The most urgent first; equal ones in order of arrival. */
+  /** Most urgent first; equal ones in order of arrival. */
   queued: DeviceClaim[];
 }
 
-/** Makes an empty table. */
 export function createDeviceClaims(): DeviceClaims {
   const entries = new Map<number, DeviceClaimEntry>();
 
@@ -95,7 +92,7 @@ function removeQueued(entry: DeviceClaimEntry, deliveryId: number): void {
   entry.queued = entry.queued.filter((claim) => claim.deliveryId !== deliveryId);
 }
 
-/** True when one takes from the other what both want. */
+/** True if one preempts the other. */
 export function isMoreUrgent(one: Urgency, other: Urgency): boolean {
   if (one.priority !== other.priority) return one.priority < other.priority;
   return typeof one.rank === "number" && typeof other.rank === "number" && one.rank < other.rank;

@@ -1,13 +1,12 @@
 import { RE2JS } from "re2js";
 import { invalidValue } from "../lib/errors.ts";
 
-/** How a filter compares an attribute with its value. @source decisions.md 11 */
+/** Comparisons of an attribute with a value. @source docs/decisions/0011-device-groups.md, Filters */
 export const FILTER_COMPARISONS = ["BEGINS_WITH", "CONTAINS", "ENDS_WITH", "EQUALS", "MATCHES_REGEX"] as const;
 
-/** One comparison of `COMPARISONS`. */
 export type FilterComparison = (typeof FILTER_COMPARISONS)[number];
 
-/** One test on one attribute; `complement` turns the answer round. */
+/** One test of one attribute; `complement` negates it. */
 export interface DeviceFilter {
   attribute: string;
   comparison: FilterComparison;
@@ -16,7 +15,7 @@ export interface DeviceFilter {
   caseSensitive: boolean;
 }
 
-/** A device as filters see it. */
+/** A device, as far as filters use it. */
 export interface FilterableDevice {
   pk: number;
   icopId: string;
@@ -24,22 +23,21 @@ export interface FilterableDevice {
   description: string;
   type: string;
   readonly attributes: Readonly<Record<string, unknown>>;
-  /** What filters and groups found out about it, so that each asks once; made by the first that asks. */
+  /** Results shared by filters and groups, so that each is computed once; created on first use. */
   evaluationCache?: DeviceEvaluationCache;
 }
 
-/** What was found out about a device as it was read. */
+/** Cached results for one device row. */
 export interface DeviceEvaluationCache {
-  /** Texts of its attributes: at least one each. */
+  /** Values of its attributes: at least one each. */
   texts: Map<string, readonly string[]>;
   lowerCaseTexts: Map<string, readonly string[]>;
-  /** Whether one of its texts fits a pattern. */
+  /** Whether one of its values matches a pattern. */
   patternResults: Map<string, boolean>;
-  /** Groups that it is in or not, as far as others are based on them. */
+  /** Memberships in groups that other groups are based on. */
   groupResults: Map<object, boolean>;
 }
 
-/** The memory of a device. */
 export function evaluationCacheOf(device: FilterableDevice): DeviceEvaluationCache {
   device.evaluationCache ??= {
     texts: new Map(),
@@ -50,52 +48,52 @@ export function evaluationCacheOf(device: FilterableDevice): DeviceEvaluationCac
   return device.evaluationCache;
 }
 
-/** True when the device is meant. */
 export type DevicePredicate = (device: FilterableDevice) => boolean;
 
-/** Most filters of one group. @source service-api.md, Limits */
+/** Filters per group. @source docs/decisions/0042-api-contract.md, Limits */
 const MAX_FILTERS = 200;
-/** @source decisions.md 11 */
+/** @source docs/decisions/0011-device-groups.md, Filters */
 const MAX_PATTERN_LENGTH = 200;
-/** @source decisions.md 11 */
+/** @source docs/decisions/0011-device-groups.md, Filters */
 const MAX_TESTED_LENGTH = 256;
 /**
- * What the patterns of one group may cost together, in instructions of about 3 µs. own choice: 200 ordinary patterns
- * take half of it, while one of 200 characters may take 100 ms to compile and 10 ms per device.
+ * Limit for all patterns of a group together, in RE2 instructions of about 3 µs. 200 ordinary patterns use half of it; one
+ * pattern of 200 characters may take 100 ms to compile and 10 ms per device.
+ * @source docs/decisions/0201-device-groups-and-filters.md, Filters
  */
 const MAX_PATTERN_COST = 10_000;
 const CHARACTER_CLASS_COST = 100;
-/** Code points of a range that cost as much as an instruction, when letters match without case. */
+/** Code points of a range that cost as much as one instruction, for case-insensitive matching. */
 const RANGE_PER_COST_UNIT = 30;
-/** own choice: as long as any attribute can be */
+/** As long as the longest attribute. @source docs/decisions/0201-device-groups-and-filters.md, Filters */
 const MAX_VALUE_LENGTH = 1_000;
 const MAX_ATTRIBUTE_LENGTH = 140;
 
 /**
- * Reads the JSON of a group's `filters` (null: none); members it doesn't know are ignored, `complement` and
- * `caseSensitive` are false when absent. Throws CallerError naming the filter by its 1-based number.
+ * Parses the JSON of a group's `filters` (null: none). Unknown members are ignored; `complement` and `caseSensitive` default
+ * to false. Throws CallerError that names the filter by its 1-based number.
  */
 export function parseFilters(input: unknown): DeviceFilter[] {
   if (input === null || input === undefined) return [];
-  if (!Array.isArray(input)) throw invalidValue("filters", "A list of filters is expected.");
-  if (input.length > MAX_FILTERS) throw invalidValue("filters", `At most ${MAX_FILTERS} filters are allowed.`);
+  if (!Array.isArray(input)) throw invalidValue("filters", "Must be a list of filters.");
+  if (input.length > MAX_FILTERS) throw invalidValue("filters", `Must have at most ${MAX_FILTERS} filters.`);
   const filters = input.map((filter, index) => parseFilter(filter, index + 1));
   assertPatternCost(filters);
   return filters;
 }
 
-/** Throws before a group's patterns together could hold up everything else. */
+/** Throws CallerError if the patterns of a group together could block the event loop. */
 function assertPatternCost(filters: readonly DeviceFilter[]): void {
   let effort = 0;
   for (const [index, filter] of filters.entries()) {
     if (filter.comparison !== "MATCHES_REGEX") continue;
     effort += estimatePatternCost(filter.value);
     if (effort <= MAX_PATTERN_COST) effort += compilePattern(filter, index + 1).programSize();
-    if (effort > MAX_PATTERN_COST) throw filterError(index + 1, "The patterns of the group are too costly together.");
+    if (effort > MAX_PATTERN_COST) throw filterError(index + 1, "The patterns of the group exceed the total cost limit; use shorter patterns.");
   }
 }
 
-/** What a pattern costs by its text: classes by name, and wide ranges. */
+/** Estimates the cost of a pattern from its text: named classes and wide ranges. */
 function estimatePatternCost(pattern: string): number {
   let effort = (pattern.match(/\\p/gi)?.length ?? 0) * CHARACTER_CLASS_COST;
   for (const [, code, sign = ""] of pattern.matchAll(/-(?:\\x\{([0-9a-f]{1,8})\}|(.))/giu)) {
@@ -107,17 +105,17 @@ function estimatePatternCost(pattern: string): number {
 
 function parseFilter(input: unknown, number: number): DeviceFilter {
   if (typeof input !== "object" || input === null || Array.isArray(input))
-    throw filterError(number, "An object is expected.");
+    throw filterError(number, "Must be an object.");
   const given = input as Record<string, unknown>;
   const { attribute, comparison, value, complement, caseSensitive = given["case-sensitive"] } = given;
   if (typeof attribute !== "string" || attribute.length === 0 || attribute.length > MAX_ATTRIBUTE_LENGTH) {
-    throw filterError(number, `The attribute is a text of 1 to ${MAX_ATTRIBUTE_LENGTH} characters.`);
+    throw filterError(number, `The attribute must be a string of 1 to ${MAX_ATTRIBUTE_LENGTH} characters.`);
   }
   if (!FILTER_COMPARISONS.includes(comparison as FilterComparison)) {
-    throw filterError(number, `The comparison is one of ${FILTER_COMPARISONS.join(", ")}.`);
+    throw filterError(number, `The comparison must be one of ${FILTER_COMPARISONS.join(", ")}.`);
   }
   if (typeof value !== "string" || value.length > MAX_VALUE_LENGTH) {
-    throw filterError(number, `The value is a text of at most ${MAX_VALUE_LENGTH} characters.`);
+    throw filterError(number, `The value must be a string of at most ${MAX_VALUE_LENGTH} characters.`);
   }
   const filter = {
     attribute,
@@ -129,25 +127,25 @@ function parseFilter(input: unknown, number: number): DeviceFilter {
   return filter;
 }
 
-/** Booleans come as such or as words; any word but "true" is false. @source decisions.md 1 */
+/** Booleans may be strings; any string but "true" is false. @source docs/decisions/0001-lists-and-paging.md */
 function parseFlag(value: unknown, number: number, name: string): boolean {
   if (value === undefined || value === null) return false;
   if (typeof value === "boolean") return value;
   if (typeof value === "string") return value === "true";
-  throw filterError(number, `${name} is true or false.`);
+  throw filterError(number, `${name} must be true or false.`);
 }
 
 function filterError(number: number, detail: string): Error {
   return invalidValue("filters", `Filter ${number}: ${detail}`);
 }
 
-/** Tests of patterns that were compiled, so that many filters that say the same have one. */
+/** Cache of compiled patterns, shared by filters with the same pattern. */
 export type CompiledPatterns = Map<string, (value: string) => boolean>;
 
-/** Patterns that are remembered; those in use stay, whatever is forgotten. own choice */
+/** Cached patterns; patterns in use survive eviction. @source docs/decisions/0201-device-groups-and-filters.md, Filters */
 const MAX_PATTERNS = 10_000;
 
-/** Texts of an attribute, found once however many filters ask; `isFolded` for comparisons without case. */
+/** Values of an attribute, computed once per device; `isFolded` for case-insensitive comparison. */
 function textsOf(device: FilterableDevice, attribute: string, isFolded: boolean): readonly string[] {
   const { lowerCaseTexts, texts: plain } = evaluationCacheOf(device);
   const memory = isFolded ? lowerCaseTexts : plain;
@@ -160,8 +158,8 @@ function textsOf(device: FilterableDevice, attribute: string, isFolded: boolean)
 }
 
 /**
- * Makes the test of one filter. An attribute with several values matches when one of them does; one that is absent
- * counts as the empty text. own choice: the comparison looks anywhere in the value for MATCHES_REGEX (use ^ and $).
+ * Compiles one filter. An attribute with several values matches if one of them matches; a missing attribute counts as the
+ * empty string. MATCHES_REGEX searches anywhere in the value (use ^ and $ to anchor).
  */
 export function compileDeviceFilter(
   filter: DeviceFilter,
@@ -177,7 +175,7 @@ export function compileDeviceFilter(
   };
 }
 
-/** The test of a text; both are in lower case where case does not matter. */
+/** Both strings are lower case if case does not matter. */
 function createTextTest(
   comparison: Exclude<FilterComparison, "MATCHES_REGEX">,
   wanted: string,
@@ -194,7 +192,7 @@ function createTextTest(
   }
 }
 
-/** Patterns are what costs: a device remembers the answer for all filters that say the same. */
+/** Patterns are the expensive part: each device caches the result for all filters with the same pattern. */
 function createPatternTest(filter: DeviceFilter, number: number, patterns: CompiledPatterns): DevicePredicate {
   const { attribute, complement, caseSensitive, value: written } = filter;
   const key = `${caseSensitive} ${attribute}\n${written}`;
@@ -227,16 +225,16 @@ function cachedPatternTest(
 
 function compilePattern(filter: DeviceFilter, number: number): RE2JS {
   if ([...filter.value].length > MAX_PATTERN_LENGTH) {
-    throw filterError(number, `A pattern has at most ${MAX_PATTERN_LENGTH} characters.`);
+    throw filterError(number, `A pattern must have at most ${MAX_PATTERN_LENGTH} characters.`);
   }
   try {
     return RE2JS.compile(filter.value, filter.caseSensitive ? 0 : RE2JS.CASE_INSENSITIVE);
   } catch (error) {
-    throw filterError(number, `The pattern can't be used (${(error as Error).message}).`);
+    throw filterError(number, `Invalid pattern (${(error as Error).message}).`);
   }
 }
 
-/** The texts of an attribute; what every device has besides its attributes answers to the names people know. */
+/** Values of an attribute; built-in properties of a device are available under their usual names. */
 function valuesOf(device: FilterableDevice, attribute: string): string[] {
   const value = device.attributes[attribute] ?? builtInAttribute(device, attribute);
   if (value === undefined || value === null) return [""];
@@ -248,7 +246,7 @@ function textOf(value: unknown): string {
   return typeof value === "string" ? value : typeof value === "object" ? JSON.stringify(value) : String(value);
 }
 
-/** @source decisions.md 11 (attribute names) */
+/** @source docs/decisions/0011-device-groups.md, Filters */
 function builtInAttribute(device: FilterableDevice, attribute: string): string | undefined {
   switch (attribute) {
     case "Name":

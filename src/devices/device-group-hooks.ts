@@ -6,13 +6,13 @@ import { buildVisibilitySql } from "../store/visibility-sql.ts";
 import type { GroupCounts } from "./group-counts.ts";
 import { parseGroupDefinition } from "./group-definition.ts";
 
-/** What names devices by their icopIds. */
+/** A row that names devices by icopId. */
 interface NamedDeviceIds {
   additionIds: readonly string[];
   exclusionIds: readonly string[];
 }
 
-/** What device groups do beyond being stored: their rules are checked and kept in one form, circles refused, named devices and counts shown. */
+/** Validates and normalizes filters, rejects cycles, and serializes named devices and counts. */
 export function deviceGroupHooks(counts: GroupCounts): ResourceHooks<typeof deviceGroups> {
   return {
     beforeWrite({ before, after }, tx) {
@@ -32,7 +32,7 @@ export function deviceGroupHooks(counts: GroupCounts): ResourceHooks<typeof devi
   };
 }
 
-/** Throws CallerError when one of `baseIds` is, directly or through others, based on the group itself. */
+/** Throws CallerError if one of `baseIds` is based on the group itself, directly or indirectly. */
 function rejectCycle(reader: StoreReader, pk: number, id: string, baseIds: readonly string[]): void {
   const found = reader.one(
     `WITH RECURSIVE below(pk) AS (
@@ -44,7 +44,7 @@ function rejectCycle(reader: StoreReader, pk: number, id: string, baseIds: reado
     pk,
   );
   if (found || baseIds.includes(id)) {
-    throw invalidValue("baseDeviceGroupIds", "A group can't be based on itself, not even through other groups.");
+    throw invalidValue("baseDeviceGroupIds", "Must not form a cycle: a group must not be based on itself, directly or indirectly.");
   }
 }
 
@@ -60,7 +60,7 @@ interface DeviceLine {
   is_licensed: number | null;
 }
 
-/** All devices that the page's rows name, read at once, by their icopIds; those that the asker does not see are left out. */
+/** All devices that the rows of a page name, by icopId, in one query; devices that the caller may not read are omitted. */
 export function loadNamedDevices(rows: readonly NamedDeviceIds[], { reader, scope }: PresentContext) {
   const wanted = new Set(rows.flatMap((row) => [...row.additionIds, ...row.exclusionIds]));
   const found = new Map<string, Record<string, unknown>>();

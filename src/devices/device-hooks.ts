@@ -5,18 +5,18 @@ import type { ResourceHooks } from "../store/store.ts";
 import { createAttributeCheck, type DeviceTypeClaim } from "./attribute-rules.ts";
 import { createLicenceCheck } from "./licence-filters.ts";
 
-/** Name of the plugin that claims a kind of device by its identifier; null when none does. */
+/** Name of the plugin that claims a device type and identifier; null if none does. */
 export type FindDeviceProvider = (type: string, deviceIdentifier: string) => string | null;
 
 type Device = RowOf<typeof devices>;
 
 /**
- * Gives a device its provider when it is made or named anew (claimed by nobody: CallerError for `type`) and its icopId
- * with every write: the MAC address of speakers and desktop notifiers that have one, else the identifier. The licence
- * filters of its appliance say with every write whether it is licensed. Its plugin says what its attributes must be. What an
- * appliance tells of its own devices is taken as it is: the cloud need not have each of its plugins. Shows the appliance as
- * `endpoint {id, name}` with includeEndpointDetails.
- * @source interfaces.md, Extensions, endpoints, devices
+ * Sets the provider of a device when it is created or renamed (CallerError for `type` if no plugin claims it) and its icopId on
+ * every write: the MAC address of speakers and desktop notifiers that have one, else the identifier. Evaluates the licence
+ * filters of its appliance on every write. The plugin's rules validate its attributes. Replicated devices of an appliance
+ * are accepted without a plugin: the cloud need not have the same plugins. Serializes the appliance as `endpoint {id, name}`
+ * with includeEndpointDetails.
+ * @source docs/decisions/0012-extensions-and-endpoints.md
  */
 export function deviceHooks(
   findProvider: FindDeviceProvider,
@@ -55,7 +55,7 @@ export function deviceHooks(
   };
 }
 
-/** What its call manager or itself says of a device, by its attributes; null where nobody says it. */
+/** Registration state of a device from its attributes; null if it reports none. */
 export function isDeviceRegistered(attributes: unknown): boolean | null {
   const { IsRegistered, IsRegisteredSip } = (attributes ?? {}) as Record<string, string>;
   const word = (IsRegistered ?? IsRegisteredSip)?.toLowerCase();
@@ -64,26 +64,26 @@ export function isDeviceRegistered(attributes: unknown): boolean | null {
 
 function unservedError({ type, deviceIdentifier }: Device, claims: readonly DeviceTypeClaim[]): CallerError {
   const patterns = claims.filter((claim) => claim.type === type).map(({ identifier }) => identifier);
-  if (patterns.length === 0) return invalidValue("type", `Nothing serves ${type}.`);
-  const why = `Nothing serves ${type} named ${deviceIdentifier}; it fits ${patterns.join(" or ")}.`;
-  return invalidValue("deviceIdentifier", why);
+  if (patterns.length === 0) return invalidValue("type", `No plugin serves the type ${type}.`);
+  const message = `No plugin serves ${type} with the identifier ${deviceIdentifier}; it must match ${patterns.join(" or ")}.`;
+  return invalidValue("deviceIdentifier", message);
 }
 
-/** The id by which groups name a device. own choice: a MAC address loses its separators and is written in capitals. */
+/** The id by which groups name a device. A MAC address is written without separators in capital letters. */
 function icopIdOf(device: Pick<Device, "type" | "deviceIdentifier" | "attributes">): string {
   if (device.type !== "speakers" && device.type !== "idns") return device.deviceIdentifier;
   const mac = (device.attributes as Record<string, string>).MACAddress?.replace(/[^0-9a-f]/gi, "").toUpperCase();
   return mac && mac.length === 12 ? mac : device.deviceIdentifier;
 }
 
-/** Attributes as a flat object of texts: numbers and booleans become texts, null removes; anything else is refused. */
+/** Attributes as a flat object of strings: numbers and booleans are converted, null removes; other values are rejected. */
 function parseAttributes(input: unknown): Record<string, string> {
   if (input === null || input === undefined) return {};
-  if (typeof input !== "object" || Array.isArray(input)) throw invalidValue("attributes", "An object is expected.");
+  if (typeof input !== "object" || Array.isArray(input)) throw invalidValue("attributes", "Must be an object.");
   const texts: Record<string, string> = {};
   for (const [name, value] of Object.entries(input)) {
     if (value === null) continue;
-    if (typeof value === "object") throw invalidValue("attributes", `The value of ${name} is no text.`);
+    if (typeof value === "object") throw invalidValue("attributes", `The value of ${name} must be a string, a number or a boolean.`);
     texts[name] = String(value);
   }
   return texts;

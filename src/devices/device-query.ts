@@ -11,7 +11,7 @@ import {
   scanDevices,
 } from "./group-scan.ts";
 
-/** What a list of devices may be restricted by, as query parameters or JSON; texts that hold JSON are read. */
+/** Filters of a device list, as query parameters or JSON; texts that contain JSON are parsed. */
 export interface DeviceQuery {
   deviceGroupId?: unknown;
   deviceGroup?: unknown;
@@ -19,41 +19,41 @@ export interface DeviceQuery {
   icopIds?: unknown;
   attributes?: unknown;
   name?: unknown;
-  /** True shows defunct devices too, in whatever group they would be. */
+  /** True includes defunct devices, with the groups that they would be in. */
   includeDefunct?: unknown;
-  /** False leaves out speakers whose attribute IsConfigured says that they are not set up yet. */
+  /** False omits speakers whose attribute IsConfigured says that they are not configured yet. */
   includeNonConfiguredSpeakers?: unknown;
-  /** False leaves out speakers that are known not to be registered. */
+  /** False omits speakers that are known to be unregistered. */
   includeUnregisteredSpeakers?: unknown;
 }
 
-/** What a query needs; `sees` says whether the asker may know of a group. */
+/** `sees` returns true if the caller may read a group. */
 export interface DeviceQueryDeps extends GroupScanDeps {
   memberships: Pick<GroupMemberships, "members">;
   sees(groupId: string): boolean;
 }
 
 /**
- * Internal keys of the devices that a query means, ascending; null when it restricts nothing. Conditions add up; each
- * member of `attributes` must equal the device's, and `more` must hold. Throws CallerError naming the parameter at fault.
- * @source service-api.md, /v1/devices
+ * Internal keys of the devices that match a query, ascending; null if it has no filter. Filters are combined with AND; each
+ * member of `attributes` must equal the attribute of the device, and `more` must match. Throws CallerError that names the
+ * invalid parameter. @source docs/decisions/0042-api-contract.md
  */
 export async function findDevices(
-  needs: DeviceQueryDeps,
+  deps: DeviceQueryDeps,
   query: DeviceQuery,
   more: readonly DevicePredicate[] = [],
 ): Promise<number[] | null> {
   const tests = [...more, ...speakerPredicates(query)];
   if (isParameterGiven(query.deviceGroupId)) {
-    const group = storedGroup(needs, query.deviceGroupId);
+    const group = storedGroup(deps, query.deviceGroupId);
     if (query.includeDefunct === true) tests.push(isInGroup(group));
     else {
-      const members = new Set(await needs.memberships.members([String(query.deviceGroupId)]));
+      const members = new Set(await deps.memberships.members([String(query.deviceGroupId)]));
       tests.push(({ pk }) => members.has(pk));
     }
   }
   if (isParameterGiven(query.deviceGroup)) {
-    tests.push(isInGroup(compileAdHocGroup(needs, parseObjectParameter(query.deviceGroup, "deviceGroup"))));
+    tests.push(isInGroup(compileAdHocGroup(deps, parseObjectParameter(query.deviceGroup, "deviceGroup"))));
   }
   if (isParameterGiven(query.types)) {
     const types = new Set(parseTexts(query.types, "types"));
@@ -70,12 +70,12 @@ export async function findDevices(
     tests.push((device) => wanted.every(([name, text]) => attributeText(device.attributes[name]) === text));
   }
   if (isParameterGiven(query.name)) {
-    // own choice: devices have no field of that name; what people call one is its description or its attribute Name.
+    // Devices have no `name` field: match the description or the attribute Name. @source docs/decisions/0201-device-groups-and-filters.md, Device queries
     tests.push((device) => device.description === query.name || device.attributes.Name === query.name);
   }
   if (tests.length === 0) return null;
   const selection = { includeDefunct: query.includeDefunct === true };
-  return scanMatching(needs, (device) => tests.every((test) => test(device)), selection);
+  return scanMatching(deps, (device) => tests.every((test) => test(device)), selection);
 }
 
 function speakerPredicates(query: DeviceQuery): DevicePredicate[] {
@@ -90,7 +90,7 @@ function speakerPredicates(query: DeviceQuery): DevicePredicate[] {
 }
 
 async function scanMatching(
-  needs: GroupScanDeps,
+  deps: GroupScanDeps,
   test: DevicePredicate,
   selection: DeviceSelection = {},
 ): Promise<number[]> {
@@ -98,7 +98,7 @@ async function scanMatching(
   const visit = (device: FilterableDevice): void => {
     if (test(device)) pks.push(device.pk);
   };
-  await scanDevices(needs, visit, selection);
+  await scanDevices(deps, visit, selection);
   return pks;
 }
 
@@ -106,13 +106,13 @@ function isInGroup(group: CompiledGroup): DevicePredicate {
   return (device) => group.contains(device);
 }
 
-function storedGroup(needs: DeviceQueryDeps, id: unknown): CompiledGroup {
-  const group = typeof id === "string" && needs.sees(id) ? compileStoredGroups(needs.reader, [id])[0] : undefined;
-  if (!group) throw invalidValue("deviceGroupId", "There is none with this id.");
+function storedGroup(deps: DeviceQueryDeps, id: unknown): CompiledGroup {
+  const group = typeof id === "string" && deps.sees(id) ? compileStoredGroups(deps.reader, [id])[0] : undefined;
+  if (!group) throw invalidValue("deviceGroupId", "No device group with this id was found.");
   return group;
 }
 
-/** Whether a parameter is there and not empty. */
+/** True if a parameter is present and not empty. */
 export function isParameterGiven(value: unknown): boolean {
   return value !== undefined && value !== null && value !== "";
 }
@@ -122,27 +122,27 @@ function parseJsonText(value: unknown, field: string): unknown {
   try {
     return JSON.parse(value);
   } catch {
-    throw invalidValue(field, "It is no JSON.");
+    throw invalidValue(field, "Must be valid JSON.");
   }
 }
 
-/** An attribute as text, lists and objects included, whatever members they have. */
+/** An attribute as text, lists and objects included. */
 function attributeText(value: unknown): string {
   if (value === undefined || value === null) return "";
   return typeof value === "object" ? JSON.stringify(value) : String(value);
 }
 
-/** The object that a parameter is, or holds as JSON. Throws CallerError for `field`. */
+/** The object that a parameter is or contains as JSON. Throws CallerError for `field`. */
 export function parseObjectParameter(value: unknown, field: string): Record<string, unknown> {
   const read = parseJsonText(value, field);
   if (typeof read !== "object" || read === null || Array.isArray(read))
-    throw invalidValue(field, "An object is expected.");
+    throw invalidValue(field, "Must be an object.");
   return read as Record<string, unknown>;
 }
 
 function parseTexts(value: unknown, field: string): string[] {
   const read = parseJsonText(value, field);
   const list = Array.isArray(read) ? read : [read];
-  if (!list.every((item) => typeof item === "string")) throw invalidValue(field, "A list of texts is expected.");
+  if (!list.every((item) => typeof item === "string")) throw invalidValue(field, "Must be a list of strings.");
   return list;
 }

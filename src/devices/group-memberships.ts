@@ -21,31 +21,30 @@ import {
 } from "./group-scan.ts";
 import { createStoredGroups, type GroupSource } from "./stored-groups.ts";
 
-/** What memberships are made of. */
 export interface GroupMembershipDeps extends GroupScanDeps {
   events: Events;
   source: GroupSource;
   onError(error: unknown): void;
 }
 
-/** What is known of groups at one moment; good until the next turn of the event loop. */
+/** A consistent view of group members; valid until the next turn of the event loop. */
 export interface GroupSets {
   /** Undefined for an unknown group. */
   get(groupId: string): DeviceSet | undefined;
   slots: DeviceSlots;
 }
 
-/** Remembers which devices stored groups have, and follows every change of groups and devices. */
+/** Caches the members of stored groups and follows every change of groups and devices. */
 export interface GroupMemberships {
-  /** Calls `use` at a moment when these groups are known as they are; what is not known is found in slices of at most 10 ms. */
+  /** Calls `use` when the members of these groups are up to date; missing members are computed in slices of at most 10 ms. */
   withGroupSets<T>(groupIds: readonly string[], use: (sets: GroupSets) => T): Promise<T>;
-  /** The same at once; null when finding out takes longer than `longestMs`. */
+  /** As `withGroupSets`, but synchronous; null if computing takes longer than `longestMs`. */
   tryWithGroupSets<T>(groupIds: readonly string[], longestMs: number, use: (sets: GroupSets) => T): T | null;
-  /** Internal keys of the distinct devices in at least one of the groups, ascending; defunct ones are left out. */
+  /** Internal keys, ascending, of the distinct devices in at least one of the groups; defunct devices are excluded. */
   members(groupIds: readonly string[]): Promise<number[]>;
-  /** Ids of the groups that a device is in; none for an unknown or defunct one. */
+  /** Ids of the groups of a device; empty for an unknown or defunct device. */
   groupsOf(deviceId: string): Promise<string[]>;
-  /** Stops following. */
+  /** Stops following changes. */
   stop(): void;
 }
 
@@ -60,7 +59,7 @@ interface SlottedDevice {
   device: FilterableDevice;
 }
 
-/** Asks an entry about devices; those whose places share a word of its set are written at once. */
+/** Evaluates a group for devices that share one word of its set, and writes that word once. */
 function evaluateEntry({ group, set }: MembershipEntry, devices: readonly SlottedDevice[]): void {
   let [word, mask, ones] = [0, 0, 0];
   for (const { slot, device } of devices) {
@@ -75,10 +74,10 @@ function evaluateEntry({ group, set }: MembershipEntry, devices: readonly Slotte
   setWord(set, word, mask, ones);
 }
 
-/** Something done in slices: true once it is done, false when the time was over before. */
+/** A step in slices: true when it is complete, false when the time slice ended first. */
 type ChunkedStep = (until: number) => boolean;
 
-/** One change of a device that entries are being told of; `next` is the entry to be told next. */
+/** A device change that is being applied; `next` is the index of the next entry. */
 interface PendingDeviceChange {
   id: string;
   change: number;
@@ -86,21 +85,21 @@ interface PendingDeviceChange {
   next: number;
 }
 
-/** Groups asked about one device before looking at the clock. */
+/** Groups evaluated for one device between two checks of the clock. */
 const GROUPS_PER_CHECK = 16;
-/** Devices that a group is asked about in a row: as many as stand in a word of its set. */
+/** Devices evaluated in a row for a group: the slots of one word of its set. */
 const BLOCK_SIZE = 32;
-/** What the sets of all groups may take together; those not used for the longest time go. own choice */
+/** Memory limit of all sets; the least recently used are evicted. @source docs/decisions/0201-device-groups-and-filters.md, Counts and caches */
 const MAX_CACHE_BYTES = 48 * 1_048_576;
-/** Between two slices that nobody waits for. own choice */
+/** Pause between background slices. @source docs/decisions/0201-device-groups-and-filters.md, Counts and caches */
 const PAUSE_MS = 20;
 
-/** Makes it; nothing is read before somebody asks. */
-export function createGroupMemberships(needs: GroupMembershipDeps): GroupMemberships {
-  const { reader, clock, events, source } = needs;
+/** Creates the cache; nothing is read before the first request. */
+export function createGroupMemberships(deps: GroupMembershipDeps): GroupMemberships {
+  const { reader, clock, events, source } = deps;
   const groups = createStoredGroups(reader, source);
   const entries = new Map<string, MembershipEntry>();
-  /** Devices that not all entries have been told of, with the number of the change; the latest last. */
+  /** Devices with changes that are not applied to all entries, with the number of the change; the latest last. */
   const changed = new Map<string, number>();
   let slots = createDeviceSlots();
   let changes = 0;
@@ -131,7 +130,7 @@ export function createGroupMemberships(needs: GroupMembershipDeps): GroupMembers
     }),
   ];
 
-  /** Asks entries about one device, from one of them on; answers the next one to be asked. */
+  /** Evaluates entries for one device, from an index on; returns the index of the next entry. */
   function evaluateDevice(
     line: FilterDeviceRow,
     asked: readonly MembershipEntry[],
@@ -149,18 +148,18 @@ export function createGroupMemberships(needs: GroupMembershipDeps): GroupMembers
   }
 
   /**
-   * Asks entries about every device: one after the other about all devices of a block, then of the next one. A block that
-   * a pause cuts in two is read again, so that each device is asked about as it is.
+   * Fills entries block by block: every entry for the devices of one block, then the next block. A block that a pause
+   * interrupts is read again, so that each device is evaluated in its current state.
    */
   function fillEntries(asked: readonly MembershipEntry[]): ChunkedStep {
     let after = 0;
     let upTo: number | null = null;
     let next = 0;
-    /** Key up to which the entry that is next was asked. */
+    /** Key up to which the next entry was evaluated. */
     let askedUpTo = 0;
     return (until) => {
       for (;;) {
-        const block = readDevices(reader, after, { most: BLOCK_SIZE, ...(upTo === null ? {} : { upTo }) }).map(
+        const block = readDevices(reader, after, { limit: BLOCK_SIZE, ...(upTo === null ? {} : { upTo }) }).map(
           toSlottedDevice,
         );
         upTo ??= block.at(-1)?.device.pk ?? null;
@@ -191,7 +190,7 @@ export function createGroupMemberships(needs: GroupMembershipDeps): GroupMembers
     device: toFilterableDevice(line),
   });
 
-  /** Tells entries of the devices that changed; `settles` when nobody needs to be told of them again. */
+  /** Applies device changes to entries; `settles` if no other entry needs them. */
   function applyDeviceChanges(asked: () => readonly MembershipEntry[], settles: boolean): ChunkedStep {
     let upTo = 0;
     let telling: PendingDeviceChange | null = null;
@@ -209,15 +208,15 @@ export function createGroupMemberships(needs: GroupMembershipDeps): GroupMembers
     };
   }
 
-  function applyDeviceChange({ id, entries: told, next }: PendingDeviceChange, until: number): number {
+  function applyDeviceChange({ id, entries: applied, next }: PendingDeviceChange, until: number): number {
     const line = readDeviceRow(id);
-    if (line) return evaluateDevice(line, told, next, until);
+    if (line) return evaluateDevice(line, applied, next, until);
     const place = slots.slotOfId(id);
-    if (place !== undefined) for (const { set } of told) setMember(set, place, false);
-    return told.length;
+    if (place !== undefined) for (const { set } of applied) setMember(set, place, false);
+    return applied.length;
   }
 
-  /** Null for a device that no group has: one that is gone or defunct. */
+  /** Null for a device that is in no group: deleted or defunct. */
   function readDeviceRow(id: string): FilterDeviceRow | null {
     return reader.one<FilterDeviceRow>(
       `SELECT ${FILTER_DEVICE_COLUMNS} FROM devices WHERE id = ? AND defunct IS NOT 1`,
@@ -230,7 +229,7 @@ export function createGroupMemberships(needs: GroupMembershipDeps): GroupMembers
     if (!readDeviceRow(id)) slots.release(id);
   }
 
-  /** Tells every entry of what changed, so that the next who asks needs not wait. */
+  /** Applies changes to all entries in the background, so that the next request need not wait. */
   function scheduleDrain(): void {
     if (isDraining) return;
     isDraining = true;
@@ -241,13 +240,13 @@ export function createGroupMemberships(needs: GroupMembershipDeps): GroupMembers
         if (isDraining) clock.after(PAUSE_MS, drain, { background: true });
       } catch (error) {
         isDraining = false;
-        needs.onError(error);
+        deps.onError(error);
       }
     };
     clock.after(PAUSE_MS, drain, { background: true });
   }
 
-  /** Brings some groups up to date; what others do meanwhile does not hold it up. */
+  /** Brings some groups up to date; changes that arrive during the work do not delay it. */
   function bringUpToDate(groupIds: readonly string[]): ChunkedStep {
     let fill: ChunkedStep | null = null;
     const follow = applyDeviceChanges(() => groupIds.flatMap((id) => entries.get(id) ?? []), false);
@@ -275,7 +274,7 @@ export function createGroupMemberships(needs: GroupMembershipDeps): GroupMembers
     return entry;
   }
 
-  /** Notes what was used, and lets go of what was not. */
+  /** Marks entries as used and evicts the least recently used. */
   function touchAndEvict(groupIds: readonly string[]): void {
     let bytes = 0;
     for (const { set } of entries.values()) bytes += set.words.byteLength;

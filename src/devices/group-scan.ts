@@ -3,18 +3,17 @@ import type { StoreReader } from "../store/store.ts";
 import type { FilterableDevice } from "./device-filter.ts";
 import { type CompiledGroup, compileGroups, type GroupDefinition, parseGroupDefinition } from "./group-definition.ts";
 
-/** What an evaluation needs. */
 export interface GroupScanDeps {
   reader: StoreReader;
   clock: Clock;
 }
 
-/** Longest stretch of evaluation before other work gets its turn, ms. @source interfaces.md, Writing and reading */
+/** Longest evaluation before yielding to other work, ms. @source docs/decisions/0017-store.md */
 export const TIME_SLICE_MS = 6;
 const ROWS_PER_READ = 200;
-/** The columns of `DeviceLine`. */
+/** Columns of `FilterDeviceRow`. */
 export const FILTER_DEVICE_COLUMNS = "pk, id, icop_id, device_identifier, description, type, attributes";
-/** The columns of a device that filters look at. */
+/** The columns of a device that filters use. */
 export interface FilterDeviceRow {
   pk: number;
   id: string;
@@ -25,7 +24,7 @@ export interface FilterDeviceRow {
   attributes: string | null;
 }
 
-/** A group as it is stored; `bases` is a JSON list of ids. */
+/** A group row; `bases` is a JSON list of ids. */
 export interface GroupDefinitionRow {
   id: string;
   filter_type: string | null;
@@ -36,7 +35,7 @@ export interface GroupDefinitionRow {
   bases: string;
 }
 
-/** The groups with these ids and all groups they are based on, by id; unknown ids are left out. */
+/** The groups with these ids and all groups that they are based on, by id; unknown ids are omitted. */
 export function loadGroupDefinitions(reader: StoreReader, ids: readonly string[]): Map<string, GroupDefinition> {
   const lines = reader.all<GroupDefinitionRow>(
     `WITH RECURSIVE wanted(pk) AS (
@@ -52,7 +51,6 @@ export function loadGroupDefinitions(reader: StoreReader, ids: readonly string[]
   return new Map(lines.map((line) => [line.id, toGroupDefinition(line)]));
 }
 
-/** What a stored group means. */
 export function toGroupDefinition(line: GroupDefinitionRow): GroupDefinition {
   return parseGroupDefinition({
     filterType: line.filter_type,
@@ -64,21 +62,21 @@ export function toGroupDefinition(line: GroupDefinitionRow): GroupDefinition {
   });
 }
 
-/** A list or object that a column holds as JSON; null where it holds none. */
+/** The list or object that a column contains as JSON; null if it contains none. */
 function parseJsonColumn(text: string | null): unknown {
   return text === null ? null : JSON.parse(text);
 }
 
-/** Which devices are looked at; the defunct ones are left out unless asked for. */
+/** Which devices to read; defunct devices are excluded by default. */
 export interface DeviceSelection {
   includeDefunct?: boolean;
-  /** Rows of one read; 200 unless given. */
-  most?: number;
+  /** Rows per read; 200 by default. */
+  limit?: number;
   /** Only devices up to this key. */
   upTo?: number;
 }
 
-/** Every device in order of its key; those that appear or go meanwhile may be seen or not. */
+/** All devices in key order; devices created or deleted during the scan may or may not be included. */
 function* iterateDevices(reader: StoreReader, selection: DeviceSelection = {}): Generator<FilterableDevice, void> {
   for (let after = 0; ; ) {
     const lines = readDevices(reader, after, selection);
@@ -89,16 +87,16 @@ function* iterateDevices(reader: StoreReader, selection: DeviceSelection = {}): 
   }
 }
 
-/** Visits every device in slices, between which other work gets its turn. */
+/** Visits every device in time slices. */
 export async function scanDevices(
-  needs: GroupScanDeps,
+  deps: GroupScanDeps,
   visit: (device: FilterableDevice) => void,
   selection: DeviceSelection = {},
 ): Promise<void> {
-  const { reader, clock } = needs;
+  const { reader, clock } = deps;
   let sliceEnds = clock.monotonicMs() + TIME_SLICE_MS;
   for (const device of iterateDevices(reader, selection)) {
-    // Looked at for each device: the patterns of one group may take ms.
+    // Checked per device: the patterns of one group may take ms.
     if (clock.monotonicMs() >= sliceEnds) {
       await yieldToEventLoop(clock);
       sliceEnds = clock.monotonicMs() + TIME_SLICE_MS;
@@ -107,21 +105,21 @@ export async function scanDevices(
   }
 }
 
-/** The next devices behind a key, in order of their keys. */
+/** The next devices after a key, in key order. */
 export function readDevices(
   reader: StoreReader,
   after: number,
-  { includeDefunct, most = ROWS_PER_READ, upTo = Number.MAX_SAFE_INTEGER }: DeviceSelection,
+  { includeDefunct, limit = ROWS_PER_READ, upTo = Number.MAX_SAFE_INTEGER }: DeviceSelection,
 ): FilterDeviceRow[] {
   const living = includeDefunct ? "" : "AND defunct IS NOT 1";
   return reader.all<FilterDeviceRow>(
     `SELECT ${FILTER_DEVICE_COLUMNS} FROM devices
      WHERE pk > ? AND pk <= ? ${living} ORDER BY pk LIMIT ?`,
-    ...[after, upTo, most],
+    ...[after, upTo, limit],
   );
 }
 
-/** A device as filters look at it. */
+/** A device as filters use it. */
 export function toFilterableDevice(line: FilterDeviceRow): FilterableDevice {
   let attributes: Record<string, unknown> | null = null;
   return {
@@ -130,7 +128,7 @@ export function toFilterableDevice(line: FilterDeviceRow): FilterableDevice {
     deviceIdentifier: line.device_identifier,
     description: line.description,
     type: line.type,
-    // Read only where a filter asks: most devices of a large site are decided by name or not at all.
+    // Parsed only on demand: filters decide most devices of a large site by name.
     get attributes() {
       attributes ??= line.attributes === null ? {} : (JSON.parse(line.attributes) as Record<string, unknown>);
       return attributes;
@@ -138,13 +136,13 @@ export function toFilterableDevice(line: FilterDeviceRow): FilterableDevice {
   };
 }
 
-/** Compiles the groups with these ids; unknown ones have no members. */
+/** Compiles the groups with these ids; unknown groups have no members. */
 export function compileStoredGroups(reader: StoreReader, ids: readonly string[]): CompiledGroup[] {
   const compiled = compileGroups(loadGroupDefinitions(reader, ids));
   return ids.flatMap((id) => compiled.get(id.toLowerCase()) ?? []);
 }
 
-/** Compiles a group that is not stored; its base groups are, and one that is not seen has no members. Throws CallerError. */
+/** Compiles a group that is not stored; base groups that the caller may not read have no members. Throws CallerError. */
 export function compileAdHocGroup(
   { reader, sees }: { reader: StoreReader; sees(groupId: string): boolean },
   input: Readonly<Record<string, unknown>>,

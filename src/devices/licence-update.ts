@@ -5,7 +5,6 @@ import type { ActorContext, Store } from "../store/store.ts";
 import { type FilterDeviceRow, toFilterableDevice } from "./group-scan.ts";
 import { type LicencePredicates, licenceFilterKey, parseLicenceFilters } from "./licence-filters.ts";
 
-/** What licensing needs. */
 export interface LicensingDeps {
   store: Store;
   clock: Clock;
@@ -14,11 +13,11 @@ export interface LicensingDeps {
   onError(error: unknown): void;
 }
 
-/** Brings `isLicensed` of devices in line with filters that were changed. */
+/** Keeps `isLicensed` of devices in line with changed licence filters. */
 export interface Licensing {
-  /** Begins, with what an earlier run left. */
+  /** Starts, beginning with work that an earlier run left. */
   start(): void;
-  /** Resolves when nothing is under way any more. */
+  /** Resolves when no work is in progress. */
   stop(): Promise<void>;
 }
 
@@ -29,16 +28,16 @@ interface EndpointLine {
   licensed_by: string | null;
 }
 
-/** Devices of one transaction: some ms. */
+/** Devices per transaction: some ms. */
 const CHUNK_SIZE = 100;
 
 /**
- * Looks at every device of an endpoint once its licence filters were changed, in slices; a device that is written itself
- * is looked at by its own behaviour. The endpoint remembers by which filters its devices were looked at, so that a
- * crash loses nothing.
+ * Evaluates all devices of an endpoint after a change of its licence filters, in time slices; a device that is written is
+ * evaluated by its own hooks. The endpoint row stores the filters that its devices were evaluated with, so a crash loses
+ * nothing.
  */
-export function createLicensing(needs: LicensingDeps): Licensing {
-  const { store, events, onError } = needs;
+export function createLicensing(deps: LicensingDeps): Licensing {
+  const { store, events, onError } = deps;
   let stopped = false;
   let rerun = false;
   let running: Promise<void> | null = null;
@@ -46,7 +45,7 @@ export function createLicensing(needs: LicensingDeps): Licensing {
     do {
       rerun = false;
       for (const endpoint of endpointsWithChangedFilters(store))
-        await updateLicensedFlags(endpoint, needs, () => stopped || rerun);
+        await updateLicensedFlags(endpoint, deps, () => stopped || rerun);
     } while (rerun && !stopped);
   };
   const wake = (): void => {
@@ -82,8 +81,8 @@ function filterKeyOf(config: string | null): string {
   return licenceFilterKey(config === null ? null : JSON.parse(config));
 }
 
-async function updateLicensedFlags(endpoint: EndpointLine, needs: LicensingDeps, isOver: () => boolean): Promise<void> {
-  const { store, clock, by } = needs;
+async function updateLicensedFlags(endpoint: EndpointLine, deps: LicensingDeps, isOver: () => boolean): Promise<void> {
+  const { store, clock, by } = deps;
   const tests = parseLicenceFilters(endpoint.config === null ? null : JSON.parse(endpoint.config));
   for (let after: number | null = 0; after !== null; ) {
     if (isOver()) return;

@@ -1,18 +1,18 @@
 import { isIPv4 } from "node:net";
 
-/** A zone, as far as who wants to listen to it needs it. */
+/** A paging zone, as far as a listener needs it. */
 export interface PagingZone {
   deviceIdentifier: string;
   description: string;
   attributes: Readonly<Record<string, string>>;
 }
 
-/** Payload types and clocks. @source RFC 3551 table 4: G.722 has a clock of 8,000, whatever its samples */
+/** Payload types and clock rates. @source RFC 3551 table 4: G.722 has a clock rate of 8,000 regardless of its sample rate */
 const FORMATS: Readonly<Record<string, string>> = { PCMU: "0 PCMU/8000", PCMA: "8 PCMA/8000", G722: "9 G722/8000" };
 const DEFAULT_TTL = "16";
 const ADDRESS = /=(?:([\d.]+):)?(\d{1,5})/g;
 
-/** Describes where a zone is to be heard, one stream for each of its addresses; null for a device that is none. @source RFC 8866 */
+/** SDP of a paging zone, one stream for each of its addresses; null for a device that is not a paging zone. @source RFC 8866 */
 export function pagingZoneSdp({ description, deviceIdentifier, attributes }: PagingZone): string | null {
   const {
     Group: group = "",

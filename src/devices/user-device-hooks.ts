@@ -6,13 +6,13 @@ import type { PresentContext, ResourceHooks, RowMutation, StoreReader } from "..
 
 type DeviceRow = RowOf<typeof userDevices>;
 
-/** Devices a user may have, but for those of types with a limit of their own. @source decisions.md 5 */
+/** Devices per user, without those of types with a limit of their own. @source docs/decisions/0005-users-and-devices.md, User devices */
 const MAX_DEVICES = 5;
 
 /**
- * A user's device that is switched on has no reason for being off. It is of a documented type or of one that an extension serves; a user has at most five. own choice: where
- * the serving extension has a deviceLimit, it alone bounds the devices of its type, which don't count among the five.
- * @source service-api.md, User device; decisions.md 5
+ * Clears the reason of an enabled device and checks its type (documented or served by an extension) and the limit of five
+ * devices per user. If the serving extension has a deviceLimit, only that applies to devices of its type, and they do not
+ * count among the five. @source docs/decisions/0005-users-and-devices.md, User devices
  */
 export const userDeviceHooks: ResourceHooks<typeof userDevices> = {
   beforeWrite: validateTypeAndLimit,
@@ -31,8 +31,8 @@ interface EndpointDevice {
 }
 
 /**
- * The devices of appliances that have the same identifiers, for who may read them; one query a page, which looks each
- * up by its index. own choice: identifiers are compared without case, as they are kept unique.
+ * Devices of appliances with the same identifiers, for callers who may read them; one indexed query per page. Identifiers are
+ * compared without case, as their uniqueness is.
  */
 function serializeEndpointDevices(
   rows: readonly DeviceRow[],
@@ -66,7 +66,7 @@ function validateTypeAndLimit({ before, after }: RowMutation<typeof userDevices>
   if (!after || before?.type === after.type) return;
   const serving = tx.find(extensions, { type: "device", deviceType: after.type }, 1)[0];
   if (!serving && !(USER_DEVICE_TYPES as readonly string[]).includes(after.type)) {
-    throw invalidValue("type", "No extension serves it.");
+    throw invalidValue("type", "Must be a type that an installed extension serves.");
   }
   const limit = serving?.deviceLimit ?? null;
   if (limit !== null) {
@@ -77,7 +77,7 @@ function validateTypeAndLimit({ before, after }: RowMutation<typeof userDevices>
   }
 }
 
-/** The user's other devices whose type has no limit of its own. */
+/** Other devices of the user whose type has no limit. */
 function countLimitedDevices({ pk, userId }: DeviceRow, tx: StoreReader): number {
   const found = tx.one<{ count: number }>(
     `SELECT count(*) AS count FROM user_devices d

@@ -2,115 +2,113 @@ import type { Clock } from "../lib/clock.ts";
 import type { PeerHeartbeat } from "./heartbeat.ts";
 import type { FailoverGroup, FailoverMembership } from "./membership.ts";
 
-/** Whether a message is to sound here now; `yield` once another appliance has sounded it. */
+/** Whether a sound plays here now: `go`, `wait`, or `yield` if another appliance has played it. */
 export type Duty = "go" | "wait" | "yield";
 
-/** A message that several appliances could sound. */
+/** A sound (a bell or notification) that several appliances could play. */
 export interface DutyRequest {
   id: string;
-  /** Epoch ms at which it is to sound. */
+  /** Scheduled time, epoch ms. */
   at: number;
-  /** The groups that it goes to. None: it is this appliance's alone. */
+  /** The groups of its devices. Empty: only this appliance can play it. */
   groups: readonly FailoverGroup[];
-  /** Set for what goes to one group in another appliance's place: that group's id. */
+  /** Id of the group if the sound goes to one group in place of another appliance. */
   part?: string | null;
 }
 
-/** A message that sounds here. */
+/** A sound that plays here. */
 export interface ActiveSound {
   id: string;
   part: string | null;
-  /** Ids of the groups whose devices alone it goes to; null for all. */
+  /** Ids of the groups that it is limited to; null for all devices. */
   groups: readonly string[] | null;
 }
 
-/** What a neighbour said for the first time: a message, and to which groups' devices it goes there; null for all. */
+/** A sound that a peer reported for the first time, with the groups that it is limited to there; null for all devices. */
 export interface PeerSound {
   id: string;
   groups: ReadonlySet<string> | null;
 }
 
-/** Who is to sound a message at a group's devices, as things are. */
+/** The expected player of a sound at a group's devices. */
 export interface DutyForecast {
-  /** Id of the appliance that sounded it, else of the one that comes first. */
+  /** The appliance that has played it, else the first one of the activation order. */
   holder: string;
-  /** Equal for groups in which all is alike for this appliance: whose turn it is at one, it is at the other. */
+  /** Equal for groups with the same activation order and evidence. */
   equivalenceKey: string;
 }
 
-/** What turns need. */
 export interface RingDutyDeps {
   ownId: string;
   clock: Pick<Clock, "now" | "monotonicMs">;
   membership: Pick<FailoverMembership, "isSettled" | "activationOrder" | "peer" | "activeMs">;
-  /** Nothing and nobody can be reached from here. */
+  /** No network, no cloud and no peer can be reached. */
   isIsolated(): boolean;
-  /** It is sounded although another appliance may have sounded it: why, in words. */
+  /** Called when a sound is played although a peer may have played it, with the reason. */
   onDuplicate(id: string, why: string): void;
-  /** It is sounded in the place of another appliance, so long after its moment. */
+  /** Called when a sound is played in place of another appliance, `lateMs` after its time. */
   onTakeover(id: string, lateMs: number): void;
 }
 
-/** Whose turn it is to sound what several appliances have: once if it can be, twice rather than never. */
+/** Decides which appliance plays: exactly one if possible, two rather than none. */
 export interface RingDuty {
   decide(due: DutyRequest): Duty;
-  /** Who is to sound a message at a group's devices. */
+  /** The expected player at a group's devices. */
   forecast(id: string, group: FailoverGroup): DutyForecast;
-  /** A message was shared out, now or anew: it waits for its moment. */
+  /** A sound was distributed (again): it waits for its time. */
   expectStart(id: string): void;
-  /** Takes what a neighbour says. Answers what is new as sounding or over. */
+  /** Handles a peer's heartbeat. Returns sounds that it reports for the first time. */
   receive(beat: PeerHeartbeat): PeerSound[];
-  /** The first packet is out here. */
+  /** The first packet was sent here. */
   markStarted(sounding: ActiveSound): void;
-  /** It was sounded to its end here, or silenced; also when that is all that is known. */
+  /** It was played to its end or stopped here. */
   markEnded(sounding: Pick<ActiveSound, "id" | "part">): void;
-  /** What neighbours are to be told. */
+  /** Fields for the next heartbeat. */
   heartbeatFields(): Pick<PeerHeartbeat, "armed" | "sounding" | "over" | "covers">;
-  /** Something sounds here, or waits for its moment. */
+  /** A sound plays here or waits for its time. */
   isBusy(): boolean;
 }
 
-/** Who sounded and was not heard for so long is gone. own choice: three beats; a takeover within 5 s needs it */
+/** Silence after which a playing peer counts as gone: three heartbeats. @source docs/decisions/0303-failover-timing.md */
 const PEER_GONE_MS = 3_000;
-/** Who comes back may go on with what it sounded before; it has so long. own choice */
+/** Time for a restarted peer to continue its sounds. @source docs/decisions/0303-failover-timing.md */
 const PEER_RETURN_MS = 1_000;
-/** Who was away at the moment is found by its neighbours within so long. own choice: the longest that a neighbour waits for an answer, and one more try */
+/** Time for peers to find an appliance that was away. @source docs/decisions/0303-failover-timing.md */
 const DISCOVERY_MS = 6_000;
-/** A message is of no use so long after its time. @source replication.md 5 */
+/** A sound is dropped when it is later than this. @source docs/decisions/0040-replication.md, Section 5 */
 const MAX_LATENESS_MS = 30_000;
-/** What was not asked about for so long does not wait any more. own choice: longer than from the sharing out to a ring's end */
+/** A waiting sound that is not asked for is dropped. @source docs/decisions/0303-failover-timing.md */
 const WAITING_TIMEOUT_MS = 60_000;
-/** Others are told of what sounded for so long. */
+/** How long ended sounds are reported to peers. */
 const RETENTION_MS = 180_000;
-/** So many groups are named in a beat at most; of what would exceed it is said that it goes to all. own choice: half of what a neighbour reads as one line */
+/** Groups named in one heartbeat; sounds beyond that are reported for all devices. @source docs/decisions/0303-failover-timing.md */
 const MAX_COVERED_GROUPS = 1_500;
 
 interface Evidence {
   kind: "sounding" | "over";
   /** Monotonic. */
   at: number;
-  /** The neighbour's run that said so. */
+  /** The peer's process that reported it. */
   boot: string;
-  /** Since when a later run of the neighbour does not say so; monotonic. */
+  /** Since when a later process of the peer does not report it; monotonic. */
   lostAt: number | null;
   groups: ReadonlySet<string> | null;
 }
 
-/** What is known here of a message that sounds, or did; `at` is monotonic. */
+/** A sound that plays or played here; `at` is monotonic. */
 interface SoundRecord extends ActiveSound {
   at: number;
 }
 
-/** Makes it. */
-export function createRingDuty(needs: RingDutyDeps): RingDuty {
-  const { ownId, clock, membership } = needs;
-  /** With the latest wall time at which it is this appliance's turn. */
+export function createRingDuty(deps: RingDutyDeps): RingDuty {
+  const { ownId, clock, membership } = deps;
+  /** By sound, with the latest wall time at which it is this appliance's turn. */
   const waiting = new Map<string, { seenAt: number; latest: number; isLast: boolean }>();
-  /** Those of them whose turn has come: devices may have been asked. */
+  /** Waiting sounds whose turn has come: devices may have been activated. */
   const decided = new Set<string>();
   const sounding = new Map<string, SoundRecord>();
   const over = new Map<string, SoundRecord>();
-  /** By message, then by neighbour. */
+  /** By sound, then by peer. */
   const evidence = new Map<string, Map<string, Evidence>>();
 
   const pruneOld = (): void => {
@@ -134,17 +132,17 @@ export function createRingDuty(needs: RingDutyDeps): RingDuty {
     return "yield";
   };
 
-  /** Who sounded it at a group's devices. */
+  /** Peers that played it at a group's devices. */
   const evidenceForGroup = (id: string, groupId: string): [string, Evidence][] =>
     [...(evidence.get(id) ?? [])].filter(([, { groups }]) => groups === null || groups.has(groupId));
 
-  /** Who sounded it at all the devices that it goes to here; what somebody sounded at some of them alone is not enough. */
+  /** Peers that played it at all of its devices here; evidence for some of the groups is not enough. */
   const evidenceForGroups = (id: string, groups: readonly FailoverGroup[]): [string, Evidence][] => {
-    const said = groups.map((group) => evidenceForGroup(id, group.id));
-    return said.every((each) => each.length > 0) ? [...new Map(said.flat())] : [];
+    const known = groups.map((group) => evidenceForGroup(id, group.id));
+    return known.every((each) => each.length > 0) ? [...new Map(known.flat())] : [];
   };
 
-  /** Place of this appliance among those that may act for a group, without some. */
+  /** Position of this appliance in the activation order without some members. */
   const ownRank = (group: FailoverGroup, without: ReadonlySet<string>) => {
     const order = membership.activationOrder(group).filter((member) => !without.has(member));
     const rank = order.indexOf(ownId);
@@ -158,7 +156,7 @@ export function createRingDuty(needs: RingDutyDeps): RingDuty {
         const place = ownRank(group, without);
         const { before } = place;
         const rank = isLast ? place.among : place.rank;
-        // A neighbour whose clock is behind is not late.
+        // A peer with a slow clock is not late.
         const aheadMs = Math.max(0, ...before.map((member) => membership.peer(member)?.aheadMs ?? 0));
         return rank === 0 ? 0 : rank * group.timeoutMs + Math.min(aheadMs, MAX_LATENESS_MS / 2);
       }),
@@ -168,58 +166,58 @@ export function createRingDuty(needs: RingDutyDeps): RingDuty {
     const key = keyOf({ id, part });
     if (groups.length === 0 || sounding.has(key)) return "go";
     const lateMs = clock.now() - at;
-    const heardOf = evidenceForGroups(id, groups);
-    if (heardOf.some(([, { kind }]) => kind === "over")) return standDown(key);
-    // Who missed the moment itself comes last: others have begun to cover for it.
+    const peerEvidence = evidenceForGroups(id, groups);
+    if (peerEvidence.some(([, { kind }]) => kind === "over")) return standDown(key);
+    // An appliance that missed the scheduled time comes last: others have started to take over.
     const isLast = lateMs > membership.activeMs();
     const before = waiting.get(key);
     const latest = before?.isLast === isLast ? before.latest : Number.POSITIVE_INFINITY;
     if (isLast && before && !before.isLast) decided.delete(key);
     waiting.set(key, { seenAt: clock.monotonicMs(), latest, isLast });
-    if (heardOf.length > 0) return decideAfterPeerStart(id, key, groups, heardOf, lateMs);
+    if (peerEvidence.length > 0) return decideAfterPeerStart(id, key, groups, peerEvidence, lateMs);
     if (!membership.isSettled()) return "wait";
     if (decided.has(key)) return claim(key);
-    // Who rang meanwhile may not have been heard yet.
+    // A peer that played in the meantime may not have been heard yet.
     if (
       isLast &&
       membership.activeMs() < DISCOVERY_MS &&
       groups.some((group) => membership.activationOrder(group).length === 1)
     )
       return "wait";
-    const patience = waitMs(groups, new Set(), isLast);
-    const from = clock.now() + Math.max(0, -lateMs) + patience;
-    // Who moves up gives the one who moved up before it the time to be heard.
+    const delayMs = waitMs(groups, new Set(), isLast);
+    const from = clock.now() + Math.max(0, -lateMs) + delayMs;
+    // An appliance that moves up waits until the one that moved up before it could be heard.
     const turnAt = Math.min(latest, from);
     waiting.set(key, { seenAt: clock.monotonicMs(), latest: turnAt, isLast });
-    // Who comes first makes ready before the moment.
-    if (patience > 0 && clock.now() < turnAt) return "wait";
-    if (needs.isIsolated()) return "wait";
-    if (patience > 0 || part !== null) needs.onTakeover(id, lateMs);
+    // The first appliance prepares before the scheduled time.
+    if (delayMs > 0 && clock.now() < turnAt) return "wait";
+    if (deps.isIsolated()) return "wait";
+    if (delayMs > 0 || part !== null) deps.onTakeover(id, lateMs);
     return claim(key);
   }
 
-  /** Somebody began it, and did not say that it is over. */
+  /** A peer started it and did not report its end. */
   function decideAfterPeerStart(
     id: string,
     key: string,
     groups: readonly FailoverGroup[],
-    heardOf: readonly [string, Evidence][],
+    peerEvidence: readonly [string, Evidence][],
     lateMs: number,
   ): Duty {
-    const goneMs = Math.min(...heardOf.map(([peer, { lostAt }]) => peerGoneMs(peer, lostAt)));
+    const goneMs = Math.min(...peerEvidence.map(([peer, { lostAt }]) => peerGoneMs(peer, lostAt)));
     if (goneMs < 0) return lateMs >= MAX_LATENESS_MS - 1_000 ? standDown(key) : "wait";
     if (lateMs >= MAX_LATENESS_MS) return standDown(key);
-    const patience = waitMs(groups, new Set(heardOf.map(([peer]) => peer)));
-    // What waited on its way says nothing of now.
-    if (goneMs < patience || !membership.isSettled() || needs.isIsolated()) return "wait";
+    const delayMs = waitMs(groups, new Set(peerEvidence.map(([peer]) => peer)));
+    // Delayed heartbeats say nothing about the present.
+    if (goneMs < delayMs || !membership.isSettled() || deps.isIsolated()) return "wait";
     if (!decided.has(key)) {
-      needs.onDuplicate(id, "The appliance that sounded it was not heard any more before its end.");
-      needs.onTakeover(id, lateMs);
+      deps.onDuplicate(id, "The appliance that played it was lost before the end.");
+      deps.onTakeover(id, lateMs);
     }
     return claim(key);
   }
 
-  /** For how long it is known that a neighbour does not go on with what it sounded; negative while it may. */
+  /** For how long it is certain that a peer does not continue a sound; negative while it may. */
   function peerGoneMs(peer: string, lostAt: number | null): number {
     const silentMs = (membership.peer(peer)?.silentMs ?? Number.POSITIVE_INFINITY) - PEER_GONE_MS;
     return lostAt === null ? silentMs : Math.max(silentMs, clock.monotonicMs() - lostAt - PEER_RETURN_MS);
@@ -241,25 +239,25 @@ export function createRingDuty(needs: RingDutyDeps): RingDuty {
       pruneOld();
       const now = clock.monotonicMs();
       for (const by of evidence.values()) {
-        const said = by.get(endpoint);
-        if (said?.kind === "sounding" && said.boot !== boot) said.lostAt ??= now;
+        const known = by.get(endpoint);
+        if (known?.kind === "sounding" && known.boot !== boot) known.lostAt ??= now;
       }
-      const news: PeerSound[] = [];
-      const note = (id: string, kind: Evidence["kind"]): void => {
+      const newSounds: PeerSound[] = [];
+      const recordEvidence = (id: string, kind: Evidence["kind"]): void => {
         const by = evidence.get(id) ?? new Map<string, Evidence>();
-        const said = by.get(endpoint);
+        const known = by.get(endpoint);
         const groups = covers?.[id] ? new Set(covers[id]) : null;
-        if (said?.kind === kind && said.boot === boot) {
-          said.groups = groups;
+        if (known?.kind === kind && known.boot === boot) {
+          known.groups = groups;
           return;
         }
         by.set(endpoint, { kind, at: now, boot, lostAt: null, groups });
         evidence.set(id, by);
-        if (!said) news.push({ id, groups });
+        if (!known) newSounds.push({ id, groups });
       };
-      for (const id of starts) note(id, "sounding");
-      for (const id of ends) note(id, "over");
-      return news;
+      for (const id of starts) recordEvidence(id, "sounding");
+      for (const id of ends) recordEvidence(id, "over");
+      return newSounds;
     },
     markStarted(began) {
       const key = keyOf(began);
@@ -278,9 +276,9 @@ export function createRingDuty(needs: RingDutyDeps): RingDuty {
       const before = clock.monotonicMs() - MAX_LATENESS_MS;
       return {
         ...{ armed: waiting.size, sounding: [...now] },
-        // What goes on for some groups is not over.
+        // Still playing for some groups: not over.
         over: [...idsOf(over)].filter((id) => !now.has(id)),
-        // By then nobody takes it over any more.
+        // Older sounds are too late for a takeover.
         covers: coversOf([...[...over.values()].filter(({ at }) => at >= before), ...sounding.values()]),
       };
     },
@@ -292,23 +290,23 @@ function keyOf({ id, part }: Pick<ActiveSound, "id" | "part">): string {
   return part === null ? id : `${id}/${part}`;
 }
 
-function idsOf(told: ReadonlyMap<string, SoundRecord>): Set<string> {
-  return new Set([...told.values()].map(({ id }) => id));
+function idsOf(records: ReadonlyMap<string, SoundRecord>): Set<string> {
+  return new Set([...records.values()].map(({ id }) => id));
 }
 
-/** The groups of messages of which no part goes to all. */
-function coversOf(told: readonly SoundRecord[]): Record<string, string[]> {
+/** The groups of sounds that are limited to groups in all their parts. */
+function coversOf(records: readonly SoundRecord[]): Record<string, string[]> {
   const covers = new Map<string, Set<string> | null>();
-  for (const { id, groups } of told) {
+  for (const { id, groups } of records) {
     const before = covers.get(id);
     if (groups === null || before === null) covers.set(id, null);
     else covers.set(id, new Set([...(before ?? []), ...groups]));
   }
   const named = [...covers].flatMap(([id, groups]): [string, string[]][] => (groups ? [[id, [...groups]]] : []));
-  let room = MAX_COVERED_GROUPS;
+  let remaining = MAX_COVERED_GROUPS;
   const fits = ([, groups]: [string, string[]]): boolean => {
-    room -= groups.length;
-    return room >= 0;
+    remaining -= groups.length;
+    return remaining >= 0;
   };
   return Object.fromEntries(named.sort(([, one], [, other]) => one.length - other.length).filter(fits));
 }

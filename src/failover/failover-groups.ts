@@ -2,43 +2,41 @@ import type { Events } from "../lib/events.ts";
 import type { StoreReader } from "../store/store.ts";
 import type { FailoverGroup } from "./membership.ts";
 
-/** What reading the groups needs. */
 export interface FailoverGroupsDeps {
   reader: StoreReader;
   events: Events;
-  /** This appliance; null for those of all appliances. */
+  /** Only groups with this appliance; null for all groups. */
   ownId: (() => string) | null;
 }
 
-/** The groups in which this appliance and others cover for each other. */
+/** The groups whose members take over for each other. */
 export interface FailoverGroups {
-  /** Activation groups and pairs with this appliance and another one; read anew after changes. */
+  /** Activation groups and failover pairs with at least two members; cached until a change. */
   all(): readonly FailoverGroup[];
   stop(): void;
 }
 
-/** @source replication.md, amendments */
+/** @source docs/decisions/0040-replication.md, Section 9 */
 const DEFAULT_TIMEOUT_MS = 3_000;
 const SOURCE_RESOURCES: ReadonlySet<string> = new Set(["activation-groups", "failover-pairs", "endpoints"]);
 
-/** Makes it. */
 export function createFailoverGroups({ reader, events, ownId }: FailoverGroupsDeps): FailoverGroups {
-  let known: FailoverGroup[] | null = null;
-  const forget = [
+  let cached: FailoverGroup[] | null = null;
+  const subscriptions = [
     events.on("row.changed", ({ resource }) => {
-      if (SOURCE_RESOURCES.has(resource)) known = null;
+      if (SOURCE_RESOURCES.has(resource)) cached = null;
     }),
     events.on("batch.published", () => {
-      known = null;
+      cached = null;
     }),
   ];
   return {
     all() {
-      known ??= readGroups(reader).filter(({ members }) => members.length > 1 && (!ownId || members.includes(ownId())));
-      return known;
+      cached ??= readGroups(reader).filter(({ members }) => members.length > 1 && (!ownId || members.includes(ownId())));
+      return cached;
     },
     stop() {
-      for (const each of forget) each();
+      for (const each of subscriptions) each();
     },
   };
 }

@@ -4,92 +4,91 @@ import { type ActiveSound, createRingDuty, type Duty, type DutyForecast, type Pe
 import { HEARTBEAT_INTERVAL_MS, type PeerHeartbeat } from "./heartbeat.ts";
 import { createFailoverMembership, type FailoverGroup, type FailoverPeer } from "./membership.ts";
 
-/** What covering for each other needs. */
 export interface FailoverDeps {
   ownId: string;
   version: string;
-  /** Name of this run of the process. */
+  /** Id of this process run. */
   boot: string;
   clock: Clock;
-  /** Groups of several appliances, this one among them. */
+  /** Groups of several appliances that include this one. */
   groups(): readonly FailoverGroup[];
-  /** Who holds a group by the cloud's word, while that is fresh. */
+  /** The valid lease of a group; null if there is none. */
   lease(groupId: string): { holder: string; term: number } | null;
   /** The cloud is connected. */
   hasCloud(): boolean;
-  /** The machine has a network at all. */
+  /** The machine has a network. */
   hasNetwork(): boolean;
-  /** Sends a beat to all neighbours. */
+  /** Sends a heartbeat to all peers. */
   send(beat: PeerHeartbeat): void;
-  /** A neighbour sounds a message, or has sounded it. */
+  /** A peer plays or played a sound. */
   onPeerSound(id: string): void;
-  /** A message was begun here at devices of a neighbour's groups, also in an earlier run. */
+  /** Whether a sound was started here at devices of the peer's groups, also by an earlier process. */
   hasBegun(heard: PeerSound): boolean;
-  /** A message is sounded although a neighbour may have sounded it: why, in words. */
+  /** Called when a sound is played although a peer may have played it, with the reason. */
   onDuplicate(id: string, why: string): void;
-  /** A message is sounded in the place of a neighbour, so long after its moment. */
+  /** Called when a sound is played in place of a peer, `lateMs` after its time. */
   onTakeover(id: string, lateMs: number): void;
 }
 
-/** How this appliance and its neighbours cover for each other. */
+/** Failover between this appliance and its peers. */
 export interface Failover {
   start(): void;
   stop(): void;
-  /** Takes what a neighbour says. */
+  /** Handles a peer's heartbeat. */
   receive(beat: PeerHeartbeat): void;
-  /** What neighbours are told now. */
+  /** The present heartbeat. */
   buildHeartbeat(): PeerHeartbeat;
   /**
-   * Whose turn it is to sound a message at `at` (epoch ms) that goes to devices of the groups given; ids of groups that have no
-   * other member are passed over. `part`: it goes to that group alone, in the place of another appliance.
+   * Decides whether a sound at `at` (epoch ms) plays here; groups without other members are ignored. `part`: it goes to that
+   * group only, in place of another appliance.
    */
   decideDuty(id: string, at: number, groupIds: readonly string[], part?: string | null): Duty;
-  /** Who is to sound a message at a group's devices; asked when it is shared out: roles are not given back until it sounded. */
+  /** The expected player at a group's devices, when a sound is distributed; the roles do not fail back until it has played. */
   assignDuty(id: string, groupId: string): DutyForecast;
   /**
-   * Whether a message that goes to devices of some groups here would be shared out otherwise now: not all is alike any more.
-   * `isAlsoAlone`: it goes to devices, too, that nobody else could sound it at.
+   * Whether a sound for devices of these groups would be distributed differently now. `isAlsoAlone`: it also has devices that
+   * no other appliance can activate.
    */
   isDutyStale(id: string, groupIds: readonly string[], isAlsoAlone: boolean): boolean;
-  /** The first packet of messages leaves at `at` (epoch ms). */
+  /** The first packet of the sounds is sent at `at` (epoch ms). */
   markStarted(soundings: readonly ActiveSound[], at: number): void;
-  /** They have sounded to their end, or are silenced. */
+  /** The sounds were played to their end or stopped. */
   markEnded(soundings: readonly Pick<ActiveSound, "id" | "part">[]): void;
-  /** Id of the appliance that acts for a group; this one's for one that has no other member. */
+  /** The active appliance of a group; this one if the group has no other member. */
   holderOf(groupId: string): string;
-  /** Whether this appliance acts for a group; true for one that has no other member. */
+  /** Whether this appliance is active for a group; true if the group has no other member. */
   isActive(groupId: string): boolean;
-  /** Whether this appliance acts for a group, or hears nobody who does: it is to have the lease, or to know who has it. */
+  /** Whether to request the lease: this appliance is active, or no active one is heard. */
   isLeaseWanted(groupId: string): boolean;
-  /** Whether an appliance can act now. */
+  /** Whether an appliance is alive. */
   isReachable(endpoint: string): boolean;
-  /** A neighbour is heard. */
+  /** A peer is heard. */
   hasContact(): boolean;
   peers(): FailoverPeer[];
   status(endpoint: string): FailoverStatus;
 }
 
 const TICK_MS = 250;
-/** Whose turn it is may be asked for many messages and groups at once: one look tells for all. own choice */
+/** Many sounds and groups are decided at once; they share one tick. @source docs/decisions/0303-failover-timing.md */
 const MAX_TICK_AGE_MS = 10;
 
-/** Makes it; nobody is told anything before `start`. */
-export function createFailover(needs: FailoverDeps): Failover {
-  const { ownId, clock } = needs;
+/** Sends nothing before `start`. */
+export function createFailover(deps: FailoverDeps): Failover {
+  const { ownId, clock } = deps;
   const startedAt = clock.now();
   const timers = new Set<Timer>();
   let sent = 0;
-  let lookedAt = Number.NEGATIVE_INFINITY;
-  const membership = createFailoverMembership({ ...needs, isBusy: () => ringDuty.isBusy() });
+  let lastTickAt = Number.NEGATIVE_INFINITY;
+  const membership = createFailoverMembership({ ...deps, isBusy: () => ringDuty.isBusy() });
   const hasContact = (): boolean => membership.peers().some(({ endpoint }) => membership.isAlive(endpoint));
   const ringDuty = createRingDuty({
-    ...needs,
+    ...deps,
     membership,
-    isIsolated: () => !needs.hasNetwork() && !needs.hasCloud() && !hasContact(),
+    isIsolated: () => !deps.hasNetwork() && !deps.hasCloud() && !hasContact(),
   });
 
   const buildHeartbeat = (): PeerHeartbeat => {
-    const { version, boot } = needs;
+    const { version, boot } = deps;
     sent += 1;
     return {
       endpoint: ownId,
@@ -101,25 +100,25 @@ export function createFailover(needs: FailoverDeps): Failover {
       ...ringDuty.heartbeatFields(),
     };
   };
-  const sendHeartbeat = (): void => needs.send(buildHeartbeat());
-  let tellsSoon = false;
-  /** Many messages begin and end at one moment, and each beat names all. */
+  const sendHeartbeat = (): void => deps.send(buildHeartbeat());
+  let isHeartbeatScheduled = false;
+  /** Many sounds start and end at the same time; one heartbeat reports all. */
   const scheduleHeartbeat = (): void => {
-    if (tellsSoon) return;
-    tellsSoon = true;
+    if (isHeartbeatScheduled) return;
+    isHeartbeatScheduled = true;
     clock.defer(() => {
-      tellsSoon = false;
+      isHeartbeatScheduled = false;
       sendHeartbeat();
     });
   };
   const tick = (): void => {
-    lookedAt = clock.monotonicMs();
+    lastTickAt = clock.monotonicMs();
     const before = JSON.stringify(membership.heldGroups());
     membership.tick();
     if (JSON.stringify(membership.heldGroups()) !== before) sendHeartbeat();
   };
 
-  const groupsOf = (ids: readonly string[]): FailoverGroup[] => needs.groups().filter(({ id }) => ids.includes(id));
+  const groupsOf = (ids: readonly string[]): FailoverGroup[] => deps.groups().filter(({ id }) => ids.includes(id));
 
   const holderOf = (groupId: string): string => {
     const [group] = groupsOf([groupId]);
@@ -139,15 +138,15 @@ export function createFailover(needs: FailoverDeps): Failover {
     },
     receive(heard) {
       membership.receive(heard);
-      for (const news of ringDuty.receive(heard)) {
-        if (needs.hasBegun(news)) needs.onDuplicate(news.id, "Another appliance sounded it as well.");
-        needs.onPeerSound(news.id);
+      for (const sound of ringDuty.receive(heard)) {
+        if (deps.hasBegun(sound)) deps.onDuplicate(sound.id, "Another appliance played it as well.");
+        deps.onPeerSound(sound.id);
       }
       tick();
     },
     buildHeartbeat,
     decideDuty(id, at, groupIds, part = null) {
-      if (clock.monotonicMs() - lookedAt >= MAX_TICK_AGE_MS) tick();
+      if (clock.monotonicMs() - lastTickAt >= MAX_TICK_AGE_MS) tick();
       return ringDuty.decide({ id, at, groups: groupsOf(groupIds), part });
     },
     assignDuty(id, groupId) {
@@ -157,13 +156,13 @@ export function createFailover(needs: FailoverDeps): Failover {
       return ringDuty.forecast(id, group);
     },
     isDutyStale(id, groupIds, isAlsoAlone) {
-      if (clock.monotonicMs() - lookedAt >= MAX_TICK_AGE_MS) tick();
+      if (clock.monotonicMs() - lastTickAt >= MAX_TICK_AGE_MS) tick();
       if (!membership.isSettled()) return false;
-      const likes = groupsOf(groupIds).map((group) => ringDuty.forecast(id, group).equivalenceKey);
-      return new Set(isAlsoAlone ? [...likes, ownId] : likes).size > 1;
+      const keys = groupsOf(groupIds).map((group) => ringDuty.forecast(id, group).equivalenceKey);
+      return new Set(isAlsoAlone ? [...keys, ownId] : keys).size > 1;
     },
     markStarted(soundings, at) {
-      // Others stand down by it, so that it is told once it is true.
+      // Peers stand down by it, so it is reported only once it is true.
       const timer = clock.after(Math.max(0, at - clock.now()), () => {
         timers.delete(timer);
         for (const sounding of soundings) ringDuty.markStarted(sounding);
@@ -185,7 +184,7 @@ export function createFailover(needs: FailoverDeps): Failover {
     hasContact,
     peers: membership.peers,
     status(endpoint) {
-      const groups = needs.groups().filter(({ members }) => members.includes(endpoint));
+      const groups = deps.groups().filter(({ members }) => members.includes(endpoint));
       const mine = groups.filter(({ id }) => membership.role(id)?.holder === endpoint);
       const roles = groups.flatMap(({ id }) => membership.role(id) ?? []);
       const newest = roles.reduce<(typeof roles)[number] | null>(
@@ -196,17 +195,17 @@ export function createFailover(needs: FailoverDeps): Failover {
       const partner = groups.flatMap(({ members }) => members.filter((member) => member !== endpoint))[0] ?? null;
       const takesOver = mine.some(({ members }) => members[0] !== endpoint);
       const isAlive = membership.isAlive(endpoint);
-      const acts = groups.length === 0 || mine.length > 0;
+      const isActive = groups.length === 0 || mine.length > 0;
       const own = endpoint === ownId;
       const heard = membership.peer(own ? (partner ?? "") : endpoint);
       return {
         endpointId: endpoint,
         role: groups.length === 0 ? "standalone" : isFirst ? "primary" : "backup",
-        state: !isAlive ? "unreachable" : takesOver ? "takeover" : acts ? "active" : "standby",
+        state: !isAlive ? "unreachable" : takesOver ? "takeover" : isActive ? "active" : "standby",
         partnerEndpointId: partner,
         lastHeartbeatAt: heard?.heardAt ?? null,
         activationGroupIds: mine.map(({ id }) => id),
-        mode: needs.hasCloud() ? "cloud" : hasContact() ? "lan" : "solo",
+        mode: deps.hasCloud() ? "cloud" : hasContact() ? "lan" : "solo",
         term: newest?.term ?? 0,
         since: newest?.since ?? (own ? startedAt : null),
         peers: own

@@ -6,57 +6,56 @@ import { readEndpointCertificate } from "../sync/identity/certificate-info.ts";
 import type { LocalIdentity } from "../sync/identity/local-identity.ts";
 import { type PeerHeartbeat, parseHeartbeat } from "./heartbeat.ts";
 
-/** Who an appliance is to its neighbours. */
+/** Identity shown to peers. */
 export type HeartbeatIdentity = Pick<LocalIdentity, "key" | "certificate" | "authority" | "facts">;
 
-/** What the network between neighbours needs. */
 export interface HeartbeatTransportDeps {
   clock: Clock;
   log: Log;
-  /** Asked for each connection: a certificate may be renewed meanwhile. */
+  /** Read for each connection, because the certificate may be renewed. */
   identity(): HeartbeatIdentity;
   listen: ListenAddress;
-  /** Where neighbours listen. */
+  /** Listen addresses of the peers. */
   peers: readonly ListenAddress[];
   isRevoked(keyHash: string): boolean;
   onHeartbeat(beat: PeerHeartbeat): void;
-  /** What a neighbour is told as soon as it is connected. */
+  /** First heartbeat on a new connection. */
   buildHeartbeat(): PeerHeartbeat;
 }
 
-/** Beats over TLS, each side sure of the other by the organisation's authority. */
+/** Heartbeats over mutual TLS with the organisation's certificate authority. */
 export interface HeartbeatTransport {
-  /** Resolves with the port once neighbours may connect; rejects with Node's error for a taken address. */
+  /** Resolves with the port once it listens; rejects with Node's error, for example if the address is in use. */
   start(): Promise<number>;
   send(beat: PeerHeartbeat): void;
-  /** Ends connections with those that are not trusted any more; shows the present certificate from now on. */
+  /** Closes connections of peers that are no longer trusted and loads the present certificate. */
   trustChanged(): void;
   stop(): Promise<void>;
 }
 
 const RECONNECT_MS = 1_000;
-/** A neighbour answers each beat; one that does not is called anew. */
+/** A peer acknowledges each heartbeat; without one the connection is opened again. */
 const RESPONSE_TIMEOUT_MS = 5_000;
 const MAX_LINE_LENGTH = 131_072;
 const MAX_BUFFERED_BYTES = 65_536;
 
-/** Makes it: each appliance calls all others and tells them its beats; what it hears comes by their calls. */
-export function createHeartbeatTransport(needs: HeartbeatTransportDeps): HeartbeatTransport {
-  const { clock, log, onHeartbeat } = needs;
+/** Each appliance connects to all peers and sends on its own connections; it receives on theirs. */
+export function createHeartbeatTransport(deps: HeartbeatTransportDeps): HeartbeatTransport {
+  const { clock, log, onHeartbeat } = deps;
   const credentials = () => {
-    const { key, certificate: cert, authority: ca } = needs.identity();
+    const { key, certificate: cert, authority: ca } = deps.identity();
     return { key, cert, ca, minVersion: "TLSv1.3" as const };
   };
   const sockets = new Set<TLSSocket>();
-  const callers = needs.peers.map((peer) => createPeerConnection(peer));
+  const connections = deps.peers.map((peer) => createPeerConnection(peer));
   let server: Server | null = null;
   let stopped = false;
 
-  /** Which appliance shows the certificate; null for none of the organisation's, this one, and one that was taken away. */
+  /** The peer that the certificate identifies; null if it is untrusted, revoked, or this appliance. */
   const endpointOf = (socket: TLSSocket): string | null => {
     const shown = socket.authorized ? socket.getPeerCertificate(true)?.raw : undefined;
     const facts = shown ? readEndpointCertificate(shown) : null;
-    return facts && facts.endpoint !== needs.identity().facts.endpoint && !needs.isRevoked(facts.keyHash)
+    return facts && facts.endpoint !== deps.identity().facts.endpoint && !deps.isRevoked(facts.keyHash)
       ? facts.endpoint
       : null;
   };
@@ -64,7 +63,7 @@ export function createHeartbeatTransport(needs: HeartbeatTransportDeps): Heartbe
   function trackSocket(socket: TLSSocket): void {
     sockets.add(socket);
     socket.on("close", () => sockets.delete(socket));
-    socket.on("error", (error) => log.debug({ err: error }, "a neighbour was lost"));
+    socket.on("error", (error) => log.debug({ event: "failover.peer_disconnected", err: error }, "connection to a peer failed"));
   }
 
   function handleConnection(socket: TLSSocket): void {
@@ -82,7 +81,7 @@ export function createHeartbeatTransport(needs: HeartbeatTransportDeps): Heartbe
       if (rest.length > MAX_LINE_LENGTH) socket.destroy();
       for (const line of lines) {
         const beat = parseHeartbeat(line);
-        // Nobody speaks for another.
+        // A peer may send only its own heartbeats.
         if (beat?.endpoint !== endpoint) continue;
         onHeartbeat(beat);
         socket.write(".");
@@ -94,10 +93,10 @@ export function createHeartbeatTransport(needs: HeartbeatTransportDeps): Heartbe
     let socket: TLSSocket | null = null;
     let isOpen = false;
     let again: Timer | null = null;
-    const call = (): void => {
+    const dial = (): void => {
       if (stopped) return;
       isOpen = false;
-      // Who it is, its certificate says, not its address.
+      // The certificate identifies the peer, not its address.
       const made = connect({ ...credentials(), host, port, checkServerIdentity: () => undefined });
       socket = made;
       trackSocket(made);
@@ -107,34 +106,34 @@ export function createHeartbeatTransport(needs: HeartbeatTransportDeps): Heartbe
         if (endpointOf(made) === null) return made.destroy();
         isOpen = true;
         made.resume();
-        return tell(needs.buildHeartbeat());
+        return sendHeartbeat(deps.buildHeartbeat());
       });
       made.once("close", () => {
         isOpen = false;
-        if (!stopped) again = clock.after(RECONNECT_MS, call, { background: true });
+        if (!stopped) again = clock.after(RECONNECT_MS, dial, { background: true });
       });
     };
-    const tell = (beat: PeerHeartbeat): void => {
+    const sendHeartbeat = (beat: PeerHeartbeat): void => {
       if (!socket || !isOpen) return;
       if (socket.writableLength > MAX_BUFFERED_BYTES) socket.destroy();
       else socket.write(`${JSON.stringify(beat)}\n`);
     };
-    return { call, tell, stop: () => again?.cancel() };
+    return { dial, sendHeartbeat, stop: () => again?.cancel() };
   }
 
   return {
     start() {
       const made = createServer({ ...credentials(), requestCert: true, rejectUnauthorized: true }, handleConnection);
-      made.on("tlsClientError", (error) => log.debug({ err: error }, "a neighbour was refused"));
+      made.on("tlsClientError", (error) => log.debug({ event: "failover.peer_refused", err: error }, "TLS connection of a peer refused"));
       server = made;
-      for (const caller of callers) caller.call();
+      for (const connection of connections) connection.dial();
       return new Promise((resolve, reject) => {
         made.once("error", reject);
-        made.listen(needs.listen.port, needs.listen.host, () => resolve((made.address() as { port: number }).port));
+        made.listen(deps.listen.port, deps.listen.host, () => resolve((made.address() as { port: number }).port));
       });
     },
     send(beat) {
-      for (const caller of callers) caller.tell(beat);
+      for (const connection of connections) connection.sendHeartbeat(beat);
     },
     trustChanged() {
       server?.setSecureContext(credentials());
@@ -142,7 +141,7 @@ export function createHeartbeatTransport(needs: HeartbeatTransportDeps): Heartbe
     },
     async stop() {
       stopped = true;
-      for (const caller of callers) caller.stop();
+      for (const connection of connections) connection.stop();
       for (const socket of sockets) socket.destroy();
       const closing = server;
       if (closing?.listening) await new Promise<void>((resolve) => closing.close(() => resolve()));

@@ -1,32 +1,32 @@
-/** What an appliance tells its neighbours each second, and at once when something changes. It says all, so that one may be lost. */
+/** State that an appliance sends to its peers each second and on changes. Always complete, so that one may be lost. */
 export interface PeerHeartbeat {
   endpoint: string;
-  /** Another one after each start of the process. */
+  /** Id of the process run. */
   boot: string;
-  /** Number of the beat in this run. */
+  /** Sequence number in this run. */
   n: number;
   version: string;
-  /** The appliance's wall clock when it was sent, epoch ms. */
+  /** Wall clock of the sender, epoch ms. */
   at: number;
-  /** Groups that it activates, by id, with the term in which it took them. */
+  /** Groups for which it is active, by id, with the term. */
   holds: Readonly<Record<string, number>>;
-  /** How many messages wait for their turn or moment. */
+  /** Number of sounds that wait for their time. */
   armed: number;
-  /** Ids of messages whose first packet is out. */
+  /** Ids of sounds whose first packet was sent. */
   sounding: readonly string[];
-  /** Ids of messages that sounded to their end, of the last minutes. */
+  /** Ids of sounds that ended in the last minutes. */
   over: readonly string[];
-  /** Of these messages, to the devices of which groups alone it sounds or sounded them; of others to all. */
+  /** Groups that a sound is limited to, by its id; other sounds go to all devices. */
   covers?: Readonly<Record<string, readonly string[]>>;
 }
 
-/** How often neighbours are told. @source replication.md 9 */
+/** @source docs/decisions/0040-replication.md, Section 9 */
 export const HEARTBEAT_INTERVAL_MS = 1_000;
 
-/** More ids than this are no honest beat. own choice */
+/** Ids per list; a heartbeat with more is invalid. @source docs/decisions/0303-failover-timing.md */
 const MAX_IDS = 1_000;
 
-/** Reads a beat; null for what is none. Members that are not known are passed over. */
+/** Parses a heartbeat; null if it is invalid. Unknown members are ignored. */
 export function parseHeartbeat(text: string): PeerHeartbeat | null {
   try {
     const read = JSON.parse(text) as PeerHeartbeat;

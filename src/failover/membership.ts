@@ -1,111 +1,109 @@
 import type { Clock } from "../lib/clock.ts";
 import type { PeerHeartbeat } from "./heartbeat.ts";
 
-/** Appliances that cover for each other. */
+/** Appliances that take over for each other. */
 export interface FailoverGroup {
   id: string;
-  /** Ids of appliances, this one among them, who comes first is to act. */
+  /** Ids of the appliances in order of priority, this one included. */
   members: readonly string[];
   /** How long each waits for those before it. */
   timeoutMs: number;
 }
 
-/** Who acts for a group, as far as this appliance knows. */
+/** The active appliance of a group, as known here. */
 export interface GroupRole {
   holder: string;
-  /** Number of the change by which it came to act. */
+  /** Increases with each change. */
   term: number;
-  /** Epoch ms of this appliance's clock. */
+  /** Epoch ms of the local clock. */
   since: number;
 }
 
-/** What a circle needs. */
 export interface FailoverMembershipDeps {
   ownId: string;
   clock: Pick<Clock, "now" | "monotonicMs">;
   groups(): readonly FailoverGroup[];
-  /** Who holds a group by the cloud's word, while that is fresh. */
+  /** The valid lease of a group; null if there is none. */
   lease(groupId: string): { holder: string; term: number } | null;
-  /** Something sounds here, or is about to: roles are not given back now. */
+  /** A sound plays or is about to: no failback now. */
   isBusy(): boolean;
 }
 
-/** What is known of a neighbour. */
+/** A peer as known here. */
 export interface FailoverPeer {
   endpoint: string;
   version: string;
-  /** Epoch ms of this appliance's clock. */
+  /** Epoch ms of the local clock. */
   heardAt: number;
   /** Ms since then. */
   silentMs: number;
   armed: number;
-  /** By how much this appliance's clock is ahead of the neighbour's; ms, not less than the truth by more than the way takes. */
+  /** How far the local clock is ahead of the peer's; ms, too high by at most the network delay. */
   aheadMs: number;
 }
 
-/** Who is alive, and who acts for each group. */
+/** Which peers are alive, and which appliance is active for each group. */
 export interface FailoverMembership {
   receive(beat: PeerHeartbeat): void;
-  /** Looks at what time has brought: to be called at least four times a second. */
+  /** Updates the roles; call it at least four times a second. */
   tick(): void;
-  /** False for a moment after a start and after standing still: others may act meanwhile, and are not heard yet. */
+  /** False shortly after a start or a stall: other active members may not have been heard yet. */
   isSettled(): boolean;
-  /** Ms since the start, or since it stood still. */
+  /** Ms since the start or the last stall. */
   activeMs(): number;
-  /** Members that may act now: who acts, then the others that are alive, by rank. This appliance is always among them. */
+  /** Eligible members: the active one first, then the other live ones by priority. Always includes this appliance. */
   activationOrder(group: FailoverGroup): string[];
   role(groupId: string): GroupRole | null;
   peer(endpoint: string): FailoverPeer | null;
   peers(): FailoverPeer[];
   /** Heard lately. */
   isAlive(endpoint: string): boolean;
-  /** Groups that this appliance acts for, with their terms. */
+  /** Groups for which this appliance is active, with their terms. */
   heldGroups(): Record<string, number>;
 }
 
-/** Who was not heard for so long does not act any more. @source replication.md 9 */
+/** Silence after which a member is not alive. @source docs/decisions/0040-replication.md, Section 9 */
 const ALIVE_TIMEOUT_MS = 5_000;
-/** A role goes back to who is before the holder after so long without trouble. @source replication.md 9 */
+/** Stable time before a role fails back to a member of higher priority. @source docs/decisions/0040-replication.md, Section 9 */
 const FAILBACK_DELAY_MS = 60_000;
-/** So long after a start neighbours may need to be heard. own choice: a connection and a beat */
+/** Time after a start in which peers may not have been heard. @source docs/decisions/0303-failover-timing.md */
 const SETTLING_MS = 2_000;
-/** Who was not looked at for so long stood still. */
+/** Interval between ticks that counts as a stall of the process. */
 const STALL_THRESHOLD_MS = 2_000;
 
-/** own choice */
+/** A larger delay means that a clock was set. @source docs/decisions/0303-failover-timing.md */
 const CLOCK_SET_MS = 30_000;
 
 interface KnownPeer {
   beat: PeerHeartbeat;
   heardAt: number;
   heardWall: number;
-  /** Heard without a gap since then. */
+  /** Start of uninterrupted heartbeats. */
   steadySince: number;
   leastAheadMs: number;
 }
 
-/** Makes it, with nobody heard. */
-export function createFailoverMembership(needs: FailoverMembershipDeps): FailoverMembership {
-  const { ownId, clock } = needs;
+export function createFailoverMembership(deps: FailoverMembershipDeps): FailoverMembership {
+  const { ownId, clock } = deps;
   const known = new Map<string, KnownPeer>();
   const roles = new Map<string, GroupRole>();
-  /** The last start, or end of standing still. */
-  let wokenAt = clock.monotonicMs();
-  let lookedAt = wokenAt;
+  /** Last start or end of a stall. */
+  let awakeSince = clock.monotonicMs();
+  let lastTickAt = awakeSince;
 
   const silentMs = (endpoint: string): number =>
     clock.monotonicMs() - (known.get(endpoint)?.heardAt ?? Number.NEGATIVE_INFINITY);
   const isAlive = (endpoint: string): boolean => endpoint === ownId || silentMs(endpoint) < ALIVE_TIMEOUT_MS;
   const isEligible = (endpoint: string, groupId: string): boolean =>
-    isAlive(endpoint) || needs.lease(groupId)?.holder === endpoint;
+    isAlive(endpoint) || deps.lease(groupId)?.holder === endpoint;
 
   function isSettled(): boolean {
-    if (clock.monotonicMs() - wokenAt >= SETTLING_MS) return true;
-    const others = new Set(needs.groups().flatMap(({ members }) => members.filter((member) => member !== ownId)));
-    return [...others].every((other) => (known.get(other)?.heardAt ?? Number.NEGATIVE_INFINITY) >= wokenAt);
+    if (clock.monotonicMs() - awakeSince >= SETTLING_MS) return true;
+    const others = new Set(deps.groups().flatMap(({ members }) => members.filter((member) => member !== ownId)));
+    return [...others].every((other) => (known.get(other)?.heardAt ?? Number.NEGATIVE_INFINITY) >= awakeSince);
   }
 
-  /** The living member with the highest claim; among equal ones the first. */
+  /** The live member with the highest term; among equal ones the first. */
   function findClaimant({ id, members }: FailoverGroup): { holder: string; term: number } | null {
     const own = roles.get(id);
     let best = own?.holder === ownId ? { holder: ownId, term: own.term } : null;
@@ -125,17 +123,17 @@ export function createFailoverMembership(needs: FailoverMembershipDeps): Failove
     roles.set(groupId, { holder, term, since });
   }
 
-  /** This appliance comes before the holder, all has been well for long, and nothing sounds. */
+  /** Whether this appliance takes the role back: it has a higher priority, peers are stable, and nothing plays. */
   function mayFailBack({ members }: FailoverGroup, holder: string): boolean {
     const held = known.get(holder);
     if (holder === ownId || !held || members.indexOf(ownId) > members.indexOf(holder)) return false;
-    const isSteady = clock.monotonicMs() - Math.max(wokenAt, held.steadySince) >= FAILBACK_DELAY_MS;
-    const isQuiet = held.beat.armed === 0 && held.beat.sounding.length === 0 && !needs.isBusy();
+    const isSteady = clock.monotonicMs() - Math.max(awakeSince, held.steadySince) >= FAILBACK_DELAY_MS;
+    const isQuiet = held.beat.armed === 0 && held.beat.sounding.length === 0 && !deps.isBusy();
     return isSteady && isQuiet;
   }
 
   function decide(group: FailoverGroup): void {
-    const claim = findClaimant(group) ?? needs.lease(group.id);
+    const claim = findClaimant(group) ?? deps.lease(group.id);
     const term = Math.max(roles.get(group.id)?.term ?? 0, claim?.term ?? 0);
     if (claim && mayFailBack(group, claim.holder)) setRole(group.id, ownId, term + 1);
     else if (claim) setRole(group.id, claim.holder, claim.term);
@@ -148,10 +146,10 @@ export function createFailoverMembership(needs: FailoverMembershipDeps): Failove
 
   function tick(): void {
     const now = clock.monotonicMs();
-    if (now - lookedAt >= STALL_THRESHOLD_MS) wokenAt = now;
-    lookedAt = now;
+    if (now - lastTickAt >= STALL_THRESHOLD_MS) awakeSince = now;
+    lastTickAt = now;
     if (!isSettled()) return;
-    for (const group of needs.groups()) decide(group);
+    for (const group of deps.groups()) decide(group);
   }
 
   function activationOrder(group: FailoverGroup): string[] {
@@ -177,10 +175,10 @@ export function createFailoverMembership(needs: FailoverMembershipDeps): Failove
       if (isSameRun && beat.n <= before.beat.n) return;
       const aheadMs = clock.now() - beat.at;
       const lateMs = aheadMs - Math.min(aheadMs, before?.leastAheadMs ?? aheadMs);
-      // More than that is no way through a network: a clock was set.
+      // No network delay is that long: a clock was set.
       const isSet = lateMs > CLOCK_SET_MS;
       const leastAheadMs = isSet ? aheadMs : aheadMs - lateMs;
-      // What waited on its way says how it was then.
+      // A delayed heartbeat describes the time when it was sent.
       const heardAt = isSet ? now : now - lateMs;
       const isSteady = isSameRun && heardAt - before.heardAt < ALIVE_TIMEOUT_MS;
       const steadySince = isSteady ? before.steadySince : now;
@@ -188,14 +186,14 @@ export function createFailoverMembership(needs: FailoverMembershipDeps): Failove
     },
     tick,
     isSettled,
-    activeMs: () => clock.monotonicMs() - wokenAt,
+    activeMs: () => clock.monotonicMs() - awakeSince,
     activationOrder,
     role: (groupId) => roles.get(groupId) ?? null,
     peer,
     peers: () => [...known.keys()].flatMap((endpoint) => peer(endpoint) ?? []),
     isAlive,
     heldGroups() {
-      const own = needs.groups().filter(({ id }) => roles.get(id)?.holder === ownId);
+      const own = deps.groups().filter(({ id }) => roles.get(id)?.holder === ownId);
       return Object.fromEntries(own.map(({ id }) => [id, (roles.get(id) as GroupRole).term]));
     },
   };

@@ -4,27 +4,26 @@ import { UpstreamError } from "../lib/errors.ts";
 import { isLockTimeout, type PostgresConnection } from "./postgres-connection.ts";
 import { LEADER_LOCK_CLASS } from "./postgres-schema.ts";
 
-/** Which of an organisation's nodes acts: it alone writes, and has the links. */
+/** Leader election of an organisation's nodes: only the leader writes and has the links. */
 export interface Leadership {
-  /** Waits until this node acts. Rejects with the signal's reason. */
+  /** Resolves when this node is the leader. Rejects with the signal's reason. */
   acquire(signal: AbortSignal): Promise<void>;
-  /** Number of this node's time to act, by which the database knows whose turn it is; null while it does not act. */
+  /** Term of this node's leadership, which fences older leaders in the database; null while it is not the leader. */
   readonly term: number | null;
-  /** The organisation's history that it writes on; null before it acts. */
+  /** Id of the history that it writes on; null before it was the leader. */
   readonly history: string | null;
-  /** Resolves when another node acts in its place. */
+  /** Resolves when another node has become the leader. */
   lost(): Promise<void>;
-  /** The database says that another one acts. */
+  /** The database reported another leader. */
   markSuperseded(): void;
-  /** False when the database was not heard of for 10 s, and another node may act. True before it acts. */
+  /** False if the database was not reached for 10 s, so that another node may lead. True while not the leader. */
   isHeard(): boolean;
-  /** Begins another history: whatever copies there are, they are of an older one. Throws UpstreamError. */
+  /** Starts a new history, which invalidates all replicas. Throws UpstreamError. */
   startHistory(): Promise<void>;
-  /** It does not act any more, nor does it want to; nobody is told. */
+  /** Gives up the leadership without `lost()` resolving. */
   release(): void;
 }
 
-/** What it needs. */
 export interface LeadershipDeps {
   connection: PostgresConnection;
   organisation: number;
@@ -32,22 +31,22 @@ export interface LeadershipDeps {
   clock: Clock;
 }
 
-/** @source own choice: a node takes over well within the 10 s in which its appliances are to be back */
+/** Interval of attempts to take over. @source docs/decisions/0304-postgres-high-availability.md */
 const RETRY_MS = 300;
-/** How long others leave it to the node that acted, where it was the database that went. own choice */
+/** After a database outage other nodes leave the old leader this much time. @source docs/decisions/0304-postgres-high-availability.md */
 const REACQUIRE_GRACE_MS = 3_000;
-/** Where the network swallows everything, only questions show it. own choice: well within the time that others leave it */
+/** Interval of renewals; must be well below `REACQUIRE_GRACE_MS`. @source docs/decisions/0304-postgres-high-availability.md */
 const RENEW_MS = 500;
-/** own choice: longer than a restart of the database takes */
+/** @source docs/decisions/0304-postgres-high-availability.md */
 const DATABASE_TIMEOUT_MS = 10_000;
 
-/** Makes it. A lock of the database's session says who acts: it ends with the process that holds it. */
+/** The leader holds an advisory lock of its database session, which ends with its process. */
 export function createLeadership({ connection, organisation, node, clock }: LeadershipDeps): Leadership {
   let term: number | null = null;
   let history: string | null = null;
   let lose = (): void => undefined;
   let loss: Promise<void> = Promise.resolve();
-  /** Number of the connection whose session has the lock. */
+  /** Generation of the connection whose session holds the lock. */
   let locked = 0;
   let heardAt = 0;
 
@@ -70,7 +69,7 @@ export function createLeadership({ connection, organisation, node, clock }: Lead
     return { term: Number(found?.term ?? 0), holder: found?.holder ?? null };
   }
 
-  /** Holds the lock on whatever connection there is, until another node took it on the way. */
+  /** Keeps the lock across reconnects until another node takes it. */
   async function holdLock(): Promise<void> {
     while (term !== null) await sleep(clock, (await renewLock()) ? RENEW_MS : RETRY_MS);
   }
@@ -105,7 +104,7 @@ export function createLeadership({ connection, organisation, node, clock }: Lead
       const sql =
         "UPDATE carillon_organisations SET history = gen_random_uuid() WHERE id = $1 AND term = $2 RETURNING history";
       const [begun] = await connection.query<{ history: string }>(sql, [organisation, term]);
-      if (!begun) throw new UpstreamError("starting", "Another node acts for the organisation.");
+      if (!begun) throw new UpstreamError("starting", "Another node is the leader of the organisation.");
       history = begun.history;
     },
     release() {
@@ -136,8 +135,7 @@ export function createLeadership({ connection, organisation, node, clock }: Lead
           return;
         } catch (error) {
           signal.throwIfAborted();
-          // The connection says by itself what is wrong with it;
-          // and whoever wrote last may still hold the organisation's row.
+          // Connection errors are reported by the connection itself, and the last writer may still hold the organisation's row.
           if ((error as { type?: string }).type !== "starting" && !isLockTimeout(error)) throw error;
         }
       }

@@ -4,29 +4,29 @@ import { mkdir, open, rename } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import type { PostgresConnection } from "./postgres-connection.ts";
 
-/** The files of an organisation, which each node has a copy of. */
+/** The files of an organisation, shared between its nodes. */
 export interface PostgresBlobStore {
-  /** Puts a file there, if it is not. Throws UpstreamError. */
+  /** Uploads a file unless it exists. Throws UpstreamError. */
   put(sha256: string, path: string): Promise<void>;
-  /** Puts those of these files there that lie in the node's folder; `each` is told after each. Throws UpstreamError. */
+  /** Uploads those of the files that exist in the node's folder; `each` reports progress. Throws UpstreamError. */
   putLocal(sha256s: Iterable<string>, each?: TransferProgress): Promise<void>;
-  /** Fetches what is not in the node's folder; `each` is told after each. Throws UpstreamError. */
+  /** Downloads files that are missing in the node's folder; `each` reports progress. Throws UpstreamError. */
   fetchMissing(each?: TransferProgress): Promise<void>;
 }
 
-/** So many of so many files are done. */
+/** Progress: `done` of `of` files. */
 export type TransferProgress = (done: number, of: number) => void;
 
-/** Bytes in one row. own choice */
+/** Bytes per row. @source docs/decisions/0304-postgres-high-availability.md */
 const PART_BYTES = 1024 * 1024;
 
-/** Makes it; `dir` is laid out as the store does it. */
-export function createPostgresBlobStore(needs: {
+/** `dir` has the layout of the store. */
+export function createPostgresBlobStore(deps: {
   connection: PostgresConnection;
   organisation: number;
   dir: string;
 }): PostgresBlobStore {
-  const { connection, organisation, dir } = needs;
+  const { connection, organisation, dir } = deps;
   const kept = new Set<string>();
   const pathOf = (sha256: string): string => join(dir, sha256.slice(0, 2), sha256);
 

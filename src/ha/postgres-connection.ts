@@ -2,70 +2,69 @@ import type { ClientConfig, Client as PgClient, QueryResultRow } from "pg";
 import type { Clock } from "../lib/clock.ts";
 import { UpstreamError } from "../lib/errors.ts";
 
-/** One connection to PostgreSQL, which is made anew when it breaks. */
+/** A connection to PostgreSQL that reconnects. */
 export interface PostgresConnection {
-  /** Rows of one statement. Throws UpstreamError where there is no connection, pg's error for what the server says. */
+  /** Rows of the statement. Throws UpstreamError without a connection, and pg's error for errors of the server. */
   query<R extends QueryResultRow>(text: string, values?: readonly unknown[]): Promise<R[]>;
-  /** Which connection it is: whatever was begun on an earlier one is gone. */
+  /** Number of the connection; session state of an earlier one is lost. */
   readonly generation: number;
-  /** Waits up to so long for a connection. Throws UpstreamError. */
+  /** Waits for a connection. Throws UpstreamError. */
   waitUntilReady(withinMs: number): Promise<void>;
   close(): Promise<void>;
 }
 
-/** What a connection is made with. */
 export interface PostgresConnectionDeps {
   config: ClientConfig;
   clock: Pick<Clock, "after">;
-  /** Said on each new connection before anything else. */
+  /** Runs on each new connection before it is used. */
   onConnect?(client: PgClient): Promise<void>;
   onNotice?(channel: string): void;
   onFault(error: unknown): void;
 }
 
-/** @source own choice: a database is back some seconds after its restart, and shall not be stormed meanwhile */
+/** @source docs/decisions/0304-postgres-high-availability.md */
 const RECONNECT_MS = 200;
 const CONNECT_TIMEOUT_MS = 3_000;
-/** A server that is gone without a word is found out in so long; also how long one statement may take. own choice */
+/** Statement timeout, after which the server counts as gone. @source docs/decisions/0304-postgres-high-availability.md */
 const QUERY_TIMEOUT_MS = 15_000;
 
-/** Statements at the begin of each connection: nobody holds what others wait for once its process is not heard. */
+/** Session settings: locks of a process that is gone are released soon. */
 const SESSION_SETTINGS = `SET lock_timeout = '8s'; SET idle_in_transaction_session_timeout = '10s';
   SET tcp_keepalives_idle = 2; SET tcp_keepalives_interval = 2; SET tcp_keepalives_count = 2;`;
 
-/** Begins to connect; the driver is loaded now. */
-export async function openPostgresConnection(needs: PostgresConnectionDeps): Promise<PostgresConnection> {
+/** Starts connecting; loads the driver on demand. */
+export async function openPostgresConnection(deps: PostgresConnectionDeps): Promise<PostgresConnection> {
   const { Client } = (await import("pg")).default;
-  const { clock } = needs;
+  const { clock } = deps;
   let client: PgClient | null = null;
   let number = 0;
   let isClosed = false;
   let waiting: (() => void)[] = [];
-  let fault: unknown = null;
+  let lastError: unknown = null;
   let last: Promise<unknown> = Promise.resolve();
 
   async function connect(): Promise<void> {
     const made = new Client({
       ...{ connectionTimeoutMillis: CONNECT_TIMEOUT_MS, query_timeout: QUERY_TIMEOUT_MS, keepAlive: true },
-      ...needs.config,
+      ...deps.config,
     });
-    // Its end tells the rest.
+    // The `end` event handles it.
     made.on("error", () => undefined);
-    made.on("notification", ({ channel }) => needs.onNotice?.(channel));
+    made.on("notification", ({ channel }) => deps.onNotice?.(channel));
     try {
       await made.connect();
       await made.query(SESSION_SETTINGS);
       await rejectReadReplica(made);
-      await needs.onConnect?.(made);
+      await deps.onConnect?.(made);
     } catch (error) {
-      if (String(error) !== String(fault)) needs.onFault(error);
-      fault = error;
+      if (String(error) !== String(lastError)) deps.onFault(error);
+      lastError = error;
       made.end().catch(() => undefined);
       scheduleReconnect();
       return;
     }
     if (isClosed) return void made.end().catch(() => undefined);
-    fault = null;
+    lastError = null;
     number += 1;
     client = made;
     made.once("end", () => drop(made));
@@ -84,13 +83,13 @@ export async function openPostgresConnection(needs: PostgresConnectionDeps): Pro
 
   async function execute<R extends QueryResultRow>(text: string, values?: readonly unknown[]): Promise<R[]> {
     const own = client;
-    if (!own) throw unreachableError(fault);
+    if (!own) throw unreachableError(lastError);
     try {
-      // Of several statements, which have no values, the last one's.
+      // Several statements (without values) return several results.
       const result = await own.query<R>(text, values as unknown[]);
       return (Array.isArray(result) ? result.at(-1) : result).rows;
     } catch (error) {
-      // The server answered: the connection is good.
+      // The server responded: the connection is intact.
       if (!isPostgresConnectionError(error)) throw error;
       drop(own);
       own.end().catch(() => undefined);
@@ -104,7 +103,7 @@ export async function openPostgresConnection(needs: PostgresConnectionDeps): Pro
       return number;
     },
     query<R extends QueryResultRow>(text: string, values?: readonly unknown[]) {
-      // The driver is to be asked one thing at a time.
+      // The driver must get one query at a time.
       const own = last.then(() => execute<R>(text, values));
       last = own.catch(() => undefined);
       return own;
@@ -113,9 +112,9 @@ export async function openPostgresConnection(needs: PostgresConnectionDeps): Pro
       if (client) return Promise.resolve();
       if (isClosed) return Promise.reject(unreachableError(null));
       return new Promise((resolve, reject) => {
-        const patience = clock.after(withinMs, () => reject(unreachableError(fault)));
+        const timer = clock.after(withinMs, () => reject(unreachableError(lastError)));
         waiting.push(() => {
-          patience.cancel();
+          timer.cancel();
           resolve();
         });
       });
@@ -131,26 +130,26 @@ export async function openPostgresConnection(needs: PostgresConnectionDeps): Pro
 }
 
 /**
- * SQLSTATE of what the server says as it goes, or of no server at all: only what it says has a severity, while the codes of
- * sockets may look alike (EPIPE). @source PostgreSQL 15, Appendix A: classes 08 and 57P
+ * Whether the server is shutting down or gone. Errors of the server have a severity; codes of socket errors may look like a
+ * SQLSTATE (EPIPE). @source PostgreSQL 15, Appendix A: classes 08 and 57P
  */
 export function isPostgresConnectionError(error: unknown): boolean {
   const { code, severity } = error as { code?: string; severity?: string };
   return severity === undefined || /^(08|57P|25P03)/.test(code ?? "");
 }
 
-/** One that follows another server takes no writes until it is promoted, which ends its connections or not. */
+/** A read replica takes no writes until it is promoted. */
 async function rejectReadReplica(client: PgClient): Promise<void> {
   const { rows } = await client.query<{ follows: boolean }>("SELECT pg_is_in_recovery() AS follows");
-  if (rows[0]?.follows) throw new UpstreamError("starting", "The database follows another one: promote it first.");
+  if (rows[0]?.follows) throw new UpstreamError("starting", "The database is a read replica; it must be promoted first.");
 }
 
-/** Somebody else held a lock for too long. @source PostgreSQL 15, Appendix A: lock_not_available */
+/** @source PostgreSQL 15, Appendix A: lock_not_available */
 export function isLockTimeout(error: unknown): boolean {
   return (error as { code?: string }).code === "55P03";
 }
 
 function unreachableError(cause: unknown): UpstreamError {
   const { code } = (cause ?? {}) as { code?: string };
-  return new UpstreamError("starting", "The organisation's database can't be reached.", { code: code ?? null }, cause);
+  return new UpstreamError("starting", "The organisation's database cannot be reached.", { code: code ?? null }, cause);
 }

@@ -6,27 +6,26 @@ import type { Leadership } from "./leadership.ts";
 import type { PostgresBlobStore } from "./postgres-blob-store.ts";
 import { isPostgresConnectionError, isLockTimeout, type PostgresConnection } from "./postgres-connection.ts";
 
-/** What the log is made of. */
 export interface PostgresRowLogDeps {
   organisation: number;
-  /** For turns, one at a time. */
+  /** Used for write transactions, one at a time. */
   writer: PostgresConnection;
   reader: PostgresConnection;
   leadership: Pick<Leadership, "term" | "history" | "markSuperseded" | "isHeard">;
   files: Pick<PostgresBlobStore, "put" | "putLocal">;
-  /** The Carillon that writes. */
+  /** Version of the writing software. */
   version: string;
-  /** Something was written: other nodes may look. */
+  /** Tells other nodes that rows were written. */
   notify(): void;
 }
 
-/** A write waits for the database so long. own choice: a restart of it passes unseen */
+/** How long a write waits for the database. @source docs/decisions/0304-postgres-high-availability.md */
 const WRITE_TIMEOUT_MS = 6_000;
-/** Whether a write was kept is asked for so long. own choice */
+/** How long the outcome of a broken COMMIT is queried. @source docs/decisions/0304-postgres-high-availability.md */
 const UNKNOWN_COMMIT_TIMEOUT_MS = 30_000;
-/** Rows in one statement. own choice */
+/** @source docs/decisions/0304-postgres-high-availability.md */
 const ROWS_PER_INSERT = 2_000;
-/** Rows in one answer: so many are taken over without a pause, some 20 to 30 ms. own choice */
+/** @source docs/decisions/0304-postgres-high-availability.md */
 const ROWS_PER_READ = 500;
 
 interface StoredRow {
@@ -39,12 +38,11 @@ interface StoredRow {
 const imageOf = ({ tab, key, image }: StoredRow): RowImage => ({ table: tab, key, image });
 
 /**
- * The organisation's rows, each under the number of its last change. Whoever writes holds the organisation's own row
- * locked until it commits, so the numbers come into sight in their order.
- * @source replication.md 3
+ * The shared log of an organisation: each row under the sequence number of its last change. Writers lock the organisation's row
+ * until they commit, so sequence numbers become visible in order. @source docs/decisions/0040-replication.md, Section 8
  */
-export function createPostgresRowLog(needs: PostgresRowLogDeps): SharedLog {
-  const { organisation, writer, reader, leadership, files } = needs;
+export function createPostgresRowLog(deps: PostgresRowLogDeps): SharedLog {
+  const { organisation, writer, reader, leadership, files } = deps;
 
   const readRowsAfter = (connection: PostgresConnection, after: number): Promise<StoredRow[]> =>
     connection.query<StoredRow>(
@@ -52,28 +50,28 @@ export function createPostgresRowLog(needs: PostgresRowLogDeps): SharedLog {
       [organisation, after],
     );
 
-  let lastTurn: Promise<void> = Promise.resolve();
+  let lastWrite: Promise<void> = Promise.resolve();
 
-  /** They share a connection: whoever ended one would end the other's transaction, and half of what that writes be lost. */
+  /** Writers share one connection: one that ended the other's transaction would lose half of its writes. */
   async function beginExclusive(after: number): Promise<WriteLock> {
-    const before = lastTurn;
+    const before = lastWrite;
     let end = (): void => undefined;
-    lastTurn = new Promise((resolve) => {
+    lastWrite = new Promise((resolve) => {
       end = resolve;
     });
     await before;
     try {
-      const turn = await begin(after);
+      const lock = await begin(after);
       let isOver = false;
       const over = (): void => {
         isOver = true;
         end();
       };
       return {
-        ...turn,
-        // What could not be published is over already, and the connection may be the next one's.
-        release: async () => (isOver ? undefined : turn.release().finally(over)),
-        publish: (rows) => turn.publish(rows).finally(over),
+        ...lock,
+        // A failed publish has released the lock; the connection may belong to the next writer.
+        release: async () => (isOver ? undefined : lock.release().finally(over)),
+        publish: (rows) => lock.publish(rows).finally(over),
       };
     } catch (error) {
       end();
@@ -86,7 +84,7 @@ export function createPostgresRowLog(needs: PostgresRowLogDeps): SharedLog {
     const { generation } = writer;
     const isSame = (): boolean => writer.generation === generation;
     const release = async (): Promise<void> => {
-      // With its connection, it is over anyway.
+      // A lost connection has ended the transaction.
       if (isSame()) await writer.query("ROLLBACK").catch(() => undefined);
     };
     try {
@@ -95,19 +93,19 @@ export function createPostgresRowLog(needs: PostgresRowLogDeps): SharedLog {
       );
       if (!head || leadership.term === null || Number(head.term) !== leadership.term) {
         if (leadership.term !== null) leadership.markSuperseded();
-        throw new UpstreamError("starting", "Another node acts for the organisation.");
+        throw new UpstreamError("starting", "Another node is the leader of the organisation.");
       }
       const at = Number(head.seq);
-      // It lost what was answered, or another one was put in its place: the start judges what to do.
+      // The database lost committed rows or was replaced; the next start decides what to do.
       if (after > at || head.history !== leadership.history) {
         leadership.markSuperseded();
-        throw new UpstreamError("starting", "The organisation's database is not the one that this node wrote to.");
+        throw new UpstreamError("starting", "Database identity mismatch: this node last wrote to a different database.");
       }
       const news = after < at ? await readRowsAfter(writer, after) : [];
       const more = news.length === ROWS_PER_READ;
       return { missedRows: news.map(imageOf), at, more, release, publish: (rows) => publish(rows, at, isSame) };
     } catch (error) {
-      // What failed is still a transaction, in which the connection would take nothing more.
+      // A failed transaction blocks the connection until it is rolled back.
       await release();
       throw isLockTimeout(error)
         ? new UpstreamError("starting", "The organisation's database is busy.", {}, error)
@@ -121,8 +119,8 @@ export function createPostgresRowLog(needs: PostgresRowLogDeps): SharedLog {
     try {
       for (const some of insertBatches(rows)) {
         await files.putLocal(referencedFiles(some));
-        // On another connection they would be kept one page at a time.
-        if (!isSame()) throw new UpstreamError("starting", "The organisation's database can't be reached.");
+        // On a new connection each batch would be committed separately.
+        if (!isSame()) throw new UpstreamError("starting", "The organisation's database cannot be reached.");
         await insert(some, at);
         at += some.length;
       }
@@ -130,7 +128,7 @@ export function createPostgresRowLog(needs: PostgresRowLogDeps): SharedLog {
       if (isSame()) await writer.query("ROLLBACK").catch(() => undefined);
       throw error;
     }
-    const version = needs.version.replace(/[^\w.+-]/g, "");
+    const version = deps.version.replace(/[^\w.+-]/g, "");
     try {
       await writer.query(
         `UPDATE carillon_organisations SET seq = ${at}, last_write = '${name}', version = '${version}' WHERE id = ${organisation}; COMMIT`,
@@ -142,7 +140,7 @@ export function createPostgresRowLog(needs: PostgresRowLogDeps): SharedLog {
       }
       await resolveUnknownCommit(name, base, error);
     }
-    needs.notify();
+    deps.notify();
     return at;
   }
 
@@ -160,7 +158,7 @@ export function createPostgresRowLog(needs: PostgresRowLogDeps): SharedLog {
     );
   }
 
-  /** The connection broke at the end: was it kept? Whoever still holds the lock is waited for. */
+  /** After a broken COMMIT: determines whether it took effect, waiting for a lock that is still held. */
   async function resolveUnknownCommit(name: string, base: number, cause: unknown): Promise<void> {
     const found = await writer
       .waitUntilReady(UNKNOWN_COMMIT_TIMEOUT_MS)
@@ -173,7 +171,7 @@ export function createPostgresRowLog(needs: PostgresRowLogDeps): SharedLog {
     const head = found[0];
     if (head?.last_write === name) return;
     if (head && Number(head.seq) <= base) throw cause;
-    throw new UpstreamError("outcome-unknown", "Whether the change was kept is not known: look again.", {}, cause);
+    throw new UpstreamError("outcome-unknown", "The outcome is unknown; read the resource again before retrying.", {}, cause);
   }
 
   return {
@@ -199,7 +197,7 @@ function* insertBatches(rows: Iterable<RowImage>): Generator<RowImage[]> {
   if (page.length > 0) yield page;
 }
 
-/** Files that rows name, and those that came over a link just now. */
+/** Files referred to by rows, and those that a link has just delivered. */
 function referencedFiles(rows: readonly RowImage[]): Set<string> {
   const found = new Set<string>();
   for (const { table, key, image } of rows) {

@@ -1,6 +1,6 @@
 /**
- * What the database holds for its organisations: the newest version of each row, and of each that is gone, by the order in
- * which they were written; files; and what else all nodes of one must have.
+ * Schema of the organisations' database: the newest version of each row and tombstone with its sequence number; files; cluster
+ * settings (`carillon_agreed`); host names.
  */
 export const SCHEMA_SQL = `
 CREATE TABLE IF NOT EXISTS carillon_organisations (
@@ -22,9 +22,9 @@ CREATE TABLE IF NOT EXISTS carillon_agreed (
 CREATE TABLE IF NOT EXISTS carillon_hosts (
   host text PRIMARY KEY, organisation integer NOT NULL UNIQUE REFERENCES carillon_organisations(id) ON DELETE CASCADE);`;
 
-/** Two nodes that begin at once would both make the tables. own choice of number */
+/** Advisory lock that serializes schema creation. @source docs/decisions/0304-postgres-high-availability.md */
 export const SCHEMA_LOCK = 7_212_015;
-/** First half of the lock that every node of an organisation holds, so that one sees who is there. own choice of number */
+/** Class of the shared lock that every node of an organisation holds, which makes nodes visible. @source docs/decisions/0304-postgres-high-availability.md */
 export const NODE_LOCK_CLASS = 7_212_017;
-/** First half of the lock that the node holds which acts for an organisation. own choice of number */
+/** Class of the lock that the leader of an organisation holds. @source docs/decisions/0304-postgres-high-availability.md */
 export const LEADER_LOCK_CLASS = 7_212_016;

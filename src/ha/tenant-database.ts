@@ -10,93 +10,92 @@ import { createPostgresRowLog } from "./postgres-row-log.ts";
 import { migrationSql } from "./postgres-migrations.ts";
 import { NODE_LOCK_CLASS, SCHEMA_LOCK, SCHEMA_SQL } from "./postgres-schema.ts";
 
-/** What a node of a cloud comes to its database with. */
 export interface TenantDatabaseDeps {
-  /** `postgres://user@host:port/database`; the password may come by PGPASSWORD. */
+  /** `postgres://user@host:port/database`; the password may be in PGPASSWORD. */
   url: string;
-  /** Which of the organisations that share the database. */
+  /** Name of the organisation (tenant). */
   name: string;
-  /** Who this node is, for people to read. */
+  /** Display name of this node. */
   node: string;
-  /** Where the node keeps files. */
+  /** Folder of the node's files. */
   filesDir: string;
   version: string;
   clock: Clock;
-  /** Makes the driver's way to the server; a socket of its own unless given. */
+  /** Creates the driver's stream to the server; default: a socket. */
   stream?(): Duplex;
   onFault(error: unknown): void;
 }
 
-/** Where the organisation stands. */
+/** Head of an organisation's log. */
 export interface TenantHead {
   seq: number;
-  /** Rows that are gone are forgotten up to here: a copy that stands lower is made anew. */
+  /** Tombstones up to this number are deleted: a replica below it must be rebuilt. */
   floor: number;
-  /** The Carillon that wrote last; null before the first. */
+  /** Version that wrote last; null before the first write. */
   version: string | null;
-  /** What its numbers are of: another one since the database was brought back from a backup. */
+  /** Id of the history; changes when the database is restored from a backup. */
   history: string;
 }
 
-/** One organisation in a database of many, for one node. Whatever asks the database throws UpstreamError when it is not there. */
+/** The database of one organisation, for one node. Queries throw UpstreamError if the database is unreachable. */
 export interface TenantDatabase {
   readonly log: SharedLog;
   readonly leadership: Leadership;
   readonly files: PostgresBlobStore;
   readHead(): Promise<TenantHead>;
-  /** How many rows of each table there are. */
+  /** Number of rows by table. */
   countRows(): Promise<ReadonlyMap<string, number>>;
-  /** Puts what all nodes need under a name where there is nothing yet, and gives what counts; sealed unless it is no secret. */
+  /** Sets a cluster setting unless it is set, and returns its value. Secrets must be encrypted. */
   proposeSetting(name: string, proposed: string): Promise<string>;
-  /** What was agreed on; null for nothing. */
+  /** A cluster setting; null if it is not set. */
   readSetting(name: string): Promise<string | null>;
-  /** Another node wrote; a hint. */
+  /** Called when another node has written; a hint. */
   onChange(listener: () => void): void;
-  /** Forgets rows that are gone, but the newest `kept`. */
+  /** Deletes all tombstones but the newest `kept`. */
   pruneTombstones(kept: number): Promise<void>;
   close(): Promise<void>;
 }
 
 const CONNECT_TIMEOUT_MS = 8_000;
-/** Hints to other nodes at most so often: each takes a lock of the whole server. @source replication.md 8 */
+/** Minimum interval of NOTIFY, which takes a server-wide lock. @source docs/decisions/0040-replication.md, Section 8 */
 const NOTIFY_INTERVAL_MS = 50;
 
 /** @source PostgreSQL error codes, class 55 */
 const OBJECT_IN_USE = "55006";
 
-/** Connects, and makes the organisation where there is none of that name. Throws UpstreamError. */
-export async function openTenantDatabase(needs: TenantDatabaseDeps): Promise<TenantDatabase> {
-  const { clock } = needs;
+/** Connects, and creates the organisation if it does not exist. Throws UpstreamError. */
+export async function openTenantDatabase(deps: TenantDatabaseDeps): Promise<TenantDatabase> {
+  const { clock } = deps;
   const config = {
-    connectionString: withDefaultUser(needs.url),
-    application_name: `carillon ${needs.node}`.slice(0, 63),
+    connectionString: withDefaultUser(deps.url),
+    application_name: `carillon ${deps.node}`.slice(0, 63),
   };
-  const { stream } = needs;
+  const { stream } = deps;
   const listeners = new Set<() => void>();
-  const common = { config: stream ? { ...config, stream } : config, clock, onFault: needs.onFault };
-  let isThere: string | null = null;
+  const common = { config: stream ? { ...config, stream } : config, clock, onFault: deps.onFault };
+  let presenceSql: string | null = null;
   const reader = await openPostgresConnection({
     ...common,
     async onConnect(client) {
       await client.query("LISTEN carillon");
-      if (isThere !== null) await client.query(isThere);
+      if (presenceSql !== null) await client.query(presenceSql);
     },
     onNotice() {
       for (const listener of listeners) listener();
     },
   });
   const writer = await openPostgresConnection(common);
-  const keeper = await openPostgresConnection(common);
-  const all = [reader, writer, keeper];
+  const leaderConnection = await openPostgresConnection(common);
+  const all = [reader, writer, leaderConnection];
   const close = async (): Promise<void> => void (await Promise.all(all.map((each) => each.close())));
   try {
     await Promise.all(all.map((each) => each.waitUntilReady(CONNECT_TIMEOUT_MS)));
-    const organisation = await ensureTenant(writer, needs.name);
-    isThere = `SELECT pg_advisory_lock_shared(${NODE_LOCK_CLASS}, ${organisation})`;
-    await reader.query(isThere);
-    const files = createPostgresBlobStore({ connection: reader, organisation, dir: needs.filesDir });
-    const leadership = createLeadership({ connection: keeper, organisation, node: needs.node, clock });
-    const { version } = needs;
+    const organisation = await ensureTenant(writer, deps.name);
+    presenceSql = `SELECT pg_advisory_lock_shared(${NODE_LOCK_CLASS}, ${organisation})`;
+    await reader.query(presenceSql);
+    const files = createPostgresBlobStore({ connection: reader, organisation, dir: deps.filesDir });
+    const leadership = createLeadership({ connection: leaderConnection, organisation, node: deps.node, clock });
+    const { version } = deps;
     const log = createPostgresRowLog({
       organisation,
       writer,
@@ -104,7 +103,7 @@ export async function openTenantDatabase(needs: TenantDatabaseDeps): Promise<Ten
       leadership,
       files,
       version,
-      notify: createNotifier(keeper, clock),
+      notify: createNotifier(leaderConnection, clock),
     });
     return {
       ...{ log, leadership, files, ...createQueries(reader, organisation) },
@@ -120,7 +119,7 @@ export async function openTenantDatabase(needs: TenantDatabaseDeps): Promise<Ten
   }
 }
 
-/** Like PostgreSQL's own programs, with the name of whoever runs it unless one is given. */
+/** Defaults the user to the operating system's, like PostgreSQL's own programs. */
 export function withDefaultUser(url: string): string {
   const given = new URL(url);
   if (given.username === "" && process.env.PGUSER === undefined) given.username = userInfo().username;
@@ -152,12 +151,12 @@ function createNotifier(connection: PostgresConnection, clock: Clock): () => voi
   return () => {
     if (isDue) return;
     isDue = true;
-    const say = (): void => {
+    const notify = (): void => {
       isDue = false;
-      // Whoever doesn't hear it looks by itself soon.
+      // Nodes poll, too.
       connection.query("NOTIFY carillon").catch(() => undefined);
     };
-    clock.after(NOTIFY_INTERVAL_MS, say, { background: true });
+    clock.after(NOTIFY_INTERVAL_MS, notify, { background: true });
   };
 }
 
@@ -177,7 +176,7 @@ function createQueries(
         sql,
         [organisation],
       );
-      if (!found) throw new UpstreamError("starting", "The organisation is not in the database any more.");
+      if (!found) throw new UpstreamError("starting", "The organisation no longer exists in the database.");
       return { seq: Number(found.seq), floor: Number(found.floor), version: found.version, history: found.history };
     },
     async countRows() {

@@ -5,30 +5,29 @@ import { openPostgresConnection, type PostgresConnection } from "./postgres-conn
 import { LEADER_LOCK_CLASS, NODE_LOCK_CLASS } from "./postgres-schema.ts";
 import { withDefaultUser } from "./tenant-database.ts";
 
-/** An appliance of an organisation, as its rows say. Times are epoch ms. */
+/** An appliance of an organisation. Times are epoch ms. */
 export interface TenantAppliance {
   endpointId: string;
   name: string | null;
   version: string | null;
-  /** When it was there last, to the minute. */
+  /** When it was last connected, to the minute. */
   heardAt: number;
   health: string | null;
-  /** Changes of the cloud that it does not have yet, by their number; null where it has none at all. */
+  /** Number of changes that it does not have yet; null if it has none at all. */
   behind: number | null;
 }
 
-/** A node that is there at this moment. */
+/** A connected node. `acts`: it is the leader. */
 export interface TenantNode {
   name: string;
   acts: boolean;
 }
 
-/** One organisation of a database. */
 export interface TenantOverview {
   name: string;
-  /** The host name that leads to it; null for none. */
+  /** Its host name; null for none. */
   host: string | null;
-  /** The Carillon that wrote last; null before the first. */
+  /** Version that wrote last; null before the first write. */
   version: string | null;
   nodes: TenantNode[];
   appliances: TenantAppliance[];
@@ -42,7 +41,7 @@ interface StoredImage {
 const CONNECT_TIMEOUT_MS = 8_000;
 const NAMES = /^carillon /;
 
-/** All organisations of a database by name, with who is there. Reads alone. Throws UpstreamError where it can't be reached. */
+/** All organisations of a database by name. Read-only. Throws UpstreamError if the database is unreachable. */
 export async function readTenantOverviews(url: string, clock: Pick<Clock, "after">): Promise<TenantOverview[]> {
   const config = { connectionString: withDefaultUser(url), application_name: "carillon overview" };
   const connection = await openPostgresConnection({ config, clock, onFault: () => undefined });
@@ -79,7 +78,7 @@ export async function readTenantOverviews(url: string, clock: Pick<Clock, "after
   }
 }
 
-/** A database that no Carillon of this version wrote to has no table of them. */
+/** A database of an earlier version has no table of host names. */
 async function readHosts(connection: PostgresConnection): Promise<ReadonlyMap<number, string>> {
   const [known] = await connection.query<{ is: boolean }>("SELECT to_regclass('carillon_hosts') IS NOT NULL AS is");
   if (!known?.is) return new Map();
@@ -95,7 +94,7 @@ interface NodeRow {
   acts: boolean;
 }
 
-/** Each node holds a lock that all may have; the one that acts holds another. */
+/** Each node holds a shared lock; the leader holds another one. */
 const NODE_ROWS = `SELECT l.objid::int AS organisation, a.application_name AS name, bool_or(l.classid = ${LEADER_LOCK_CLASS}) AS acts
   FROM pg_locks l JOIN pg_stat_activity a USING (pid)
   WHERE l.locktype = 'advisory' AND l.granted AND l.objsubid = 2 AND l.classid IN (${LEADER_LOCK_CLASS}, ${NODE_LOCK_CLASS})
@@ -128,11 +127,11 @@ function appliancesOf(
   const names = new Map(tables.endpoints.get(id)?.map((row) => [row.id, row.name as string | null]));
   const found = (tables.presences.get(id) ?? []).map((row): TenantAppliance => {
     const endpointId = row.endpoint as string;
-    const told = row.told === null ? null : (JSON.parse(row.told as string) as { health: string });
+    const status = row.told === null ? null : (JSON.parse(row.told as string) as { health: string });
     const at = applied.get(endpointId);
     return {
       ...{ endpointId, name: names.get(endpointId) ?? null, version: row.version as string | null },
-      ...{ heardAt: row.heardAt as number, health: told?.health ?? null },
+      ...{ heardAt: row.heardAt as number, health: status?.health ?? null },
       behind: at === undefined ? null : Math.max(0, head - at),
     };
   });

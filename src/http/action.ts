@@ -8,7 +8,7 @@ import type { ApiDeps } from "./dependencies.ts";
 import type { ResponseShape } from "./openapi/response-shape.ts";
 import type { Query } from "./query/query.ts";
 
-/** A request that needs no token. */
+/** A request to an endpoint without authentication. */
 export interface PublicRequest {
   readonly method: Method;
   /** Path below /v1, however it was spelt, with ids as sent and a leading slash: `/users/0190…/tokens`. */
@@ -24,7 +24,7 @@ export interface PublicRequest {
   readonly address: string | null;
   /** True when the request came over TLS. */
   readonly secure: boolean;
-  readonly needs: ApiDeps;
+  readonly deps: ApiDeps;
   /** A request header by its name in lower case, null when absent. */
   header(name: string): string | null;
 }
@@ -32,78 +32,84 @@ export interface PublicRequest {
 /** A request of a known user. */
 export interface ApiRequest extends PublicRequest {
   readonly principal: Principal;
-  /** The user and what it may do in the acting domain. */
+  /** The user with the access scope in the acting domain. */
   readonly by: ActorContext;
-  /** The body as it arrives, for an action that `takesBytes`. Throws unsupported-media-type, and while reading what `arriving` throws. */
+  /**
+   * The raw body, for an action with `binaryTypes`. Throws unsupported-media-type, and while reading whatever
+   * `readUpload` throws.
+   */
   readBytes(): AsyncIterable<Uint8Array>;
-  /** The answer that shows one row, with what the query's `include…` flags ask for. */
+  /** Responds with one row, including the relations requested by `include…` flags. */
   respondWithRow<R extends AnyResource>(resource: R, row: RowOf<R>): Promise<HttpResponse>;
   /**
-   * The answer that lists a resource as the query's filters, `limit`, `start`, `sort` … ask, in what the user may see.
-   * `restriction` narrows it further, `sight` replaces what the user may see; rows have the permissions of the action's
-   * path if the resource is shown there, else of the first.
+   * Responds with a page of a resource, applying the list parameters of the query, limited to rows visible to the
+   * user. `restriction` narrows the list further; `visibility` replaces the visibility of the user. `permissions` of
+   * the rows refer to the path of the action if it is a path of the resource, otherwise to the canonical path.
    */
   respondWithList(
     resource: AnyResource,
     restriction: Pick<PageQuery, "within" | "through" | "filters" | "pks" | "pksOf" | "ids">,
-    sight?: RowVisibility,
+    visibility?: RowVisibility,
   ): Promise<HttpResponse>;
 }
 
-/** Headers of requests that only some endpoints heed. */
+/** Request headers that an endpoint may support. */
 export type HeaderName = "If-Match";
 
 interface ActionBase {
   method: Method;
   /** Path below `/api/v1/`, such as `users/{userId}/tokens`. Replaces the generic operation of the same method and path. */
   at: string;
-  /** True when `at` lies directly below `/api/`. */
+  /** True if `at` is relative to `/api/` instead of `/api/v1/`. */
   outsideVersion?: boolean;
-  /** The path at which the rows of the answer stand, where no declaration says so. */
+  /** Path of the returned rows, if no declaration has this path. */
   rowPath?: ResourcePath;
-  /** What it does, in one sentence; shown in the API's description, as is all below. */
+  /** One sentence for the OpenAPI document, as are the fields below. */
   doc: string;
-  /** What it answers when all is well. */
+  /** Shape of a successful response. */
   response: ResponseShape;
-  /** Members that a body may have, decoded by their kinds; bodies are not looked at without. */
+  /** Fields of the body. Without it the body is not read. */
   accepts?: Readonly<Record<string, Field>>;
-  /** Content types of a body that is no form and no JSON but bytes of any length. */
+  /** Content types of a binary body of any length. */
   binaryTypes?: readonly string[];
-  /** Query parameters beside those that come with what it answers, in camelCase. */
+  /** Query parameters in addition to those implied by the response, in camelCase. */
   query?: Readonly<Record<string, Field>>;
-  /** Headers that it heeds. */
+  /** Supported request headers. */
   headers?: readonly HeaderName[];
-  /** That it should no longer be used, told in every answer's headers. */
+  /** Deprecation, announced in the headers of every response. */
   deprecated?: Deprecation;
-  /** What it answers when something is wrong, where that is more than the API's usual error. */
+  /** Shape of an error response, if it differs from the standard error. */
   errorResponse?: Extract<ResponseShape, { kind: "page" | "members" }>;
 }
 
 /** An endpoint for known users. */
 export interface GuardedAction extends ActionBase {
   /**
-   * `path`: the user needs the permission for method and path as requested (such as a post on `/users/0190…/tokens`), else 403.
-   * `anyone`: every known user; the function decides. `path` unless said otherwise.
+   * `path` (default): the user needs the permission for the requested method and path (such as POST
+   * `/users/0190…/tokens`), otherwise 403. `anyone`: any authenticated user; the handler checks permissions itself.
    */
   permission?: "path" | "anyone";
-  /** True when `?dryRun=true` rehearses it: it writes through the request's `needs.store` alone. Others refuse the parameter. */
+  /**
+   * True if `?dryRun=true` is supported: the action must write through `deps.store` of the request only. Other
+   * actions refuse the parameter.
+   */
   supportsDryRun?: boolean;
-  /** Whether the caller sees what the path names: what it may not see is not found instead of forbidden. */
-  isVisible?: (request: Pick<ApiRequest, "params" | "needs">, scope: AccessScope) => boolean;
+  /** Whether the resource of the path is visible to the caller; if not, a denied request gets 404 instead of 403. */
+  isVisible?: (request: Pick<ApiRequest, "params" | "deps">, scope: AccessScope) => boolean;
   handle(request: ApiRequest): Promise<HttpResponse>;
 }
 
-/** An endpoint that needs no token, such as log-in. */
+/** An endpoint without authentication, such as login. */
 export interface PublicAction extends ActionBase {
   permission: "open";
   handle(request: PublicRequest): Promise<HttpResponse>;
-  /** Answers a fault of the request in a form of its own, such as a page. Mistakes of ours never get here. */
+  /** Renders a caller error in its own format, such as an HTML page. Never called for bugs. */
   respondToError?(error: unknown, request: Omit<PublicRequest, "body">): HttpResponse;
 }
 
 /**
- * An endpoint that is not create, read, update or delete of a row. It calls a function of a room and wraps what that
- * returns; it holds no logic.
+ * An endpoint other than the generic row operations. It calls a function of another module and wraps the result; it
+ * contains no business logic.
  */
 export type Action = GuardedAction | PublicAction;
 
@@ -112,14 +118,14 @@ export function jsonResponse(value: unknown, status = 200): HttpResponse {
   return { status, body: JSON.stringify(value) };
 }
 
-/** The answer to a deletion. @source service-api.md, Common rules 6; decisions.md 1 */
+/** Response to a deletion. @source docs/decisions/0001-lists-and-paging.md; docs/decisions/0042-api-contract.md */
 export function deletedResponse(id: string): HttpResponse {
   return jsonResponse({ status: 200, message: `deleted ${id}`, resources: [{ id }] });
 }
 
-/** The row that the user may see under `id`. Throws not-found. */
+/** The row `id` if it is visible to the user. Throws not-found. */
 export function requireVisibleRow<R extends AnyResource>(request: ApiRequest, resource: R, id: string): RowOf<R> {
-  const row = request.needs.store.get(resource, id, request.by.scope);
+  const row = request.deps.store.get(resource, id, request.by.scope);
   if (!row) throw notFound();
   return row;
 }

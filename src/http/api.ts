@@ -34,99 +34,106 @@ export type { ApiDeps } from "./dependencies.ts";
 
 /** The HTTP interface. */
 export interface Api {
-  /** What an HTTP server serves, mounted at `/`: the API below `/api/`, plugins' routes below `/x/`, SCIM below `/scim/v2`, all else the console. */
+  /**
+   * Request listener for `/`: the API below `/api/`, plugin routes below `/x/`, SCIM below `/scim/v2`, everything
+   * else is the console.
+   */
   callback(): http.RequestListener;
 }
 
 /** The current version within the API. */
 const VERSION_BASE = "/api/v1";
 const PLUGINS = "/x/";
-/** Pages of campaigns and answers, and what watching programs ask for, which lie in the API as well. */
+/** Public pages and monitoring endpoints that are also served without the prefix `/api`. */
 const UNPREFIXED_PATHS = /^\/(?:(?:join|leave|answer|decline)\/|(?:health|metrics)(?:\?|$))/;
 
-/** What is asked before the API, and what lies beside it. */
+/** Handlers of requests that bypass the router. */
 interface UnroutedHandlers {
   isOwnHost: HostCheck;
   files: ConsoleAssets;
   scim: ReturnType<typeof createScimRoute>;
 }
 
-/** Makes the API of all declarations and actions. */
-export function createApi(needs: ApiDeps): Api {
-  const { listen, api } = needs.settings;
-  const limited = createRateLimit(needs.clock, api.requestsPerMinute, createClientIdentifier(needs));
-  const pages: UnroutedHandlers = {
+/** Creates the API from all declarations and actions. */
+export function createApi(deps: ApiDeps): Api {
+  const { listen, api } = deps.settings;
+  const rateLimit = createRateLimit(deps.clock, api.requestsPerMinute, createClientIdentifier(deps));
+  const handlers: UnroutedHandlers = {
     isOwnHost: createHostCheck({ listen, hosts: api.hosts }),
-    files: createConsoleAssets(needs.consoleFolder),
-    scim: createScimRoute(needs, limited),
+    files: createConsoleAssets(deps.consoleFolder),
+    scim: createScimRoute(deps, rateLimit),
   };
   const app = new Koa<RequestState>();
   app.silent = true;
-  app.use(respond(needs));
-  app.use((context, next) => serveUnrouted(context, next, needs, pages));
+  app.use(respond(deps));
+  app.use((context, next) => serveUnrouted(context, next, deps, handlers));
   app.use(
-    createApiRouter(createEndpoints(needs), (endpoint, context) => {
+    createApiRouter(createEndpoints(deps), (endpoint, context) => {
       const incoming = readIncomingRequest(context);
-      return limited(incoming, () => endpoint.serve(incoming));
+      return rateLimit(incoming, () => endpoint.serve(incoming));
     }),
   );
   const callback = app.callback();
   return { callback: () => (request, response) => void callback(request, response) };
 }
 
-/** The outermost step: sends the answer or what an error says, and tells the log. */
-function respond(needs: ApiDeps): Middleware<RequestState> {
+/** Outermost middleware: sends the response or error and logs the request. */
+function respond(deps: ApiDeps): Middleware<RequestState> {
   // Names of requests are unique over restarts without asking the random source each time.
   const run = newId();
   let requests = 0;
   return async (context, next) => {
-    const began = needs.clock.monotonicMs();
+    const began = deps.clock.monotonicMs();
     requests += 1;
     const requestId = `${run}-${requests.toString(36)}`;
     const { method } = context;
     Object.assign(context.state, { requestId, at: "-", overridden: false, headers: {} });
-    context.res.once("finish", () => drainRequest(context.req, needs.clock));
+    context.res.once("finish", () => drainRequest(context.req, deps.clock));
     try {
       await next();
     } catch (error) {
-      context.state.response = toErrorResponse(error, requestId, needs);
+      context.state.response = toErrorResponse(error, requestId, deps);
     }
     const { at } = context.state;
     const { response: given, headers } = context.state;
-    const told = { ...given, headers: { ...given.headers, ...headers } };
-    const answer = withCorsHeaders(told, context.req, needs.settings.api.origins);
-    await sendResponse(context, answer);
-    const status = answer.status ?? 200;
-    const ms = Math.round((needs.clock.monotonicMs() - began) * 10) / 10;
+    const complete = { ...given, headers: { ...given.headers, ...headers } };
+    const response = withCorsHeaders(complete, context.req, deps.settings.api.origins);
+    await sendResponse(context, response);
+    const status = response.status ?? 200;
+    const ms = Math.round((deps.clock.monotonicMs() - began) * 10) / 10;
     const level = method === "GET" && status < 400 ? "debug" : "info";
-    needs.log[level]({ requestId, method, at, status, ms, address: clientAddress(context.req) }, "request");
+    deps.log[level](
+      { event: "http.request", requestId, method, at, status, ms, address: clientAddress(context.req) },
+      "request",
+    );
   };
 }
 
-function createEndpoints(needs: ApiDeps): Endpoint[] {
-  const deniedRequests = createDeniedRequestLog(needs.store, needs.clock, (err) =>
-    needs.log.error({ err }, "a refusal was not kept"),
+function createEndpoints(deps: ApiDeps): Endpoint[] {
+  const deniedRequests = createDeniedRequestLog(deps.store, deps.clock, (err) =>
+    deps.log.error({ event: "audit.denied_request_not_stored", err }, "failed to store denied request"),
   );
   const serving = {
-    presenter: createPresenter(needs, VERSION_BASE),
+    presenter: createPresenter(deps, VERSION_BASE),
     deniedRequests,
-    idempotency: createIdempotency(needs),
+    idempotency: createIdempotency(deps),
   };
-  return servedActions(needs.catalogue).flatMap((action) => {
-    const endpoint = createEndpoint(action, needs, serving);
+  return servedActions(deps.catalogue).flatMap((action) => {
+    const endpoint = createEndpoint(action, deps, serving);
     return [endpoint, ...onPremisesEndpoints(action, endpoint)];
   });
 }
 
-/** What the router has no pattern for: the console's files, plugins' routes, methods named by a parameter, and what is no path at all. */
+/** Handles everything outside the router: host check, console files, plugin routes, SCIM and the `_method` override. */
 async function serveUnrouted(
   context: ParameterizedContext<RequestState>,
   next: Next,
-  needs: ApiDeps,
+  deps: ApiDeps,
   { isOwnHost, files, scim }: UnroutedHandlers,
 ): Promise<void> {
   const { req, state } = context;
-  if (req.headers.host === undefined && req.httpVersion === "1.1") throw invalidValue("host", "The header is missing.");
+  if (req.headers.host === undefined && req.httpVersion === "1.1")
+    throw invalidValue("host", "The Host header is required.");
   if (!isOwnHost({ host: req.headers.host ?? null, localAddress: req.socket.localAddress })) throw misdirectedRequest();
   if (!req.url?.startsWith("/")) throw notFound();
   // Links that people get in messages are short, and programs that watch expect these paths.
@@ -134,7 +141,7 @@ async function serveUnrouted(
   const { path, search } = splitTarget(req.url);
   if (path.startsWith(PLUGINS)) {
     state.at = "/x";
-    state.response = await routeToPlugin(req, path.slice(PLUGINS.length), search, needs);
+    state.response = await routeToPlugin(req, path.slice(PLUGINS.length), search, deps);
     return;
   }
   if (isScimPath(path)) {
@@ -148,12 +155,12 @@ async function serveUnrouted(
     state.response = await files.respond(path, (name) => req.headers[name] as string | undefined);
     return;
   }
-  if (needs.settings.api.methodOverride && context.method === "GET") applyMethodOverride(context);
+  if (deps.settings.api.methodOverride && context.method === "GET") applyMethodOverride(context);
   await next();
 }
 
 function toErrorResponse(error: unknown, requestId: string, { log }: ApiDeps): HttpResponse {
-  if (isBug(error)) log.error({ requestId, err: error }, "request failed");
+  if (isBug(error)) log.error({ event: "http.request_failed", requestId, err: error }, "request failed");
   const { status, headers, body } = errorResponseOf(error, requestId);
   return { status, headers, body: JSON.stringify(body) };
 }

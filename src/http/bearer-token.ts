@@ -4,16 +4,16 @@ import { type Query, textParameter } from "./query/query.ts";
 const BEARER_PATTERN = /^bearer +([\w\-.~+/]+=*) *$/i;
 
 /**
- * The token of a request outside its body: from the Authorization header or the parameter `access_token`; null without.
- * Throws CallerError unauthorized for a header that is no bearer token, invalid-value when both are there.
- * @source service-api.md, Authentication 2; RFC 6750 §2
+ * Token from the Authorization header or the parameter `access_token`; null without one. Throws CallerError
+ * unauthorized for an invalid header, invalid-value if both are present.
+ * @source RFC 6750 §2; docs/decisions/0042-api-contract.md
  */
 export function accessTokenOf(authorization: string | null, query: Query): string | null {
   const parameter = textParameter(query, "access_token");
   if (authorization === null) return parameter;
   if (parameter !== null) throw duplicateTokenError();
   const match = BEARER_PATTERN.exec(authorization);
-  if (!match) throw new CallerError("unauthorized", "Use Authorization: Bearer with an access token.");
+  if (!match) throw new CallerError("unauthorized", "The Authorization header must be `Bearer` with an access token.");
   return match[1] as string;
 }
 
@@ -25,5 +25,5 @@ export function accessTokenInForm(form: Readonly<Record<string, unknown>>, other
 }
 
 function duplicateTokenError(): CallerError {
-  return new CallerError("invalid-value", "Send the access token in one way only.");
+  return new CallerError("invalid-value", "The access token must be sent in only one way.");
 }

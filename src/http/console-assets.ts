@@ -10,8 +10,8 @@ import { PAGE_SECURITY_HEADERS } from "./security-headers.ts";
 /** The console's built files. */
 export interface ConsoleAssets {
   /**
-   * Answers a GET of `path` (with leading slash): a file, or the start page for whatever may be a page of the console.
-   * Throws not-found, in words of their own when the console was not built.
+   * Responds to a GET of `path` (with leading slash) with a file, or with the start page for client-side routes.
+   * Throws not-found, with a hint if the console is not built.
    */
   respond(path: string, header: (name: string) => string | undefined): Promise<HttpResponse>;
 }
@@ -49,18 +49,21 @@ interface Build {
   read: Map<string, Promise<AssetFile>>;
 }
 
-/** Where the console's built files lie. */
+/** Folder of the built console files. */
 export function consoleBuildFolder(): URL {
   return new URL("../../console/", workerEntry(import.meta.url, "./console-assets"));
 }
 
-/** Serves the files below `folder`, by the names found there: no request can lead anywhere else. A new build is noticed. */
+/**
+ * Serves the files below `folder`, by an index of their names, so that no path traversal is possible. Detects a new
+ * build.
+ */
 export function createConsoleAssets(folder: URL): ConsoleAssets {
   let build: Build | null = null;
 
   async function currentBuild(): Promise<Build> {
     const page = await stat(new URL(`.${START_PAGE}`, folder)).catch(() => null);
-    if (!page) throw new CallerError("not-found", "The console was not built: run npm run build.");
+    if (!page) throw new CallerError("not-found", "The console is not built. Run `npm run build`.");
     if (build?.builtAt !== page.mtimeMs) {
       build = { builtAt: page.mtimeMs, names: await listAssetNames(folder), read: new Map() };
     }
@@ -88,14 +91,14 @@ export function createConsoleAssets(folder: URL): ConsoleAssets {
   };
 }
 
-/** The page of a folder of its own, else the console's, which knows its pages itself. */
+/** The start page of the folder if it has one (such as `/inbox`), otherwise that of the console. */
 function startPageFor(path: string, names: ReadonlySet<string>): string {
-  const own = `${path.replace(/\/$/, "")}${START_PAGE}`;
-  return names.has(own) ? own : START_PAGE;
+  const ownStartPage = `${path.replace(/\/$/, "")}${START_PAGE}`;
+  return names.has(ownStartPage) ? ownStartPage : START_PAGE;
 }
 
 function assetResponse(file: AssetFile, name: string, header: (name: string) => string | undefined): HttpResponse {
-  const squeezed = file.gzipped && /\bgzip\b/.test(header("accept-encoding") ?? "") ? file.gzipped : null;
+  const compressed = file.gzipped && /\bgzip\b/.test(header("accept-encoding") ?? "") ? file.gzipped : null;
   const headers: Record<string, string> = {
     ...PAGE_SECURITY_HEADERS,
     "Cache-Control": name.startsWith(HASHED) ? "public, max-age=31536000, immutable" : "no-cache",
@@ -104,9 +107,9 @@ function assetResponse(file: AssetFile, name: string, header: (name: string) => 
   };
   if (header("if-none-match") === file.etag) return { status: 304, headers, body: null };
   return {
-    headers: { ...headers, ...(squeezed ? { "Content-Encoding": "gzip" } : {}) },
+    headers: { ...headers, ...(compressed ? { "Content-Encoding": "gzip" } : {}) },
     type: file.type,
-    body: squeezed ?? file.bytes,
+    body: compressed ?? file.bytes,
   };
 }
 

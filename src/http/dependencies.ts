@@ -45,11 +45,12 @@ import type { EventStream } from "../webhooks/change-feed/event-stream.ts";
 
 /** The set-up of a new appliance in the browser. */
 export interface FirstRun {
-  /** True while the appliance has no administrator. */
+  /** True while no administrator exists. */
   needed(): boolean;
   /**
-   * Makes the administrator and begins a session, whose cookie's value is returned. Throws CallerError `unauthorized` for
-   * a wrong code, TooManyRequests after too many of them, ConflictError when there is an administrator.
+   * Creates the administrator and starts a session; returns the value of the session cookie. Throws CallerError
+   * `unauthorized` for a wrong code, TooManyRequestsError after too many attempts, ConflictError if an administrator
+   * exists.
    */
   setUp(
     given: { code: string; email: string; password: string; name: string | null },
@@ -60,13 +61,13 @@ export interface FirstRun {
 /** Log-in by other identity providers than the built-in one. */
 export interface IdentityService extends Pick<IdentityProviders, "loginOptions" | "passwordLoginOptions"> {
   providerLogin: RedirectLoginService;
-  /** Tries everything that a log-in by it needs. */
+  /** Runs all checks required for a login with the provider. */
   test(row: IdentityProviderRow): Promise<ProviderCheck[]>;
   /** Brings users in line with their directory. Throws UpstreamError, CallerError. */
   sync: DirectorySync["run"];
 }
 
-/** What the API is made of. */
+/** Dependencies of the API. */
 export interface ApiDeps {
   catalogue: Catalogue;
   store: Store;
@@ -76,12 +77,15 @@ export interface ApiDeps {
   settings: Settings;
   notificationService: NotificationService;
   plugins: {
-    /** A request under /x/<plugin>; null when no such plugin is switched on. Throws UpstreamError while one does not run. */
+    /**
+     * Forwards a request below /x/<plugin>; null if the plugin is not enabled. Throws UpstreamError while it is not
+     * running.
+     */
     handleRequest(plugin: string, request: PluginRequest): Promise<PluginResponse | null>;
     /** Fields of the plugins' configurations, by extension id. */
     configFields(): Readonly<Record<string, ConfigFields>>;
     profileSchema: ProfileSchemaLookup;
-    /** Starts the plugin behind an extension anew. Throws ConflictError when there is none or it must not run. */
+    /** Restarts the plugin of an extension. Throws ConflictError if there is none or it must not run. */
     restart(extensionId: string, by: ActorContext): Promise<void>;
     /** At most `limit` of the newest lines after number `after` of its log, oldest first; null without a plugin. */
     readLog(
@@ -103,9 +107,7 @@ export interface ApiDeps {
   phoneCache: Pick<PhoneCache, "state" | "update" | "test">;
   areas: Areas;
   alarms: Pick<Alarms, "setManually">;
-  /** What the appliance's licence covers. */
   licence: Pick<Licence, "state" | "isValid" | "install" | "remove">;
-  /** What keeps the appliance in order. */
   maintenance: {
     settings(): Promise<SettingsReport>;
     backups(): Promise<BackupsReport>;
@@ -119,19 +121,18 @@ export interface ApiDeps {
     series: Pick<HealthSeries, "samples">;
     runs: Pick<DaemonRuns, "newest">;
   };
-  /** What the local times of bells mean here. */
+  /** DST rules and default time zone of bells. */
   bells: LocalTimeContext;
   /** Where the appliance is reached. */
   baseUrl(): string;
   speech: Pick<SpeechSynthesizer, "preview" | "check" | "previewOf">;
   eventStream: EventStream;
-  /** What this appliance knows of an endpoint. */
   failover(endpointId: string): FailoverStatus;
   /** Links to other daemons of the organisation. */
   link: LinkAdminService;
-  /** Has the cloud do what only it may; null when it can't be reached. */
+  /** Forwards a request to the cloud for rows that only the cloud may change; null if the cloud is unreachable. */
   proxyToCloud(request: ForwardedRequest): Promise<ForwardedResponse | null>;
-  /** Where URLs that users name may lead. */
+  /** Checks user-supplied URLs against the address policy. */
   ssrfGuard: SsrfGuard;
   scenarios: Scenarios;
   signIn: LoginService;

@@ -1,7 +1,7 @@
 import type { Deprecation } from "../schema/resource.ts";
 import { API_PREFIX } from "./incoming-request.ts";
 
-/** Headers that tell clients that what they ask for is on its way out. @source RFC 9745, RFC 8594 */
+/** Deprecation headers of a response. @source RFC 9745, RFC 8594 */
 export function deprecationHeaders({ since, sunset, successor }: Deprecation): Record<string, string> {
   return {
     Deprecation: `@${Date.parse(since) / 1_000}`,
@@ -10,7 +10,7 @@ export function deprecationHeaders({ since, sunset, successor }: Deprecation): R
   };
 }
 
-/** The same in words, for the API's description. */
+/** The deprecation as text for the OpenAPI document. */
 export function deprecationText({ since, sunset, successor }: Deprecation): string {
   const end = sunset === undefined ? "" : `, served until ${sunset}`;
   const instead = successor === undefined ? "" : `; use \`/${successor}\` instead`;

@@ -38,12 +38,12 @@ export interface Endpoint {
   method: Method;
   /** The pattern: `v1/users/{userId}`. */
   at: string;
-  /** Headers of every answer, refusals included. */
+  /** Headers of every response, including errors. */
   headers?: Readonly<Record<string, string>>;
   serve(incoming: IncomingRequest): Promise<HttpResponse>;
 }
 
-/** What all endpoints share. */
+/** Services shared by all endpoints. */
 export interface EndpointServices {
   presenter: Presenter;
   deniedRequests: DeniedRequestLog;
@@ -53,10 +53,10 @@ export interface EndpointServices {
 const VERSION = "v1";
 
 /**
- * Makes the endpoint of an action: who asks, in which domain, may it, what does the body say, then the action itself.
- * Nothing of a body is read before it is clear that the caller may send it, except for what says who and where.
+ * Creates the endpoint of an action: authentication, acting domain, permission, body, then the action itself. The
+ * body is not read before the caller is authorized, except for a token or domain in it.
  */
-export function createEndpoint(action: Action | RowOperation, needs: ApiDeps, serving: EndpointServices): Endpoint {
+export function createEndpoint(action: Action | RowOperation, deps: ApiDeps, serving: EndpointServices): Endpoint {
   const plan = action.accepts ? compileBodyParser(action.accepts) : null;
   const parents = parentsIn(action.at);
   const at = action.outsideVersion ? action.at : `${VERSION}/${action.at}`;
@@ -65,10 +65,10 @@ export function createEndpoint(action: Action | RowOperation, needs: ApiDeps, se
     at,
     ...(action.deprecated ? { headers: deprecationHeaders(action.deprecated) } : {}),
     async serve(incoming) {
-      const base = { ...incoming, ...locate(action, incoming), needs };
+      const base = { ...incoming, ...locate(action, incoming), deps };
       if (action.permission === "open") return servePublic(action, base, plan);
       const known = { action, base, plan, parents };
-      return serveAuthenticated(known, needs, serving);
+      return serveAuthenticated(known, deps, serving);
     },
   };
 }
@@ -79,8 +79,8 @@ async function servePublic(
   plan: BodyParserPlan | null,
 ): Promise<HttpResponse> {
   try {
-    const body = await readRequestBody(base, plan, base.needs);
-    return await withUploadCleanup(body, base.needs, () =>
+    const body = await readRequestBody(base, plan, base.deps);
+    return await withUploadCleanup(body, base.deps, () =>
       action.handle({ ...base, body: decodeRequestBody(base, body, plan) }),
     );
   } catch (error) {
@@ -89,7 +89,7 @@ async function servePublic(
   }
 }
 
-/** Placeholders above the last collection of a pattern, which name rows that the body may not contradict. */
+/** Placeholders above the last collection of a path; the body must not contradict these ids. */
 function parentsIn(at: string): string[] {
   const above = at.slice(0, at.lastIndexOf("/") + 1);
   return [...above.matchAll(/\{(\w+)\}/g)].map((match) => match[1] as string);
@@ -106,17 +106,17 @@ interface AuthenticatedCall {
 
 async function serveAuthenticated(
   { action, base, plan, parents }: AuthenticatedCall,
-  needs: ApiDeps,
+  deps: ApiDeps,
   { presenter, deniedRequests, idempotency }: EndpointServices,
 ): Promise<HttpResponse> {
-  const { principal, early } = await identifyCaller(base, plan, needs);
+  const { principal, early } = await identifyCaller(base, plan, deps);
   const keeps = !parseDryRun(action, base);
   const query = textParameter(base.query, "domain");
   const header = query === null ? base.header("x-service-domain") : null;
-  const overruling = early ?? (await readOverridingBody(header, principal, { action, base, plan }, needs));
+  const overruling = early ?? (await readOverridingBody(header, principal, { action, base, plan }, deps));
   let acting: ActorContext | null = null;
   const actorIn = (domain: string | null): ActorContext => {
-    acting = createActor(principal, domain, base, needs);
+    acting = createActor(principal, domain, base, deps);
     return acting;
   };
   const serve = async (): Promise<HttpResponse> => {
@@ -134,20 +134,20 @@ async function serveAuthenticated(
       };
       const complete = action.completeRequest ? action.completeRequest(full) : full;
       if (action.completeRequest || inBody !== null) authorize(action, complete);
-      const carryOut = (given: typeof complete): Promise<HttpResponse> => action.handle(given);
+      const execute = (given: typeof complete): Promise<HttpResponse> => action.handle(given);
       const run = (): Promise<HttpResponse> => {
-        if (parseDryRun(action, base)) return executeDryRun(complete, carryOut, canChangeRings(action));
-        if (!requestsRingDiff(action, base.query)) return idempotency(complete, carryOut);
-        return idempotency(complete, (given) => withRingDiff(given, carryOut));
+        if (parseDryRun(action, base)) return executeDryRun(complete, execute, canChangeRings(action));
+        if (!requestsRingDiff(action, base.query)) return idempotency(complete, execute);
+        return idempotency(complete, (given) => withRingDiff(given, execute));
       };
-      return withCloudProxy(run, { base, principal, body }, needs.proxyToCloud);
+      return withCloudProxy(run, { base, principal, body }, deps.proxyToCloud);
     };
     if (overruling) return handle(overruling);
-    const body = await readRequestBody(base, plan, needs);
-    return withUploadCleanup(body, needs, () => handle(body), keeps);
+    const body = await readRequestBody(base, plan, deps);
+    return withUploadCleanup(body, deps, () => handle(body), keeps);
   };
   try {
-    return await (overruling ? withUploadCleanup(overruling, needs, serve, keeps) : serve());
+    return await (overruling ? withUploadCleanup(overruling, deps, serve, keeps) : serve());
   } catch (error) {
     const refused = error instanceof CallerError && error.type === "forbidden";
     if (acting && refused) deniedRequests.record(acting, { method: base.method, at: action.at, path: base.path });
@@ -155,32 +155,35 @@ async function serveAuthenticated(
   }
 }
 
-/** The body, where nothing could be done in the domain known so far: a domain in the body may win over it. Null elsewhere. */
+/**
+ * The body, if the action is not allowed in the domain known so far: a domain in the body may override it. Otherwise
+ * null.
+ */
 async function readOverridingBody(
   domain: string | null,
   principal: Principal,
   { action, base, plan }: Pick<AuthenticatedCall, "action" | "base" | "plan">,
-  needs: ApiDeps,
+  deps: ApiDeps,
 ): Promise<RawBody | null> {
   if (base.method === "get" || textParameter(base.query, "domain") !== null) return null;
   try {
-    const { scope } = createActor(principal, domain, base, needs);
+    const { scope } = createActor(principal, domain, base, deps);
     const judged = action.permission !== "anyone" && !action.completeRequest;
     if (!judged || scope.allows(base.method, base.path)) return null;
   } catch {
     // The domain is refused, unless the body names another one.
   }
-  return readRequestBody(base, plan, needs);
+  return readRequestBody(base, plan, deps);
 }
 
-/** Throws invalid-value where a rehearsal is asked of what can't be rehearsed: better than doing it. */
+/** Throws invalid-value if dryRun is not supported, so that the write is not executed for real. */
 function parseDryRun({ method, supportsDryRun }: AuthenticatedCall["action"], { query }: RequestBase): boolean {
   if (method === "get" || !isDryRun(query)) return false;
-  if (!supportsDryRun) throw invalidValue("dryRun", "This can't be rehearsed.");
+  if (!supportsDryRun) throw invalidValue("dryRun", "dryRun is not supported for this operation.");
   return true;
 }
 
-/** Keeps uploaded files when `run` succeeds and `keeps` is true, or when nobody knows whether it did. */
+/** Keeps uploaded files if `run` succeeds and `keeps` is true, or if the outcome of the write is unknown. */
 async function withUploadCleanup(
   body: RawBody,
   { store }: ApiDeps,
@@ -189,9 +192,9 @@ async function withUploadCleanup(
 ): Promise<HttpResponse> {
   let kept = false;
   try {
-    const answer = await run();
+    const response = await run();
     kept = keeps;
-    return answer;
+    return response;
   } catch (error) {
     kept = error instanceof UpstreamError && error.type === "outcome-unknown";
     throw error;
@@ -200,21 +203,24 @@ async function withUploadCleanup(
   }
 }
 
-/** The holder of the token or of the session in a cookie; the body is read early when the token may be in it. Throws unauthorized. */
+/**
+ * Authenticates the token or the session cookie; the body is read early if it may contain the token. Throws
+ * unauthorized.
+ */
 async function identifyCaller(
   base: RequestBase,
   plan: BodyParserPlan | null,
-  needs: ApiDeps,
+  deps: ApiDeps,
 ): Promise<{ principal: Principal; early: RawBody | null }> {
   let token = accessTokenOf(base.header("authorization"), base.query);
-  const byCookie = token === null ? authenticateSession(base, needs.access) : null;
+  const byCookie = token === null ? authenticateSession(base, deps.access) : null;
   if (byCookie) return { principal: byCookie, early: null };
   let early: RawBody | null = null;
   if (base.method !== "get" && isUrlEncoded(base.raw)) {
-    early = await readBody(base.raw, plan ?? compileBodyParser({}), { clock: needs.clock, files: needs.store.files });
+    early = await readBody(base.raw, plan ?? compileBodyParser({}), { clock: deps.clock, files: deps.store.files });
     token = accessTokenInForm(early.value as Record<string, unknown>, token);
   }
-  const principal = token === null ? null : needs.access.authenticate(token);
+  const principal = token === null ? null : deps.access.authenticate(token);
   if (!principal) throw unauthorized();
   return { principal, early };
 }
@@ -236,19 +242,22 @@ function authorize(action: Partial<RowOperation>, request: ApiRequest): void {
   throw action.isVisible && !action.isVisible(request, scope) ? notFound() : forbidden();
 }
 
-async function readRequestBody(base: RequestBase, plan: BodyParserPlan | null, needs: ApiDeps): Promise<RawBody> {
+async function readRequestBody(base: RequestBase, plan: BodyParserPlan | null, deps: ApiDeps): Promise<RawBody> {
   if (!plan || base.method === "get") return NO_BODY;
-  return readBody(base.raw, plan, { clock: needs.clock, files: needs.store.files });
+  return readBody(base.raw, plan, { clock: deps.clock, files: deps.store.files });
 }
 
-/** A method that `_method` asked for has its parameters in the query. */
+/** With `_method` the fields are in the query instead of the body. */
 function decodeRequestBody(base: RequestBase, body: RawBody, plan: BodyParserPlan | null): Record<string, unknown> {
   if (!plan) return {};
   const given = base.overridden ? ({ ...NO_BODY, kind: "form", value: base.query } as const) : body;
   return decodeBody(given, plan);
 }
 
-/** Throws invalid-value where the body names another parent than the path. @source interfaces.md, Extensions, endpoints, devices */
+/**
+ * Throws invalid-value where the body names another parent than the path.
+ * @source docs/decisions/0012-extensions-and-endpoints.md
+ */
 function assertSameParents(
   { value }: RawBody,
   params: Readonly<Record<string, string>>,
@@ -258,7 +267,7 @@ function assertSameParents(
   for (const [given, id] of Object.entries(value)) {
     const name = camelCase(given);
     if (parents.includes(name) && (typeof id !== "string" || id.toLowerCase() !== params[name])) {
-      throw invalidValue(name, "The path names another one.");
+      throw invalidValue(name, "Must be the id in the path.");
     }
   }
 }
@@ -283,8 +292,10 @@ function requestOf(
   by: ActorContext,
   presenter: Presenter,
 ): RowRequest {
-  /** An action at one of the resource's own paths shows rows as they stand there. */
-  const showing = (
+  /**
+   * Rows are presented at the path of the action if it is a path of the resource, otherwise at their canonical path.
+   */
+  const presentationContext = (
     resource: AnyResource,
     ids: Readonly<Record<string, unknown>>,
     request: ApiRequest,
@@ -302,20 +313,20 @@ function requestOf(
     readBytes: () => bytesOf(binaryTypes, base),
     respondWithRow(resource, row) {
       const shown = row as unknown as UntypedRow;
-      return presenter.presentRow(resource, shown, showing(resource, shown, this));
+      return presenter.presentRow(resource, shown, presentationContext(resource, shown, this));
     },
     respondWithList(resource, restriction, sight) {
-      return presenter.presentList(resource, restriction, showing(resource, base.params, this), sight);
+      return presenter.presentList(resource, restriction, presentationContext(resource, base.params, this), sight);
     },
   };
 }
 
-function bytesOf(types: readonly string[], { raw, needs }: RequestBase): AsyncIterable<Uint8Array> {
-  if (!types.includes(mediaTypeOf(raw))) throw unsupportedMediaType(`Send ${types.join(" or ")}.`);
-  return readUpload(raw, needs.clock);
+function bytesOf(types: readonly string[], { raw, deps }: RequestBase): AsyncIterable<Uint8Array> {
+  if (!types.includes(mediaTypeOf(raw))) throw unsupportedMediaType(`The content type must be ${types.join(" or ")}.`);
+  return readUpload(raw, deps.clock);
 }
 
-/** The concrete collection in a path that may name one of its items. */
+/** The collection of a request path that may address an item. */
 function collectionIn(path: string, at: string, collection: string): string {
   return at === collection ? path : path.slice(0, path.lastIndexOf("/"));
 }

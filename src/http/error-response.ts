@@ -8,7 +8,7 @@ import {
   UpstreamError,
 } from "../lib/errors.ts";
 
-/** An error as the API answers it. */
+/** An API error response. */
 export interface ErrorResponse {
   status: number;
   headers: Readonly<Record<string, string>>;
@@ -16,7 +16,7 @@ export interface ErrorResponse {
   body: { status: number; type: string; message: string; errors: readonly FieldError[]; requestId: string };
 }
 
-/** The one place that turns a kind of fault into an HTTP status. @source decisions.md 2 */
+/** The only mapping of error types to HTTP statuses. @source docs/decisions/0002-errors.md */
 export const STATUS_BY_ERROR_TYPE: Readonly<Record<ErrorType, number>> = {
   required: 400,
   "invalid-value": 400,
@@ -36,32 +36,35 @@ export const STATUS_BY_ERROR_TYPE: Readonly<Record<ErrorType, number>> = {
   "storage-full": 507,
 };
 
-/** A path that exists but does not serve the method; `allow` lists what it serves. */
+/** 405 for a path that exists but does not support the method; `allow` is the value of the Allow header. */
 export class MethodNotAllowedError extends CallerError {
   readonly allow: string;
 
   constructor(allow: string) {
-    super("method-not-allowed", "Method not allowed here.");
+    super("method-not-allowed", "Method not allowed for this path.");
     this.allow = allow;
   }
 }
 
 /** No token, or one that is not known (any more). */
-export function unauthorized(message = "Access token is missing or not valid."): CallerError {
+export function unauthorized(message = "Access token is missing or invalid."): CallerError {
   return new CallerError("unauthorized", message);
 }
 
-/** A Host header that names somebody else. */
+/** The Host header does not match this appliance. */
 export function misdirectedRequest(): CallerError {
-  return new CallerError("wrong-host", "This appliance does not go by that name; the setting api.hosts may add it.");
+  return new CallerError(
+    "wrong-host",
+    "The Host header does not match this appliance. Add the name to the setting api.hosts.",
+  );
 }
 
-/** The answer to whatever was thrown; what Carillon did not raise on purpose is a 500 that tells nothing. */
+/** Maps any thrown value to an error response; unexpected errors become 500 without details. */
 export function errorResponseOf(error: unknown, requestId: string): ErrorResponse {
   const known = describe(error);
   const type = known?.type ?? "internal";
   const status = known ? STATUS_BY_ERROR_TYPE[known.type] : 500;
-  const message = known?.message ?? "Something went wrong inside Carillon.";
+  const message = known?.message ?? "Internal error.";
   return {
     status,
     headers: headersOf(error, type),
@@ -69,7 +72,7 @@ export function errorResponseOf(error: unknown, requestId: string): ErrorRespons
   };
 }
 
-/** True for errors that mean a mistake in Carillon itself, which the log must tell. */
+/** True for unexpected errors (bugs), which must be logged. */
 export function isBug(error: unknown): boolean {
   return describe(error) === null;
 }
@@ -82,7 +85,11 @@ function describe(error: unknown): { type: ErrorType; message: string; faults: r
   return null;
 }
 
-/** Of a faulty field the bare sentence, which programs compare; what would be right stands in `errors`. @source decisions.md 2 */
+/**
+ * For an invalid field the top-level message is a fixed sentence, because clients compare it; the explanation is in
+ * `errors`.
+ * @source docs/decisions/0002-errors.md
+ */
 function publicMessage({ type, message, faults }: CallerError): string {
   const field = faults[0]?.field ?? null;
   return type === "invalid-value" && field !== null ? `Field ${field} is not valid.` : message;

@@ -6,22 +6,22 @@ import type { FileStore } from "../store/store.ts";
 import type { ApiDeps } from "./dependencies.ts";
 import { type Query, textParameter } from "./query/query.ts";
 
-/** Kinds that a browser may show; anything else is saved, so that an uploaded page never runs as ours. */
+/** Content types that browsers may render; others are downloaded, so that an uploaded page never runs in our origin. */
 const INLINE_TYPES = /^(image\/(png|jpeg|gif)|audio\/[\w.+-]+)$/;
 
-const DOWNLOAD = { download: boolean("It is to be saved instead of shown.", { default: false }) };
+const DOWNLOAD = { download: boolean("Download the file instead of showing it.", { default: false }) };
 const CONVERT = {
-  convert: option("A recording as it would be played: WAV of 16-bit samples, 8 kHz, mono.", ["pcm"]),
+  convert: option("Converts a recording to the format in which it is played: WAV, 16 bit, 8 kHz, mono.", ["pcm"]),
 };
 
-/** What the query of a request for a file field's bytes may say. @source digest, `…/audio`, `…/image` */
+/** Query parameters for downloading a file field. @source docs/decisions/0042-api-contract.md */
 export function fileQuery({ types }: Pick<FileFieldData, "types">) {
   return isAudio(types) ? { ...DOWNLOAD, ...CONVERT } : DOWNLOAD;
 }
 
 /**
- * The bytes of a row's file. Opened before anything is answered: one that is gone from the disk must not look like a cut
- * line. With `download` a browser saves them.
+ * Responds with the file of a row. The file is opened first, so that a missing file is an error instead of a
+ * truncated response. `download` sets the attachment disposition.
  */
 export async function fileResponse(file: StoredFile, files: FileStore, download = false): Promise<HttpResponse> {
   const opened = await open(files.pathOf(file));
@@ -36,7 +36,7 @@ export async function fileResponse(file: StoredFile, files: FileStore, download 
   };
 }
 
-/** As `fileAnswer`, as the query's `download` and `convert` ask. Throws invalid-value. */
+/** Same as `fileResponse`, with the query parameters `download` and `convert`. Throws invalid-value. */
 export async function requestedFileResponse(
   file: StoredFile,
   { types }: Pick<FileFieldData, "types">,
@@ -46,7 +46,7 @@ export async function requestedFileResponse(
   const download = textParameter(query, "download") === "true";
   const convert = isAudio(types) ? textParameter(query, "convert") : null;
   if (convert === null || convert === "") return fileResponse(file, store.files, download);
-  if (convert !== "pcm") throw invalidValue("convert", "It is pcm.");
+  if (convert !== "pcm") throw invalidValue("convert", "Must be `pcm`.");
   const wav = await notificationService.recordingAudio(file);
   const headers = { "Content-Length": String(wav.length), "Content-Disposition": contentDisposition(file, download) };
   return { type: "audio/wav", headers, body: wav };
@@ -61,7 +61,7 @@ function contentDisposition({ contentType, fileName }: StoredFile, download: boo
   return `${kind}; filename*=UTF-8''${encodeName(fileName)}`;
 }
 
-/** Stored names hold no lone surrogates, which could not be encoded. @source RFC 8187 §3.2.1 */
+/** Stored names contain no lone surrogates, which could not be encoded. @source RFC 8187 §3.2.1 */
 function encodeName(name: string): string {
   return encodeURIComponent(name).replace(/['()*]/g, (sign) => `%${sign.charCodeAt(0).toString(16)}`);
 }

@@ -6,45 +6,48 @@ import { formatListenAddress, type ListenAddress } from "../settings/network-add
 import { respondToMalformedRequest } from "./malformed-request.ts";
 import type { WebSocketUpgradeListener } from "./websocket-upgrade.ts";
 
-/** Connections at once to an appliance; more are refused. own choice */
+/** Connections at once to an appliance; more are refused. */
 const MAX_CONNECTIONS = 2_000;
-/** To a cloud: 5,000 links, as many that come again before their old ones are found to be gone, and callers. own choice */
+/** To a cloud: 5,000 links, as many that come again before their old ones are found to be gone, and callers. */
 export const MAX_CLOUD_CONNECTIONS = 2 * 5_000 + MAX_CONNECTIONS;
-/** A connection on which nothing moves for so long is closed; an upload may take any time while it moves. own choice */
+/** Idle timeout of a connection; an upload may take any time while data arrives. */
 const IDLE_MS = 60_000;
 /**
- * How long a connection waits for its next request. Longer than the minute for which proxies keep theirs, and than a
- * client may be busy: whoever sends while the server closes gets a reset in the place of an answer. own choice
+ * Keep-alive timeout of idle connections. Longer than the usual 60 s of proxies, because a request sent while the
+ * server closes the connection would be reset.
  */
 const KEEP_ALIVE_MS = 65_000;
-/** Requests begun in one turn of the event loop: one packet may bring a thousand, which would hold up all others. own choice */
+/**
+ * Requests started per event loop turn: one packet may contain a thousand pipelined requests, which would block all
+ * others.
+ */
 const REQUESTS_PER_TURN = 32;
-/** How long requests under way may take to end once the server stops. */
+/** Grace period for running requests when the server stops. */
 const SHUTDOWN_GRACE_MS = 1_000;
 
 /** The main HTTP server. */
 export interface MainHttpServer {
   /** Where clients on this machine reach it: `http://127.0.0.1:8080`. */
   readonly url: string;
-  /** Begins to hand requests to `listener`, those that want to leave HTTP to `upgrade`; until then each is answered 503 `starting`. */
+  /** Passes requests to `listener` and upgrade requests to `upgrade`; until then every request gets 503 `starting`. */
   setRequestListener(listener: RequestListener, upgrade?: WebSocketUpgradeListener): void;
-  /** Shows another certificate to whoever connects from now on; only for a server with TLS. */
-  setCertificate(shown: ServerCertificate): void;
-  /** Refuses new connections, lets requests under way end for a second, then cuts them off. */
+  /** Replaces the certificate for new connections; only for a server with TLS. */
+  setCertificate(certificate: ServerCertificate): void;
+  /** Refuses new connections, gives running requests one second, then closes all connections. */
   stop(): Promise<void>;
 }
 
-/** What a server with TLS shows; PEM. */
+/** TLS certificate of the server, PEM. */
 export interface ServerCertificate {
   certificate: string;
   key: string;
-  /** Browsers are told never to come without TLS again, which only a certificate that they trust may do. */
+  /** Sends HSTS; only for certificates that browsers trust. */
   strictTransportSecurity: boolean;
-  /** Authority whose certificates callers may show; none is asked for unless given. Callers without one are served too. */
+  /** CA of client certificates; not requested if absent. Clients without a certificate are served too. */
   callers?: string;
 }
 
-/** Who really comes from a port of this machine; undefined for whoever comes by itself. */
+/** Client address behind a local proxy, by the port of the proxy connection; undefined for direct connections. */
 export type ClientAddressOf = (port: number) => string | undefined;
 
 /** TLS 1.2 with forward secrecy and authenticated encryption, and 1.3. @source RFC 9325 4.2 */
@@ -61,8 +64,8 @@ const TLS_OPTIONS = {
 const STRICT_TRANSPORT_SECURITY = "max-age=31536000";
 
 /**
- * A request that leaves HTTP for a WebSocket alone. Clients that would rather speak HTTP/2 offer to leave it too, and must
- * get their answer all the same; the server decides by this member.
+ * Allows upgrades to WebSocket only. Clients that offer an upgrade to HTTP/2 must get a normal response; Node decides
+ * by this property.
  */
 class WebSocketAwareRequest extends IncomingMessage {
   declare offered: boolean;
@@ -76,33 +79,34 @@ class WebSocketAwareRequest extends IncomingMessage {
 }
 
 /**
- * Takes the address at once, so that a taken one is known before anything else is done; speaks TLS where a certificate is
- * given. More than `most` connections at once are refused. Where a front hands callers on, `callerAt` says whose address
- * each connection is to have. Rejects with Node's error.
+ * Binds the address immediately, so that a port conflict is reported first; uses TLS if a certificate is given.
+ * Connections above `maxConnections` are refused. Behind a gateway, `clientAddressOf` returns the real client address
+ * of a connection. Rejects with Node's error.
  */
 export function startHttpServer(
   { host, port }: ListenAddress,
   clock: Clock,
-  shown: ServerCertificate | null = null,
-  most = MAX_CONNECTIONS,
-  callerAt?: ClientAddressOf,
+  certificate: ServerCertificate | null = null,
+  maxConnections = MAX_CONNECTIONS,
+  clientAddressOf?: ClientAddressOf,
 ): Promise<MainHttpServer> {
   let listener: RequestListener = respondStarting;
-  let strict = shown?.strictTransportSecurity === true;
-  const beginRequest = limitRequestsPerTurn(clock, (request, response) => {
-    if (strict) response.setHeader("Strict-Transport-Security", STRICT_TRANSPORT_SECURITY);
+  let hsts = certificate?.strictTransportSecurity === true;
+  const startRequest = limitRequestsPerTurn(clock, (request, response) => {
+    if (hsts) response.setHeader("Strict-Transport-Security", STRICT_TRANSPORT_SECURITY);
     listener(request, response);
   });
-  const secure = shown && createSecureServer({ ...SERVER_OPTIONS, ...tlsOptions(shown), ...TLS_OPTIONS }, beginRequest);
-  const server = secure ?? createServer(SERVER_OPTIONS, beginRequest);
-  // Whoever breaks off while greeting, or speaks no TLS, concerns nobody.
+  const secure =
+    certificate && createSecureServer({ ...SERVER_OPTIONS, ...tlsOptions(certificate), ...TLS_OPTIONS }, startRequest);
+  const server = secure ?? createServer(SERVER_OPTIONS, startRequest);
+  // TLS handshake failures of clients are not logged.
   secure?.on("tlsClientError", () => undefined);
-  if (callerAt)
+  if (clientAddressOf)
     server.prependListener(secure ? "secureConnection" : "connection", (socket) =>
-      overrideRemoteAddress(socket, callerAt),
+      overrideRemoteAddress(socket, clientAddressOf),
     );
   server.on("clientError", respondToMalformedRequest);
-  server.maxConnections = most;
+  server.maxConnections = maxConnections;
   server.setTimeout(IDLE_MS);
   return new Promise((resolve, reject) => {
     server.once("error", reject);
@@ -115,7 +119,7 @@ export function startHttpServer(
           if (upgrade) server.on("upgrade", upgrade);
         },
         setCertificate(next) {
-          strict = next.strictTransportSecurity;
+          hsts = next.strictTransportSecurity;
           secure?.setSecureContext({ ...tlsOptions(next), ...TLS_OPTIONS });
         },
         stop: () => stopServer(server, clock),
@@ -124,7 +128,7 @@ export function startHttpServer(
   });
 }
 
-/** A client that dribbles its headers is cut off; what a body may take is judged by progress. */
+/** Slow request headers are cut off by timeout; bodies are limited by progress instead. */
 const SERVER_OPTIONS = {
   headersTimeout: 5_000,
   requestTimeout: 0,
@@ -136,42 +140,42 @@ const SERVER_OPTIONS = {
 };
 
 function tlsOptions({ certificate, key, callers }: ServerCertificate) {
-  const asked = callers === undefined ? {} : { ca: callers, requestCert: true, rejectUnauthorized: false };
-  return { cert: certificate, key, ...asked };
+  const clientCertificates = callers === undefined ? {} : { ca: callers, requestCert: true, rejectUnauthorized: false };
+  return { cert: certificate, key, ...clientCertificates };
 }
 
-/** Begins at most so many requests per turn, in their order; the others wait. */
-function limitRequestsPerTurn(clock: Clock, begin: RequestListener): RequestListener {
+/** Starts a limited number of requests per event loop turn, in order; the others wait. */
+function limitRequestsPerTurn(clock: Clock, start: RequestListener): RequestListener {
   const waiting: Parameters<RequestListener>[] = [];
-  let begun = 0;
-  const turn = (): void => {
-    begun = 0;
+  let started = 0;
+  const startTurn = (): void => {
+    started = 0;
     for (const [request, response] of waiting.splice(0, REQUESTS_PER_TURN)) {
-      begun++;
-      begin(request, response);
+      started++;
+      start(request, response);
     }
-    if (begun > 0) clock.defer(turn);
+    if (started > 0) clock.defer(startTurn);
   };
   return (request, response) => {
-    if (begun === 0) clock.defer(turn);
-    begun++;
-    if (begun <= REQUESTS_PER_TURN && waiting.length === 0) begin(request, response);
+    if (started === 0) clock.defer(startTurn);
+    started++;
+    if (started <= REQUESTS_PER_TURN && waiting.length === 0) start(request, response);
     else waiting.push([request, response]);
   };
 }
 
-function overrideRemoteAddress(socket: Socket, callerAt: ClientAddressOf): void {
-  const { remoteAddress: own, remotePort } = socket;
-  // Once known it stays: the port may be somebody else's while a request of this one is still at work.
+function overrideRemoteAddress(socket: Socket, clientAddressOf: ClientAddressOf): void {
+  const { remoteAddress: socketAddress, remotePort } = socket;
+  // Cached, because the port may be reused by another client while a request of this one is still running.
   let known: string | undefined;
   const get = (): string | undefined => {
-    if (known === undefined && remotePort !== undefined) known = callerAt(remotePort);
-    return known ?? own;
+    if (known === undefined && remotePort !== undefined) known = clientAddressOf(remotePort);
+    return known ?? socketAddress;
   };
   Object.defineProperty(socket, "remoteAddress", { get });
 }
 
-/** An address for one that stands for all addresses. */
+/** A loopback address for a wildcard listen address. */
 export function loopbackForWildcard(host: string): string {
   if (host === "0.0.0.0") return "127.0.0.1";
   return host === "::" ? "::1" : host;

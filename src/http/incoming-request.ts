@@ -5,19 +5,19 @@ import type { HttpResponse } from "../lib/http-response.ts";
 import type { Method } from "../schema/resource.ts";
 import { parseQuery, type Query, textParameter } from "./query/query.ts";
 
-/** What is known of a request from its arrival to its log line. */
+/** State of a request from arrival to the log line. */
 export interface RequestState {
   requestId: string;
-  /** The pattern that serves it; never its path, which may be none of ours. */
+  /** Route pattern for the log; never the path, which may contain ids or arbitrary text. */
   at: string;
   response: HttpResponse;
-  /** Headers that every answer of the endpoint has. */
+  /** Headers of every response of the endpoint. */
   headers: Readonly<Record<string, string>>;
   /** True when `_method` named the method: parameters of a body are in the query. */
   overridden: boolean;
 }
 
-/** Where the API lies. */
+/** Prefix of the API. */
 export const API_PREFIX = "/api/";
 
 /** A context with the placeholders' values. */
@@ -32,7 +32,7 @@ const METHODS: Readonly<Record<string, Method>> = {
   DELETE: "delete",
 };
 
-/** A request as it came in, before it is known what it asks for. */
+/** A request before routing. */
 export interface IncomingRequest {
   method: Method;
   /** Below `/api/`, without query and leading slash. */
@@ -56,7 +56,7 @@ export function splitTarget(url: string): { path: string; search: string } {
   return mark < 0 ? { path: url, search: "" } : { path: url.slice(0, mark), search: url.slice(mark + 1) };
 }
 
-/** Reads what a routed request says beside its body. Throws CallerError for a query that can't be read. */
+/** Reads method, path, query and headers of a routed request. Throws CallerError for an invalid query. */
 export function readIncomingRequest({ req: raw, method, params, state }: RoutedContext): IncomingRequest {
   const { path, search } = splitTarget(raw.url ?? "/");
   return {
@@ -81,12 +81,12 @@ export function clientAddress(raw: IncomingMessage): string | null {
   return raw.socket.remoteAddress?.replace(/^::ffff:/, "") ?? null;
 }
 
-/** Makes a GET what its parameter `_method` asks for. Throws invalid-value for other words than post, put, delete, get. */
+/** Applies the parameter `_method` to a GET. Throws invalid-value for other values than post, put, delete, get. */
 export function applyMethodOverride(context: ParameterizedContext<RequestState>): void {
   const word = textParameter(parseQuery(splitTarget(context.req.url ?? "/").search), "_method")?.toLowerCase() ?? "get";
   if (word === "get") return;
   if (word !== "post" && word !== "put" && word !== "delete") {
-    throw invalidValue("_method", "It is POST, PUT or DELETE.");
+    throw invalidValue("_method", "Must be POST, PUT or DELETE.");
   }
   context.method = word.toUpperCase();
   context.state.overridden = true;

@@ -2,8 +2,9 @@ const DAY_MS = 86_400_000;
 const MAX_EPOCH_MS = 253_402_300_799_999;
 
 /**
- * Makes a writer of ISO 8601 texts (UTC, milliseconds, Z) from epoch ms. Rows of a page mostly share a day, so the day
- * is kept: a third of the cost of `toISOString` over a list. @source performance.md, What the measurements teach
+ * Creates a formatter from epoch ms to ISO 8601 (UTC, milliseconds, Z). The day is cached, because rows of a page
+ * mostly share it: a third of the cost of `toISOString` over a list.
+ * @source docs/decisions/0027-performance-goals.md
  */
 export function createIsoFormatter(): (epochMs: number) => string {
   let day = Number.NaN;

@@ -2,10 +2,10 @@ import { ONPREM_EXTENSION_ID } from "../resources/devices/on-premises-extension.
 import type { Action } from "./action.ts";
 import type { Endpoint } from "./endpoint.ts";
 
-/** Where the families of the appliance lie, below `/api/`. */
+/** Prefix of on-premises paths below `/api/`. */
 const PREFIX = "onprem/v1";
 
-/** A family as it stands below the prefix, and the path below `/v1/` that it is another spelling of. */
+/** A resource family below the on-premises prefix and the equivalent path below `/v1/`. */
 interface PathFamily {
   name: string;
   path: string;
@@ -14,9 +14,8 @@ interface PathFamily {
 }
 
 /**
- * Families with a prefix of their own; those that nobody declares are not served. @source service-api.md, Versioning 3;
- * decisions.md 13. own choice: `plugins/call-aware` is its calls, below it lie its
- * redirects and routing requests.
+ * On-premises families; undeclared ones are not served.
+ * @source docs/decisions/0013-other-resources.md; docs/decisions/0042-api-contract.md
  */
 export const ON_PREMISES_FAMILIES: readonly PathFamily[] = [
   { name: "activation-groups", path: "activation-groups" },
@@ -46,7 +45,7 @@ export interface OnPremisesPath {
   family: PathFamily;
 }
 
-/** The further spellings of an action's path; none for what lies in no such family. */
+/** On-premises paths of an action; empty if its family has none. */
 export function onPremisesPaths({ at, outsideVersion }: Pick<Action, "at" | "outsideVersion">): OnPremisesPath[] {
   if (outsideVersion) return [];
   const families = ON_PREMISES_FAMILIES.filter(({ path }) => at === path || at.startsWith(`${path}/`));
@@ -54,8 +53,8 @@ export function onPremisesPaths({ at, outsideVersion }: Pick<Action, "at" | "out
 }
 
 /**
- * The same endpoint at its further spellings. A request there becomes one for the path below `/v1/` before anything is
- * asked of it, so that permission, domain, limits and repeated keys are those of one resource, however it is spelt.
+ * The same endpoint at its on-premises paths. Requests are rewritten to the `/v1/` path first, so that permissions,
+ * domain, limits and idempotency keys are shared by both spellings.
  */
 export function onPremisesEndpoints(action: Action, endpoint: Endpoint): Endpoint[] {
   return onPremisesPaths(action).map(({ at, family }) => ({

@@ -18,7 +18,10 @@ const HOP_BY_HOP_HEADERS: ReadonlySet<string> = new Set([
   "content-length",
 ]);
 
-/** Hands a request below `/x/<plugin>` to the plugin; `rest` is what follows `/x/`. Throws not-found, too-large, starting. */
+/**
+ * Forwards a request below `/x/<plugin>` to the plugin; `rest` is the path after `/x/`. Throws not-found, too-large,
+ * starting.
+ */
 export async function routeToPlugin(
   request: IncomingMessage,
   rest: string,
@@ -33,10 +36,10 @@ export async function routeToPlugin(
   for await (const chunk of readUpload(request, clock)) {
     size += chunk.length;
     if (size > MAX_BODY_BYTES)
-      throw new CallerError("too-large", `A body may have at most ${MAX_BODY_BYTES} bytes here.`);
+      throw new CallerError("too-large", `The body must have at most ${MAX_BODY_BYTES} bytes.`);
     chunks.push(chunk);
   }
-  // A session is between a browser and the console alone.
+  // Session cookies are never passed to plugins.
   const { cookie: _cookie, ...headersGiven } = request.headers;
   const response = await plugins.handleRequest(plugin, {
     method: request.method ?? "GET",

@@ -7,7 +7,7 @@ import type { RawBody } from "./body/body.ts";
 import type { ApiDeps } from "./dependencies.ts";
 import type { IncomingRequest } from "./incoming-request.ts";
 
-/** A request that was judged here and may be the cloud's. */
+/** An authorized request that may have to be executed by the cloud. */
 export interface ProxiedRequest {
   base: Pick<IncomingRequest, "method" | "raw" | "overridden" | "header">;
   principal: Pick<Principal, "userId" | "scopes">;
@@ -15,35 +15,36 @@ export interface ProxiedRequest {
 }
 
 const FORM = "application/x-www-form-urlencoded";
-/** What of a request is not about its own connection. */
+/** Request headers that are forwarded. */
 const FORWARDED_REQUEST_HEADERS = ["accept-language", "if-match", "idempotency-key", "x-service-domain"];
-/** What of the answer is. */
+/** Response headers that are passed back. */
 const FORWARDED_RESPONSE_HEADERS = ["content-type", "etag", "retry-after", "idempotency-replayed"];
-/** Says who asks, which the link says in another way. */
+/** Not forwarded: the link authenticates the user in another way. */
 const TOKEN_PARAMETER = "access_token";
 
 /**
- * Carries a request out; where that meets rows that only the cloud changes, the cloud does it and gives the answer. Without a link,
- * and for uploads, it stays refused. Throws UpstreamError: `upstream` in the cloud's words where it refuses, `outcome-unknown`
- * when it did not answer.
+ * Executes a request; if it would change rows owned by the cloud, forwards it to the cloud and returns the response.
+ * Without a link, and for uploads, the original error is thrown. Throws UpstreamError: `upstream` with the message of
+ * the cloud if it refuses, `outcome-unknown` if it did not respond.
  */
 export async function withCloudProxy(
   run: () => Promise<HttpResponse>,
-  handed: ProxiedRequest,
-  handOn: ApiDeps["proxyToCloud"],
+  proxied: ProxiedRequest,
+  forward: ApiDeps["proxyToCloud"],
 ): Promise<HttpResponse> {
   try {
     return await run();
   } catch (error) {
-    if (!(error instanceof OwnedByCloudError) || handed.base.overridden || handed.body.uploads.length > 0) throw error;
-    const answer = await handOn(requestOf(handed));
-    if (!answer) throw error;
+    if (!(error instanceof OwnedByCloudError) || proxied.base.overridden || proxied.body.uploads.length > 0)
+      throw error;
+    const response = await forward(requestOf(proxied));
+    if (!response) throw error;
     const { "content-type": type = "application/json", ...headers } = Object.fromEntries(
       FORWARDED_RESPONSE_HEADERS.flatMap((name) =>
-        answer.headers[name] === undefined ? [] : [[name, answer.headers[name]]],
+        response.headers[name] === undefined ? [] : [[name, response.headers[name]]],
       ),
     );
-    return { status: answer.status, type: type.replace(/;.*$/, ""), headers, body: answer.body };
+    return { status: response.status, type: type.replace(/;.*$/, ""), headers, body: response.body };
   }
 }
 
@@ -65,7 +66,7 @@ function requestOf({ base, principal, body }: ProxiedRequest): ForwardedRequest 
   };
 }
 
-/** Forms stay forms: what is a number in them is a text in JSON. */
+/** Forms stay forms, because the decoder converts strings of forms but not of JSON. */
 function serializeBody({ kind, value }: RawBody): { type: string | null; text: string } {
   if (kind === "none") return { type: null, text: "" };
   if (kind === "json") return { type: "application/json", text: JSON.stringify(value) };

@@ -9,46 +9,45 @@ import type { Settings } from "../settings/schema.ts";
 import { accessTokenOf } from "./bearer-token.ts";
 import type { IncomingRequest } from "./incoming-request.ts";
 
-/** Serves a request unless its token or its address has used up what it may ask. Throws TooManyRequests. */
+/** Serves a request unless the rate limit of its token or address is exceeded. Throws TooManyRequestsError. */
 export type RateLimit = (incoming: IncomingRequest, serve: () => Promise<HttpResponse>) => Promise<HttpResponse>;
 
-/** What somebody did not use is kept for so many minutes. own choice */
+/** Burst size in minutes of the rate. */
 const BURST_MINUTES = 2;
-/** Tokens and addresses remembered; beyond it the one unused for longest starts anew. own choice */
+/** Maximum number of buckets; the least recently used one is dropped. */
 const MAX_KEYS = 10_000;
 
-/** Who a request comes from: a token that is good, a session of the console that is, or nobody known. */
+/** The client of a request: a valid token, a valid console session, or null if unauthenticated. */
 export type RateLimitClient = { token: string } | "session" | null;
 
 /**
- * Counts requests by token, and by address those that bring none which is good: what anybody can make up counts for nothing.
- * A session of the console is not counted, since a person can't ask that much. own choice: what is counted is forgotten at a
- * restart.
- * @source decisions.md 2
+ * Limits requests per valid token, and per address for requests without one, because invalid tokens can be made up.
+ * Console sessions are not limited. Counters are lost on restart.
+ * @source docs/decisions/0002-errors.md
  */
 export function createRateLimit(
   clock: Clock,
   limits: Settings["api"]["requestsPerMinute"],
-  askerOf: (incoming: IncomingRequest) => RateLimitClient,
+  identifyClient: (incoming: IncomingRequest) => RateLimitClient,
 ): RateLimit {
-  const takeOfToken = createTokenBuckets(clock, limits.token);
-  const takeOfAddress = createTokenBuckets(clock, limits.address);
+  const takeForToken = createTokenBuckets(clock, limits.token);
+  const takeForAddress = createTokenBuckets(clock, limits.address);
   return async (incoming, serve) => {
-    const asker = askerOf(incoming);
+    const client = identifyClient(incoming);
     const address = incoming.address ?? "";
-    if (asker === null) assertNotLimited(takeOfAddress(address));
-    else if (asker !== "session") assertNotLimited(takeOfToken(hash("sha1", asker.token, "base64url")));
+    if (client === null) assertNotLimited(takeForAddress(address));
+    else if (client !== "session") assertNotLimited(takeForToken(hash("sha1", client.token, "base64url")));
     try {
       return await serve();
     } catch (error) {
       const unknown = error instanceof CallerError && error.type === "unauthorized";
-      if (unknown && asker !== null) assertNotLimited(takeOfAddress(address));
+      if (unknown && client !== null) assertNotLimited(takeForAddress(address));
       throw error;
     }
   };
 }
 
-/** Finds who asks, by tokens of users and of directories. */
+/** Identifies the client by user tokens, SCIM tokens and session cookies. */
 export function createClientIdentifier({
   access,
   scim,
@@ -67,7 +66,7 @@ export function createClientIdentifier({
   };
 }
 
-/** The token that a request would be served by; null where it is served by none. */
+/** The token that would authenticate the request; null without one. */
 function presentedToken(authorization: string | null, query: IncomingRequest["query"]): string | null {
   try {
     return accessTokenOf(authorization, query);
@@ -83,14 +82,14 @@ function assertNotLimited(seconds: number): void {
 /** Takes one from a key's bucket; returns 0, or the seconds until there is one again. */
 function createTokenBuckets(clock: Clock, perMinute: number): (key: string) => number {
   const buckets = new Map<string, { left: number; at: number }>();
-  const most = perMinute * BURST_MINUTES;
+  const capacity = perMinute * BURST_MINUTES;
   const perMs = perMinute / 60_000;
   return (key) => {
     if (perMinute === 0) return 0;
     const now = clock.monotonicMs();
-    const known = buckets.get(key);
-    const left = known ? Math.min(most, known.left + (now - known.at) * perMs) : most;
-    // Put in anew, so that the first key is the one unused for longest.
+    const bucket = buckets.get(key);
+    const left = bucket ? Math.min(capacity, bucket.left + (now - bucket.at) * perMs) : capacity;
+    // Re-inserted, so that the first key is the least recently used one.
     buckets.delete(key);
     const oldest = buckets.size >= MAX_KEYS ? buckets.keys().next().value : undefined;
     if (oldest !== undefined) buckets.delete(oldest);

@@ -7,11 +7,11 @@ import { MethodNotAllowedError } from "./error-response.ts";
 import { API_PREFIX, type RequestState, type RoutedContext } from "./incoming-request.ts";
 
 /**
- * Routes requests to endpoints, whose answer goes to the state. Of endpoints with the same method and path the last one
- * wins. OPTIONS is answered with what a path serves. Throws not-found, and MethodNotAllowed where it serves other methods.
- *
- * A router tries its patterns one by one; all in one would cost a fifth of the time it takes to read a row, so there is
- * one for each collection below the root. @source performance.md, row 1
+ * Routes requests to endpoints; the response is stored in the context state. The last endpoint with the same method
+ * and path wins. OPTIONS returns the supported methods. Throws not-found, or MethodNotAllowedError for other methods.
+ * A router tries its patterns one by one, and a single router would cost a fifth of the time of reading a row, so
+ * each collection has its own.
+ * @source docs/decisions/0027-performance-goals.md
  */
 export function createApiRouter(
   endpoints: readonly Endpoint[],
@@ -45,13 +45,13 @@ type ApiRouter = Router<RequestState, DefaultContext>;
 
 /** No pattern has more. */
 const MAX_SEGMENTS = 32;
-/** What collections lie below. */
+/** Version segment of a path. */
 const VERSION = /^v\d+$/;
 const SERVED_VERSION = "v1";
 
 /**
- * What tells apart where patterns are looked for: the collection (`users` of `/api/v1/users/0190…`, `join` of
- * `/api/join/0190…`, `onprem/bells` of `/api/onprem/v1/bells/0190…`) and how deep it goes.
+ * Key of the router of a path: the collection (`users` of `/api/v1/users/0190…`, `join` of `/api/join/0190…`,
+ * `onprem/bells` of `/api/onprem/v1/bells/0190…`) and the depth.
  */
 function routeBucket(path: string): string {
   const segments = path.split("/", MAX_SEGMENTS);
@@ -61,15 +61,15 @@ function routeBucket(path: string): string {
   return `${VERSION.test(first) ? second : first} ${depth}`;
 }
 
-/** Throws not-found that names the version asked for where it is none that is served. */
+/** Throws not-found with the requested API version if that version is not supported. */
 function assertServedVersion(path: string): void {
   const [, , first = "", second = ""] = path.split("/", 4);
   const version = first === "onprem" ? second : first;
   if (!VERSION.test(version) || version === SERVED_VERSION) return;
-  throw new CallerError("not-found", `Version ${version} of this interface is not served; ${SERVED_VERSION} is.`);
+  throw new CallerError("not-found", `API version ${version} is not supported; use ${SERVED_VERSION}.`);
 }
 
-/** The methods of a path whose patterns are `layers`. Throws not-found for no path at all. */
+/** Methods of the matched patterns. Throws not-found without a match. */
 function methodsOf(layers: readonly { methods: string[] }[]): string {
   if (layers.length === 0) throw notFound();
   return [...new Set([...layers.flatMap((layer) => layer.methods), "OPTIONS"])].sort().join(", ");

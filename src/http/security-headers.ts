@@ -1,4 +1,4 @@
-/** Nothing from elsewhere, no scripts in pages, in nobody's frame; the component kit writes styles into pages. */
+/** No external sources, no inline scripts, no framing; the component library needs inline styles. */
 const CONTENT_SECURITY_POLICY = [
   "default-src 'self'",
   "script-src 'self'",
@@ -12,7 +12,10 @@ const CONTENT_SECURITY_POLICY = [
   "frame-ancestors 'none'",
 ].join("; ");
 
-/** Headers of every page. The microphone is for recordings, the place for recipients who share it. @source OWASP Secure Headers Project */
+/**
+ * Security headers of console pages. Microphone for recordings, geolocation for recipients who share their position.
+ * @source OWASP Secure Headers Project
+ */
 export const PAGE_SECURITY_HEADERS: Readonly<Record<string, string>> = {
   "Content-Security-Policy": CONTENT_SECURITY_POLICY,
   "Cross-Origin-Opener-Policy": "same-origin",

@@ -9,42 +9,42 @@ import type { RequestState } from "./incoming-request.ts";
 type Context = ParameterizedContext<RequestState>;
 type Headers = Record<string, string | number>;
 
-/** Texts of fewer bytes go out as they are: squeezing them would save no packet. own choice */
+/** Smaller texts are not compressed: it would not save a packet. */
 const MIN_GZIP_BYTES = 1_024;
 const COMPRESSIBLE = /^(application\/(json|xml|[\w.-]+\+json)|text\/(?!event-stream))/;
-/** Whether a request takes gzip. @source RFC 9110 §12.5.3 */
+/** Accept-Encoding with gzip. @source RFC 9110 §12.5.3 */
 const ACCEPTS_GZIP = /\bgzip\b(?!\s*;\s*q=0(\.0*)?\s*(,|$))/i;
-/** own choice: nine tenths of the gain of the default level for half of its time. */
+/** Nine tenths of the gain of the default level for half of its time. */
 const GZIP_LEVEL = 3;
 const compress = promisify(gzip);
 
 /**
- * Sends an answer: 304 where the request names what it would get, gzip in another thread where it is taken and worth it.
- * Texts go out past koa in one piece; koa sends files, and ends them when the client goes away.
+ * Sends a response: 304 for a matching ETag, gzip (in the thread pool) if accepted and worthwhile. Strings bypass
+ * koa; streams are sent by koa, which destroys them when the client disconnects.
  */
-export async function sendResponse(ctx: Context, answer: HttpResponse): Promise<void> {
-  const headers = headersOf(answer, ctx.state.requestId);
-  const isRead = (ctx.method === "GET" || ctx.method === "HEAD") && (answer.status ?? 200) === 200;
-  if (isRead && typeof answer.body === "string" && headers["cache-control"] === "no-store") {
-    headers.etag = responseEtag(headers.etag === undefined ? null : String(headers.etag), answer.body);
+export async function sendResponse(ctx: Context, response: HttpResponse): Promise<void> {
+  const headers = headersOf(response, ctx.state.requestId);
+  const isRead = (ctx.method === "GET" || ctx.method === "HEAD") && (response.status ?? 200) === 200;
+  if (isRead && typeof response.body === "string" && headers["cache-control"] === "no-store") {
+    headers.etag = responseEtag(headers.etag === undefined ? null : String(headers.etag), response.body);
   }
   if (isRead && matchesIfNoneMatch(ctx.req.headers["if-none-match"], headers.etag))
-    return sendNotModified(ctx, answer, headers);
-  if (answer.body instanceof Readable) return sendStream(ctx, answer, headers);
+    return sendNotModified(ctx, response, headers);
+  if (response.body instanceof Readable) return sendStream(ctx, response, headers);
   ctx.respond = false;
-  let { body } = answer;
+  let { body } = response;
   if (body !== null && isCompressible(body, headers)) {
     headers.vary = withVary(headers.vary);
     if (ACCEPTS_GZIP.test(String(ctx.req.headers["accept-encoding"] ?? ""))) {
-      // Who asks for the head alone is told of the form that would be sent, but for its length.
+      // A HEAD response has the headers of the GET except for the length.
       body = ctx.method === "HEAD" ? null : await compress(body, { level: GZIP_LEVEL });
       headers["content-encoding"] = "gzip";
-      // The same for both forms, so it no longer names the bytes.
+      // A weak ETag, because it is the same for both encodings.
       if (headers.etag !== undefined) headers.etag = `W/${headers.etag}`;
     }
   }
   if (body !== null) headers["content-length"] = Buffer.byteLength(body);
-  ctx.res.writeHead(answer.status ?? 200, headers).end(body);
+  ctx.res.writeHead(response.status ?? 200, headers).end(body);
 }
 
 function headersOf({ headers, type, body }: HttpResponse, requestId: string): Headers {

@@ -6,13 +6,13 @@ import { openApiActions } from "./openapi/openapi-actions.ts";
 import { rowOperations } from "./rows/row-operations.ts";
 
 /**
- * Every endpoint of the API: generic operations first, so that an action of the same method and path replaces one, then
- * what describes them all.
+ * All endpoints of the API: generic operations first, so that an action with the same method and path replaces them,
+ * then the OpenAPI endpoints.
  */
 export function servedActions(catalogue: Catalogue): readonly Action[] {
   const generic = catalogue.all.flatMap((resource) => resource.paths.flatMap((path) => rowOperations(resource, path)));
-  const told = openApiActions(() => describeApi(catalogue, all));
-  const all = [...generic, ...actionsFor(catalogue), ...told];
+  const openApi = openApiActions(() => describeApi(catalogue, all));
+  const all = [...generic, ...actionsFor(catalogue), ...openApi];
   return all;
 }
 

@@ -4,15 +4,12 @@ import { readSessionCookie } from "../auth/session-cookie.ts";
 import { CallerError } from "../lib/errors.ts";
 import type { IncomingRequest } from "./incoming-request.ts";
 
-/**
- * own choice: says that a page sent the request by itself, as when it follows a change: an open page that nobody looks at
- * must not keep its session alive.
- */
+/** Marks requests that a page sends in the background: they must not extend the session of an unattended page. */
 const BACKGROUND_HEADER = "x-carillon-background";
 
 /**
- * The holder of the session in the request's cookie; null without a good one. Browsers send cookies unasked, so what
- * changes something must show that a page of the console sent it: throws CallerError forbidden when it does not.
+ * The holder of the session cookie; null without a valid one. CSRF protection: browsers send cookies automatically,
+ * so changes must prove that they come from the console. Throws CallerError forbidden otherwise.
  */
 export function authenticateSession(
   incoming: Pick<IncomingRequest, "method" | "header" | "secure">,
@@ -23,15 +20,20 @@ export function authenticateSession(
     token === null ? null : access.authenticate(token, "cookie", incoming.header(BACKGROUND_HEADER) !== "1");
   if (!principal || incoming.method === "get") return principal;
   if (incoming.header("x-carillon-console") !== "1" || incoming.header("origin") === null) {
-    throw new CallerError("forbidden", "A change by cookie needs the header X-Carillon-Console: 1 and an Origin.");
+    throw new CallerError(
+      "forbidden",
+      "Changes with a session cookie require the headers X-Carillon-Console: 1 and Origin (CSRF protection).",
+    );
   }
   assertSameOrigin(incoming);
   return principal;
 }
 
-/** Throws CallerError forbidden for a request that a page of another site sent; those without an Origin are no page's. */
+/**
+ * Throws CallerError forbidden for cross-origin requests; requests without an Origin header do not come from a page.
+ */
 export function assertSameOrigin({ header, secure }: Pick<IncomingRequest, "header" | "secure">): void {
   const origin = header("origin");
   if (origin === null || isSameOrigin(origin, header("host"), secure)) return;
-  throw new CallerError("forbidden", "Only the console's own pages may ask for this.");
+  throw new CallerError("forbidden", "Cross-origin requests are not allowed here.");
 }

@@ -12,33 +12,32 @@ import { errorResponseOf, misdirectedRequest, unauthorized } from "./error-respo
 import { clientAddress, splitTarget } from "./incoming-request.ts";
 import { parseQuery, type Query, textParameter } from "./query/query.ts";
 
-/** What an HTTP server does with a request that wants to leave HTTP. */
+/** Handler of upgrade requests. */
 export type WebSocketUpgradeListener = (request: IncomingMessage, socket: Duplex, head: Buffer) => void;
 
-/** What `createUpgrade` needs. */
 export interface WebSocketUpgradeDeps {
   access: AccessControl;
   settings: Pick<Settings, "listen" | "api">;
-  /** Goes on with a request of somebody who may follow the live feed; may throw what the API would answer. */
+  /** Accepts an authorized subscriber of the live feed; may throw API errors. */
   openLiveFeed(
     request: IncomingMessage,
     socket: Duplex,
     head: Buffer,
     follower: { principal: Principal; since: number | null; domainId: string | null },
   ): void;
-  /** Goes on with somebody who may speak live; may throw what the API would answer. */
+  /** Accepts an authorized speaker of a live page; may throw API errors. */
   openLivePage(request: IncomingMessage, socket: Duplex, head: Buffer, by: ActorContext): void;
-  /** Goes on with an appliance that wants to be linked; null where none can be. */
+  /** Accepts an appliance that opens its cloud link; null if links are not accepted. */
   openApplianceLink?: ((request: IncomingMessage, socket: Duplex, head: Buffer) => void) | null;
 }
 
-/** The addresses that are no resources: their answers are streams. */
+/** WebSocket endpoints. */
 const LIVE = "/api/live";
 const LIVE_PAGE = "/api/live-page";
-/** @source replication.md 6 */
+/** @source docs/decisions/0040-replication.md */
 const LINK = "/api/onprem/v1/link";
 
-/** Judges who asks for the live feed, or to speak, as the API judges its callers, and refuses in the API's error form. */
+/** Authenticates and authorizes WebSocket upgrades like API requests and refuses them in the API error format. */
 export function createWebSocketUpgrade({
   access,
   settings,
@@ -46,11 +45,11 @@ export function createWebSocketUpgrade({
   openLivePage,
   openApplianceLink,
 }: WebSocketUpgradeDeps): WebSocketUpgradeListener {
-  const isOurs = createHostCheck({ listen: settings.listen, hosts: settings.api.hosts });
+  const isOwnHost = createHostCheck({ listen: settings.listen, hosts: settings.api.hosts });
   return (request, socket, head) => {
     socket.on("error", () => socket.destroy());
     try {
-      if (!isOurs({ host: request.headers.host ?? null, localAddress: request.socket.localAddress }))
+      if (!isOwnHost({ host: request.headers.host ?? null, localAddress: request.socket.localAddress }))
         throw misdirectedRequest();
       const { path, search } = splitTarget(request.url ?? "/");
       if (path === LINK && openApplianceLink) return openApplianceLink(request, socket, head);
@@ -58,7 +57,7 @@ export function createWebSocketUpgrade({
       const query = parseQuery(search);
       const principal = authenticateUpgrade(request, query, access);
       const domainId = textParameter(query, "domain") || null;
-      // Refuses a domain in which the caller may not act.
+      // Throws if the caller may not act in the domain.
       const scope = access.resolveScope(principal, domainId);
       if (path === LIVE_PAGE) {
         if (!scope.allows("post", "/live-pages")) throw forbidden();
@@ -81,7 +80,7 @@ function authenticateUpgrade(request: IncomingMessage, query: Query, access: Acc
     token !== null ? access.authenticate(token) : session && access.authenticate(session, "cookie", false);
   if (!principal) throw unauthorized();
   if (session !== null && !isSameOrigin(origin ?? null, host ?? null, secure)) {
-    throw new CallerError("forbidden", "Only the console's own pages may ask for this.");
+    throw new CallerError("forbidden", "Cross-origin requests are not allowed here.");
   }
   return principal;
 }
@@ -89,11 +88,11 @@ function authenticateUpgrade(request: IncomingMessage, query: Query, access: Acc
 function sinceOf(query: Query): number | null {
   const text = textParameter(query, "since");
   if (text === null || text === "") return null;
-  if (!/^\d{1,15}$/.test(text)) throw invalidValue("since", "It is the seq of an earlier message.");
+  if (!/^\d{1,15}$/.test(text)) throw invalidValue("since", "Must be the seq of an earlier message.");
   return Number(text);
 }
 
-/** Answers in the API's error form somebody who wants to leave HTTP, and ends the connection. */
+/** Refuses an upgrade in the API error format and closes the connection. */
 export function rejectUpgrade(socket: Duplex, error: unknown): void {
   const { status, headers, body } = errorResponseOf(error, newId());
   const text = JSON.stringify(body);

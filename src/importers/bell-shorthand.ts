@@ -1,14 +1,14 @@
 import { invalidValue } from "../lib/errors.ts";
 
-/** Id of the row of a family that a name means. Throws CallerError. */
+/** Resolves a name to the id of a row. Throws CallerError. */
 type IdOf = (family: string, name: string) => string;
 
-/** How items of a column are written shorter than in JSON. Throws CallerError for what can't be read. */
+/** Short forms of the items of a column, as an alternative to JSON. Throws CallerError for invalid text. */
 export type CellShorthand = Readonly<Record<string, (item: string, idOf: IdOf) => readonly object[]>>;
 
 /**
- * Days and rings as people write them in tables, by kind of upload: `07:45=Bell -> Gym, Hall`, `0-4=Normal day`,
- * `2031-12-22..2032-01-02=` (no bells) and `2031-10-03=Short day`. own choice
+ * Short forms of ring lists and schedules in tables, by type of upload: `07:45=Bell -> Gym, Hall`, `0-4=Normal day`,
+ * `2031-12-22..2032-01-02=` (no bells) and `2031-10-03=Short day`. @source docs/decisions/0540-importers.md, Bulk uploads
  */
 export const BELL_SHORTHAND: Readonly<Record<string, CellShorthand>> = {
   "ring-lists": { entries: parseRings },
@@ -49,5 +49,5 @@ function splitPair(item: string, field: string, example: string): [before: strin
 }
 
 function unreadableItem(field: string, example: string) {
-  return invalidValue(field, `Items are written as JSON or as ${example}.`);
+  return invalidValue(field, `Items must be JSON or have the form ${example}.`);
 }

@@ -6,17 +6,16 @@ import type { PresentContext, ResourceHooks, StoreReader } from "../store/store.
 import type { BulkUpload } from "./bulk-upload-run.ts";
 import { canCreateRows, resolveUploadType } from "./upload-types.ts";
 
-/** What the rules of uploads need. */
 export interface BulkUploadHooksDeps {
   catalogue: Catalogue;
-  /** Id of this appliance. */
+  /** Endpoint of this appliance. */
   endpointId(): string;
   baseUrl(): string;
 }
 
 /**
- * An upload can be announced of what the appliance knows and the caller may make. own choice: for this appliance alone, as
- * long as no other one is linked; deleting one that is being read calls it off.
+ * An upload is allowed for resource types that the caller may create, and for this appliance only; deleting an upload that is
+ * being read cancels it. @source docs/decisions/0540-importers.md, Bulk uploads
  */
 export function bulkUploadHooks({
   catalogue,
@@ -27,9 +26,9 @@ export function bulkUploadHooks({
     beforeWrite({ op, after }, _tx, by) {
       if (op !== "create" || !after) return;
       if (!after.contentType.startsWith("text/"))
-        throw invalidValue("contentType", "Archives are not taken; send the table.");
+        throw invalidValue("contentType", "Must not be an archive; upload the table itself.");
       if (after.endpointId !== null && after.endpointId !== endpointId()) {
-        throw invalidValue("endpointId", "No other appliance can be reached.");
+        throw invalidValue("endpointId", "Must be this appliance.");
       }
       if (!canCreateRows(resolveUploadType(after.resourceType, catalogue, endpointId()), by.scope)) throw forbidden();
       after.actingDomainId = by.scope.domainId;
@@ -41,7 +40,7 @@ export function bulkUploadHooks({
   };
 }
 
-/** Logs show the domain of their upload. */
+/** Serializes the domain of the upload with each log. */
 export const bulkUploadLogHooks: ResourceHooks<typeof bulkUploadLogs> = {
   present(rows, context) {
     const ids = [...new Set(rows.map(({ bulkUploadId }) => bulkUploadId))];
@@ -52,7 +51,7 @@ export const bulkUploadLogHooks: ResourceHooks<typeof bulkUploadLogs> = {
   },
 };
 
-/** What uploads show of their domains; one query a page. */
+/** Serializes the domains of uploads; one query per page. */
 function createDomainPresenter(
   uploads: readonly BulkUpload[],
   { reader, query }: PresentContext,

@@ -12,35 +12,33 @@ import { createNameLookup } from "./name-lookup.ts";
 import { parseHeader, type RowParser } from "./table-columns.ts";
 import type { UploadType } from "./upload-types.ts";
 
-/** An upload as a row. */
 export type BulkUpload = RowOf<typeof bulkUploads>;
 
-/** What reading an upload needs. */
 export interface BulkUploadRunDeps {
   store: Store;
   catalogue: Catalogue;
   clock: Clock;
   signal: AbortSignal;
-  /** Whoever carries the upload's own row on. */
+  /** Actor that updates the upload's own row. */
   system: ActorContext;
 }
 
-/** One reading of an upload. */
+/** One run of an upload. */
 export interface BulkUploadRun {
   upload: BulkUpload;
   type: UploadType;
   by: ActorContext;
-  /** False: the rows are tried only. */
+  /** False: dry run. */
   commits: boolean;
 }
 
-/** Longest work of one transaction. @source interfaces.md, Writing and reading */
+/** Longest transaction. @source docs/decisions/0017-store.md */
 const TRANSACTION_MS = 4;
-/** Bytes that are parsed at once, without a turn for others. own choice: 1 to 4 ms of work, more before it is compiled */
+/** Bytes parsed per turn of the event loop: 1 to 4 ms. @source docs/decisions/0540-importers.md, Bulk uploads */
 const READ_BYTES = 4_096;
-/** Lines that are read ahead of a transaction. own choice */
+/** Lines read ahead of a transaction. @source docs/decisions/0540-importers.md, Bulk uploads */
 const READ_AHEAD_LINES = 200;
-/** The row tells its progress in steps of so much. own choice: each is an entry of the audit and of the feed */
+/** Progress is written in steps of this size, since each write is an audit entry and a change event. @source docs/decisions/0540-importers.md, Bulk uploads */
 const STEP_PERCENT = 5;
 const MAX_RESPONSE_LENGTH = 10_000;
 
@@ -48,7 +46,7 @@ const ADD_LOG = `INSERT INTO bulk_upload_logs
   (id, created_at, updated_at, bulk_upload_pk, line, resource_created, resource_name, resource_response, errors, resource_id)
   VALUES (uuid7(), ?, ?, ?, ?, ?, ?, ?, ?, ?)`;
 
-/** The upload was deleted while it was read. */
+/** The upload was deleted while it was being read. */
 class UploadCancelled extends CallerError {}
 
 interface Counts {
@@ -58,12 +56,12 @@ interface Counts {
 }
 
 /**
- * Reads an upload's file and makes its rows in a batch, each checked as a POST would: all of them come into sight
- * together, or none where a line is wrong, the run only tries, or the upload was deleted meanwhile. Every line leaves a
- * log, the upload's row says what came of it. Never throws for what is wrong in the file.
+ * Reads an upload's file and creates its rows in a batch, each validated like a POST: all rows become visible together, or none
+ * if a line is invalid, the run is a dry run, or the upload was deleted. Every line writes a log; the upload's row has the
+ * result. Never throws for errors in the file.
  */
-export async function runBulkUpload(needs: BulkUploadRunDeps, run: BulkUploadRun): Promise<void> {
-  const { store, clock, system } = needs;
+export async function runBulkUpload(deps: BulkUploadRunDeps, run: BulkUploadRun): Promise<void> {
+  const { store, clock, system } = deps;
   const { id } = run.upload;
   const batch = await store.openBatch(id, [run.type.resource]);
   const counts: Counts = { lines: 0, errors: 0, percentage: 0 };
@@ -73,27 +71,27 @@ export async function runBulkUpload(needs: BulkUploadRunDeps, run: BulkUploadRun
     tx.update(bulkUploads, id, {}, system, { status, endedAt: clock.now(), ...figures });
   };
   try {
-    await readLines(needs, run, batch, counts);
+    await readLines(deps, run, batch, counts);
     counts.percentage = 100;
     const good = counts.errors === 0;
     if (!good || !run.commits) return await batch.discard(finish(good ? "success" : "ERROR"));
     await batch.publish(finish("COMPLETE"));
   } catch (error) {
-    if (needs.signal.aborted) return;
+    if (deps.signal.aborted) return;
     await batch.discard(finish("ERROR"));
     if (error instanceof UploadCancelled) return;
     throw error;
   }
-  await store.announceBatch(id, run.by, needs.signal);
+  await store.announceBatch(id, run.by, deps.signal);
 }
 
 async function readLines(
-  needs: BulkUploadRunDeps,
+  deps: BulkUploadRunDeps,
   run: BulkUploadRun,
   batch: StagedBatch,
   counts: Counts,
 ): Promise<void> {
-  const { store } = needs;
+  const { store } = deps;
   const { upload } = run;
   const path = store.files.pathOf({ sha256: upload.fileId as string } as StoredFile);
   const lines = readDelimitedRows(
@@ -103,13 +101,13 @@ async function readLines(
   const log = (line: number, error: unknown) =>
     batch.write((tx) => {
       counts.errors++;
-      addLineLog(needs, tx, upload, { line, name: null, id: null, faults: lineErrors(error) });
+      addLineLog(deps, tx, upload, { line, name: null, id: null, faults: lineErrors(error) });
     });
   let head: RowParser | null = null;
   let waiting: TableLine[] = [];
   const flush = async (): Promise<void> => {
     for (let at = 0; at < waiting.length; )
-      at += await writeSlice(needs, run, batch, head as RowParser, waiting.slice(at), counts);
+      at += await writeSlice(deps, run, batch, head as RowParser, waiting.slice(at), counts);
     waiting = [];
   };
   try {
@@ -122,9 +120,9 @@ async function readLines(
       if (waiting.length === READ_AHEAD_LINES) await flush();
     }
     await flush();
-    if (head === null) throw new MalformedTableError(1, "The file is empty: its first line names the columns.");
+    if (head === null) throw new MalformedTableError(1, "The file is empty; its first line must name the columns.");
     if (counts.lines === 0 && counts.errors === 0)
-      throw new MalformedTableError(2, "The file has no line beside its head.");
+      throw new MalformedTableError(2, "The file must have at least one line after the header.");
   } catch (error) {
     if (error instanceof UploadCancelled || !(error instanceof CallerError)) throw error;
     if (error instanceof MalformedTableError) await flush();
@@ -132,19 +130,19 @@ async function readLines(
   }
 }
 
-/** Makes rows of as many lines as time allows and returns how many. */
+/** Creates rows of as many lines as the time slice allows; returns the number of lines. */
 async function writeSlice(
-  needs: BulkUploadRunDeps,
+  deps: BulkUploadRunDeps,
   run: BulkUploadRun,
   batch: StagedBatch,
   head: RowParser,
   lines: readonly TableLine[],
   counts: Counts,
 ): Promise<number> {
-  const { clock, catalogue, system } = needs;
+  const { clock, catalogue, system } = deps;
   const { upload, by } = run;
   const before = { ...counts };
-  needs.signal.throwIfAborted();
+  deps.signal.throwIfAborted();
   return batch.write((tx) => {
     Object.assign(counts, before);
     if (!tx.get(bulkUploads, upload.id)) throw new UploadCancelled("not-found", "The upload was deleted.");
@@ -152,7 +150,7 @@ async function writeSlice(
     const names = createNameLookup(tx, catalogue, by.scope);
     let done = 0;
     for (const line of lines) {
-      createRow({ needs, run, head, names, tx, counts }, line);
+      createRow({ deps, run, head, names, tx, counts }, line);
       done++;
       if (clock.monotonicMs() - began > TRANSACTION_MS) break;
     }
@@ -168,7 +166,7 @@ async function writeSlice(
 }
 
 interface RowContext {
-  needs: BulkUploadRunDeps;
+  deps: BulkUploadRunDeps;
   run: BulkUploadRun;
   head: RowParser;
   names: ReturnType<typeof createNameLookup>;
@@ -176,7 +174,7 @@ interface RowContext {
   counts: Counts;
 }
 
-function createRow({ needs, run, head, names, tx, counts }: RowContext, { line, cells }: TableLine): void {
+function createRow({ deps, run, head, names, tx, counts }: RowContext, { line, cells }: TableLine): void {
   const { resource, fixed, system } = run.type;
   counts.lines++;
   let name: string | null = null;
@@ -184,10 +182,10 @@ function createRow({ needs, run, head, names, tx, counts }: RowContext, { line, 
     const input = { ...head.parse(cells, names), ...fixed };
     name = nameOf(input);
     const row: RowBase = tx.create(resource, input, run.by, system as never);
-    addLineLog(needs, tx, run.upload, { line, name: nameOf(row as never), id: row.id, faults: [] });
+    addLineLog(deps, tx, run.upload, { line, name: nameOf(row as never), id: row.id, faults: [] });
   } catch (error) {
     counts.errors++;
-    addLineLog(needs, tx, run.upload, { line, name, id: null, faults: lineErrors(error) });
+    addLineLog(deps, tx, run.upload, { line, name, id: null, faults: lineErrors(error) });
   }
 }
 
@@ -196,7 +194,7 @@ function nameOf(row: Readonly<Record<string, unknown>>): string | null {
   return typeof name === "string" ? name.slice(0, 255) : null;
 }
 
-/** What a line did wrong; throws what is no fault of the line. */
+/** Errors of a line; rethrows errors that the line did not cause. */
 function lineErrors(error: unknown): readonly FieldError[] {
   if (error instanceof CallerError) {
     return error.faults.length > 0 ? error.faults : [{ field: null, type: error.type, message: error.message }];
@@ -221,11 +219,11 @@ function addLineLog(
   { clock }: Pick<BulkUploadRunDeps, "clock">,
   tx: Transaction,
   { pk }: BulkUpload,
-  told: LineResult,
+  result: LineResult,
 ): void {
   const now = clock.now();
-  const { line, name, id, faults } = told;
-  const words = faults.length === 0 ? "Created." : faults.map(({ message }) => message).join(" ");
-  const values = [now, now, pk, line, id === null ? 0 : 1, name, words.slice(0, MAX_RESPONSE_LENGTH)];
+  const { line, name, id, faults } = result;
+  const response =faults.length === 0 ? "Created." : faults.map(({ message }) => message).join(" ");
+  const values = [now, now, pk, line, id === null ? 0 : 1, name, response.slice(0, MAX_RESPONSE_LENGTH)];
   tx.run(ADD_LOG, ...values, JSON.stringify(faults), id);
 }

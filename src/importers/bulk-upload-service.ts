@@ -9,7 +9,6 @@ import { type BulkUpload, runBulkUpload } from "./bulk-upload-run.ts";
 import { columnNames } from "./table-columns.ts";
 import { canCreateRows, resolveUploadType } from "./upload-types.ts";
 
-/** What uploads are made of. */
 export interface BulkUploadDeps {
   store: Store;
   catalogue: Catalogue;
@@ -17,61 +16,60 @@ export interface BulkUploadDeps {
   log: Log;
   system: ActorContext;
   queue: SerialQueue;
-  /** Id of this appliance. */
+  /** Endpoint of this appliance. */
   endpointId(): string;
 }
 
-/** Uploads of tables. @source decisions.md 13, Bulk upload */
+/** Bulk upload of tables. @source docs/decisions/0013-other-resources.md, Bulk upload */
 export interface BulkUploadService {
   /**
-   * Takes an upload's file and begins to read it in its turn. Throws not-found, forbidden where `by` may not make such
-   * rows, too-large, ConflictError for an upload that has its file.
+   * Stores the file of an upload and queues its dry run. Throws not-found, forbidden if `by` may not create such rows,
+   * too-large, ConflictError if the upload already has a file.
    */
   acceptFile(
     id: string,
     bytes: AsyncIterable<Uint8Array>,
     given: { fileName: string | null; by: ActorContext },
   ): Promise<BulkUpload>;
-  /** Makes the rows of an upload that passed its test. Throws not-found, forbidden, ConflictError for any other. */
+  /** Creates the rows of an upload whose dry run succeeded. Throws not-found, forbidden, ConflictError otherwise. */
   commit(id: string, by: ActorContext): Promise<BulkUpload>;
-  /** The head line of a table of these, tab-separated. Throws CallerError for what can't be uploaded. */
+  /** Header line for a resource type, tab-separated. Throws CallerError for a type that cannot be uploaded. */
   template(resourceType: string): string;
-  /** Ends what an ended process left: uploads that were being read are over, rows that came into sight are announced. */
+  /** Recovers from a crash: fails uploads that were being read, announces rows that became visible. */
   start(): Promise<void>;
-  /** Resolves once nothing is being read. */
+  /** Resolves when nothing is being read. */
   idle(): Promise<void>;
-  /** Breaks off what is being read: its rows were in nobody's sight, and the next start says so. */
+  /** Aborts the current run; its rows never became visible, and the next start marks it as failed. */
   stop(): Promise<void>;
 }
 
-/** own choice: 100,000 lines of 2,500 characters. */
+/** 100,000 lines of 2,500 characters. @source docs/decisions/0540-importers.md, Bulk uploads */
 const MAX_FILE_BYTES = 256 * 1_048_576;
 
-/** Makes the uploads. */
-export function createBulkUploadService(needs: BulkUploadDeps): BulkUploadService {
-  const { store, catalogue, clock, system, queue } = needs;
+export function createBulkUploadService(deps: BulkUploadDeps): BulkUploadService {
+  const { store, catalogue, clock, system, queue } = deps;
   const stopping = new AbortController();
   const { signal } = stopping;
-  const typeOf = (name: string) => resolveUploadType(name, catalogue, needs.endpointId());
+  const typeOf = (name: string) => resolveUploadType(name, catalogue, deps.endpointId());
 
   function assertMayCreate({ resourceType }: BulkUpload, by: ActorContext): void {
     if (!canCreateRows(typeOf(resourceType), by.scope)) throw forbidden();
   }
 
-  /** Puts the upload in its turn; what goes wrong in it is the appliance's own mistake. */
+  /** Queues a run; an error that escapes it is a bug. */
   function enqueueRun(upload: BulkUpload, by: ActorContext, commits: boolean): void {
     const run = { upload, type: typeOf(upload.resourceType), by, commits };
     queue.enqueue(
       async () => {
         if (signal.aborted || !store.get(bulkUploads, upload.id)) return;
-        await clearLogs(needs, upload);
+        await clearLogs(deps, upload);
         const started = { status: "RUNNING", startedAt: clock.now(), percentage: 0 } as const;
         await change(upload.id, started);
-        await runBulkUpload({ ...needs, signal }, run);
+        await runBulkUpload({ ...deps, signal }, run);
       },
       (error) => {
         if (signal.aborted) return;
-        needs.log.error({ err: error, bulkUploadId: upload.id }, "an upload was not read to its end");
+        deps.log.error({ event: "import.upload_failed", err: error, bulkUploadId: upload.id }, "bulk upload failed");
       },
     );
   }
@@ -113,7 +111,7 @@ export function createBulkUploadService(needs: BulkUploadDeps): BulkUploadServic
       const row = await store.write((tx) => {
         const { status } = tx.get(bulkUploads, id) ?? {};
         if (status !== "success")
-          throw new ConflictError("Only an upload whose test succeeded can be committed.", "status");
+          throw new ConflictError("Only an upload whose dry run succeeded can be committed.", "status");
         const values = { status: "PENDING", endedAt: null, actor: JSON.stringify(by.actor) } as const;
         return tx.update(bulkUploads, id, {}, by, values) as Sync<BulkUpload>;
       });
@@ -140,16 +138,16 @@ export function createBulkUploadService(needs: BulkUploadDeps): BulkUploadServic
 function waitingForFile(reader: Pick<Transaction, "get">, id: string): BulkUpload {
   const upload = reader.get(bulkUploads, id);
   if (!upload) throw notFound();
-  if (upload.fileId !== null) throw new ConflictError("The upload has its file already; make another one.", "fileId");
+  if (upload.fileId !== null) throw new ConflictError("The upload already has a file; create another upload.", "fileId");
   return upload;
 }
 
-/** The rows were checked by the rights of whoever sent them; only the name is needed after that. */
+/** The permissions of the sender were checked before; only the name is needed here. */
 function asSender({ actor }: BulkUpload, system: ActorContext): ActorContext {
   return actor === null ? system : { ...system, actor: JSON.parse(actor) as Actor };
 }
 
-/** The logs of a test give way to those of the commit, in slices. */
+/** The logs of the commit replace those of the dry run; deleted in chunks. */
 async function clearLogs({ store }: BulkUploadDeps, { pk }: BulkUpload): Promise<void> {
   const sql =
     "DELETE FROM bulk_upload_logs WHERE pk IN (SELECT pk FROM bulk_upload_logs WHERE bulk_upload_pk = ? LIMIT 500)";

@@ -2,15 +2,15 @@ import { pipeline, Readable } from "node:stream";
 import { parse } from "csv-parse";
 import { CallerError } from "../lib/errors.ts";
 
-/** One line of a table: the number of the line in the file and its cells. */
+/** A line of a table: its line number in the file and its cells. */
 export interface TableLine {
   line: number;
   cells: readonly string[];
-  /** Bytes of the file up to the line's end, roughly. */
+  /** Bytes read up to the end of the line, approximately. */
   bytes: number;
 }
 
-/** A line of a file can't be read: what follows it can't be either. */
+/** A malformed line; the rest of the file cannot be read. */
 export class MalformedTableError extends CallerError {
   readonly line: number;
 
@@ -21,12 +21,12 @@ export class MalformedTableError extends CallerError {
 }
 
 const MAX_LINE_BYTES = 1_048_576;
-/** No pieces are kept ready, which would all be parsed in the same turn of the event loop. */
+/** No read-ahead: buffered chunks would all be parsed in the same turn of the event loop. */
 const NO_BUFFERING = { writableHighWaterMark: 1 };
 
 /**
- * Lines of a table in order, its head line first; blank ones are passed over. `delimiter` is a tab or a comma; cells may
- * stand in double quotes. Throws BrokenTable for bytes that are no UTF-8, an open quote and overlong lines.
+ * Lines of a table in order, header first; blank lines are skipped. `delimiter` is a tab or a comma; cells may be enclosed in
+ * double quotes. Throws MalformedTableError for invalid UTF-8, an unclosed quote and overlong lines.
  */
 export async function* readDelimitedRows(
   bytes: AsyncIterable<Uint8Array>,
@@ -59,7 +59,7 @@ export async function* readDelimitedRows(
     if (!code?.startsWith("CSV_")) throw error;
     throw new MalformedTableError(
       at ?? last + 1,
-      PARSE_ERROR_MESSAGES[code] ?? "The line is no well-formed line of a table.",
+      PARSE_ERROR_MESSAGES[code] ?? "The line is malformed.",
     );
   }
 }
@@ -70,10 +70,10 @@ interface Parsed {
 }
 
 const PARSE_ERROR_MESSAGES: Readonly<Record<string, string>> = {
-  CSV_QUOTE_NOT_CLOSED: "A quoted cell is never closed.",
-  CSV_MAX_RECORD_SIZE: `A line has more than ${MAX_LINE_BYTES} characters; perhaps a quoted cell is never closed.`,
-  CSV_INVALID_CLOSING_QUOTE: "A quoted cell goes on after its closing quote.",
-  INVALID_OPENING_QUOTE: "A quote stands in the middle of a cell.",
+  CSV_QUOTE_NOT_CLOSED: "A quoted cell is not closed.",
+  CSV_MAX_RECORD_SIZE: `A line has more than ${MAX_LINE_BYTES} characters; check for an unclosed quote.`,
+  CSV_INVALID_CLOSING_QUOTE: "A quoted cell must end at its closing quote.",
+  INVALID_OPENING_QUOTE: "A cell that contains a quote must be quoted.",
 };
 
 async function* decodeText(bytes: AsyncIterable<Uint8Array>, line: () => number): AsyncGenerator<string> {
@@ -82,7 +82,7 @@ async function* decodeText(bytes: AsyncIterable<Uint8Array>, line: () => number)
     try {
       return piece ? decoder.decode(piece, { stream: true }) : decoder.decode();
     } catch {
-      throw new MalformedTableError(line(), "The file is not UTF-8 from about here on.");
+      throw new MalformedTableError(line(), "The file must be UTF-8; the first invalid byte is near this line.");
     }
   };
   for await (const piece of bytes) yield decode(piece);

@@ -12,16 +12,14 @@ import { MalformedTableError } from "./delimited-file.ts";
 import { type LoadDefinition, readPeople, type SourcePerson } from "./load-source.ts";
 import { applyLoadSteps, type LoadStep, STEP_RESOURCES, saveLoadSteps } from "./load-steps.ts";
 
-/** A load as a row. */
 export type LoadRun = RowOf<typeof loadRuns>;
 
-/** What loading needs. */
 export interface LoadRunDeps {
   store: Store;
   clock: Clock;
-  /** Folder below which paths of definitions lie. */
+  /** Folder that contains the paths of definitions. */
   loadsDir: string;
-  /** Whoever carries the run's own row on. */
+  /** Actor that updates the run's own row. */
   system: ActorContext;
   signal: AbortSignal;
 }
@@ -47,7 +45,7 @@ const NOTHING_DONE = {
   ...{ subscriptionsCreated: 0, subscriptionsRemoved: 0 },
 };
 
-/** The load changes nothing, for a reason that people can read. */
+/** Ends a load without changes, with a reason for people. */
 class LoadAborted extends CallerError {
   readonly state: "failed" | "stopped";
 
@@ -58,31 +56,31 @@ class LoadAborted extends CallerError {
 }
 
 interface LoadContext {
-  needs: LoadRunDeps;
+  deps: LoadRunDeps;
   definition: LoadDefinition;
   run: LoadRun;
   by: ActorContext;
   batch: StagedBatch;
   counts: Counts;
-  faults: { line: number; message: string }[];
-  /** What the source has beside what is read. */
+  errors: { line: number; message: string }[];
+  /** Parts of the source that were ignored. */
   warnings: { line: number; message: string }[];
-  /** What is done to rows that are there, once the new ones are in sight. */
+  /** Changes of existing rows, applied once the new rows are visible. */
   steps: LoadStep[];
 }
 
 /**
- * Loads users, lists and places from a source. New rows come in a batch that nobody sees; changes and removals are
- * rehearsed and kept as steps. When all is right, one short write shows the batch and decides for the steps, which a
- * crash only interrupts; before it, nothing is changed. Returns why nothing was loaded, null when all was.
+ * Loads users, lists and places from a source. New rows are created in an invisible batch; changes and removals are validated
+ * by a dry run and stored as steps. If all is valid, one short write makes the batch visible and commits to the steps, which
+ * are resumed after a crash; before that write nothing changes. Returns the reason of a failure, null on success.
  */
-export async function runLoad(needs: LoadRunDeps, definition: LoadDefinition, run: LoadRun): Promise<string | null> {
-  const { store, clock, system } = needs;
-  mkdirSync(needs.loadsDir, { recursive: true, mode: 0o700 });
+export async function runLoad(deps: LoadRunDeps, definition: LoadDefinition, run: LoadRun): Promise<string | null> {
+  const { store, clock, system } = deps;
+  mkdirSync(deps.loadsDir, { recursive: true, mode: 0o700 });
   const batch = await store.openBatch(run.id, [users, distributionLists, subscriptions]);
   const counts: Counts = { peopleRead: 0, ...NOTHING_DONE };
   const by: ActorContext = { actor: system.actor, scope: { ...system.scope, domainId: definition.domainId } };
-  const loading: LoadContext = { needs, definition, run, by, batch, counts, faults: [], warnings: [], steps: [] };
+  const loading: LoadContext = { deps, definition, run, by, batch, counts, errors: [], warnings: [], steps: [] };
   const finish = (values: Partial<LoadRun>) => (tx: Transaction) => {
     if (!tx.get(loadRuns, run.id)) return;
     const ended = values.state === "applying" ? {} : { endedAt: clock.now() };
@@ -97,19 +95,19 @@ export async function runLoad(needs: LoadRunDeps, definition: LoadDefinition, ru
     await saveLoadSteps(store, run.pk, loading.steps);
     await batch.publish(finish({ state: "applying" }));
   } catch (error) {
-    if (needs.signal.aborted) return null;
+    if (deps.signal.aborted) return null;
     const { state, reason } = reasonOf(error);
-    // What was stopped tells what it would have done; of what failed nothing was done, and nothing can be confirmed.
+    // A stopped run reports what it would have done, to be confirmed; a failed run did nothing and cannot be confirmed.
     const done = state === "failed" ? NOTHING_DONE : {};
-    await batch.discard(finish({ state, reason: reason.slice(0, 1_000), errors: loading.faults, ...done }));
+    await batch.discard(finish({ state, reason: reason.slice(0, 1_000), errors: loading.errors, ...done }));
     if (reason === INTERNAL_FAILURE_REASON) throw error;
     return reason;
   }
-  await finishRun(needs, run, by);
+  await finishRun(deps, run, by);
   return null;
 }
 
-/** Carries out what a run has decided; goes on where an ended process stopped. */
+/** Applies the steps of a committed run; resumes where an earlier process stopped. */
 export async function finishRun(
   { store, clock, system, signal }: LoadRunDeps,
   run: LoadRun,
@@ -123,7 +121,7 @@ export async function finishRun(
   });
 }
 
-const INTERNAL_FAILURE_REASON = "The load came to an end that it should not have; the log says more.";
+const INTERNAL_FAILURE_REASON = "Internal error; see the log.";
 
 function reasonOf(error: unknown): { state: "failed" | "stopped"; reason: string } {
   if (error instanceof LoadAborted) return { state: error.state, reason: error.message };
@@ -137,41 +135,41 @@ async function planLoad(loading: LoadContext): Promise<void> {
   const lists = await planLists(loading, people);
   await inChunks(loading, people, (tx, person) => planPerson(loading, tx, person, lists));
   await planRemovals(loading, new Set(people.map(({ key }) => key)), lists);
-  if (loading.faults.length > 0) {
-    throw new LoadAborted("failed", `${loading.faults.length} of ${loading.counts.peopleRead} people have faults.`);
+  if (loading.errors.length > 0) {
+    throw new LoadAborted("failed", `${loading.errors.length} of ${loading.counts.peopleRead} people have errors.`);
   }
   assertRemovalThreshold(loading);
   await dryRunSteps(loading);
 }
 
-async function readSource({ needs, definition, counts, faults, warnings }: LoadContext): Promise<SourcePerson[]> {
+async function readSource({ deps, definition, counts, errors, warnings }: LoadContext): Promise<SourcePerson[]> {
   const people: SourcePerson[] = [];
   const seen = new Set<string>();
   const warn = (line: number, message: string): void => addMessage(warnings, line, message);
-  const place = { loadsDir: needs.loadsDir, files: needs.store.files, warn };
+  const place = { loadsDir: deps.loadsDir, files: deps.store.files, warn };
   for await (const person of readPeople(definition, place)) {
-    needs.signal.throwIfAborted();
+    deps.signal.throwIfAborted();
     counts.peopleRead++;
-    if (person.key === "") addMessage(faults, person.line, "The person has no key.");
-    else if (seen.has(person.key)) addMessage(faults, person.line, `${person.key} stands there twice.`);
+    if (person.key === "") addMessage(errors, person.line, "The key must not be empty.");
+    else if (seen.has(person.key)) addMessage(errors, person.line, `Duplicate key ${person.key}.`);
     else people.push(person);
     seen.add(person.key);
   }
-  if (people.length === 0) throw new LoadAborted("failed", "The source has no people.");
+  if (people.length === 0) throw new LoadAborted("failed", "The source must contain at least one person.");
   return people;
 }
 
-function addMessage(faults: LoadContext["faults"], line: number, message: string): void {
-  if (faults.length < MAX_ERRORS_KEPT) faults.push({ line, message });
+function addMessage(errors: LoadContext["errors"], line: number, message: string): void {
+  if (errors.length < MAX_ERRORS_KEPT) errors.push({ line, message });
 }
 
-/** Calls `handle` for each item in transactions of the batch that are short. */
+/** Calls `handle` for each item in short transactions of the batch. */
 async function inChunks<T>(
-  { batch, needs }: LoadContext,
+  { batch, deps }: LoadContext,
   items: readonly T[],
   handle: (tx: Transaction, item: T) => void,
 ) {
-  const { clock, signal } = needs;
+  const { clock, signal } = deps;
   for (let at = 0; at < items.length; ) {
     signal.throwIfAborted();
     const from = at;
@@ -184,9 +182,9 @@ async function inChunks<T>(
   }
 }
 
-/** Ids of the source's lists by name, new ones made. */
+/** Ids of the source's lists by name; creates missing lists. */
 async function planLists(loading: LoadContext, people: readonly SourcePerson[]): Promise<Map<string, string>> {
-  const { definition, by, counts, faults } = loading;
+  const { definition, by, counts, errors } = loading;
   const wanted = new Map<string, number>();
   for (const { lists, line } of people) for (const name of lists) if (!wanted.has(name)) wanted.set(name, line);
   const ids = new Map<string, string>();
@@ -196,7 +194,7 @@ async function planLists(loading: LoadContext, people: readonly SourcePerson[]):
       definition.pk,
       name,
     );
-    collectError(faults, line, () => {
+    collectError(errors, line, () => {
       const system = { loadSourceId: definition.id, loadKey: name };
       ids.set(name, known?.id ?? tx.create(distributionLists, { name }, by, system).id);
       if (!known) counts.listsCreated++;
@@ -205,13 +203,13 @@ async function planLists(loading: LoadContext, people: readonly SourcePerson[]):
   return ids;
 }
 
-function collectError(faults: LoadContext["faults"], line: number, work: () => void): void {
+function collectError(errors: LoadContext["errors"], line: number, work: () => void): void {
   try {
     work();
   } catch (error) {
     const { type } = error as { type?: string };
     if (type === undefined || type === "bug") throw error;
-    addMessage(faults, line, (error as Error).message);
+    addMessage(errors, line, (error as Error).message);
   }
 }
 
@@ -228,14 +226,14 @@ function planPerson(
   person: SourcePerson,
   lists: ReadonlyMap<string, string>,
 ): void {
-  const { definition, by, counts, faults, steps } = loading;
+  const { definition, by, counts, errors, steps } = loading;
   const { key, name, email, line } = person;
   const known = tx.one<KnownUser>(
     "SELECT pk, id, name, email FROM users WHERE load_source_pk = ? AND load_key = ?",
     definition.pk,
     key,
   );
-  collectError(faults, line, () => {
+  collectError(errors, line, () => {
     const source = definition.type === "oneroster" ? "sis-loader" : "user-loader";
     const system = { loadSourceId: definition.id, loadKey: key, source } as const;
     const id = known?.id ?? tx.create(users, { name, email }, by, system).id;
@@ -253,7 +251,7 @@ function planPerson(
   });
 }
 
-/** Takes those of `wanted` out that the user has a place on, whoever made it; places of this source that are not wanted go. */
+/** Removes from `wanted` the lists that the user is subscribed to already; plans the removal of this source's other subscriptions. */
 function planSubscriptionRemovals(
   { definition, counts, steps }: LoadContext,
   tx: Transaction,
@@ -272,9 +270,9 @@ function planSubscriptionRemovals(
   }
 }
 
-/** What the source no longer has goes, as far as it came from there. */
+/** Plans the removal of rows of this source that are no longer in it. */
 async function planRemovals(
-  { needs, definition, counts, steps }: LoadContext,
+  { deps, definition, counts, steps }: LoadContext,
   keys: ReadonlySet<string>,
   lists: ReadonlyMap<string, string>,
 ) {
@@ -285,7 +283,7 @@ async function planRemovals(
     const table = resource === users ? "users" : "distribution_lists";
     let removed = 0;
     for (let after = 0; ; ) {
-      const rows = needs.store.all<{ pk: number; id: string; load_key: string | null }>(
+      const rows = deps.store.all<{ pk: number; id: string; load_key: string | null }>(
         `SELECT pk, id, load_key FROM ${table} WHERE load_source_pk = ? AND pk > ? ORDER BY pk LIMIT ${BATCH_ROWS}`,
         definition.pk,
         after,
@@ -298,37 +296,37 @@ async function planRemovals(
         removed++;
       }
       after = last.pk;
-      await yieldToEventLoop(needs.clock);
+      await yieldToEventLoop(deps.clock);
     }
   };
   counts.usersRemoved = await removedRows(users, (key) => key !== null && keys.has(key));
   counts.listsRemoved = await removedRows(distributionLists, (key) => key !== null && lists.has(key));
 }
 
-function assertRemovalThreshold({ needs, definition, run, counts }: LoadContext): void {
-  const there = needs.store.count(users, { loadSourceId: definition.id });
+function assertRemovalThreshold({ deps, definition, run, counts }: LoadContext): void {
+  const there = deps.store.count(users, { loadSourceId: definition.id });
   const share = there === 0 ? 0 : (100 * counts.usersRemoved) / there;
   if (share <= (definition.removalThreshold ?? 0) || run.confirmed) return;
   const figures = `${Math.round(share)} % of users (${counts.usersRemoved} of ${there})`;
-  throw new LoadAborted("stopped", `It would remove ${figures}; confirm it, if that is right.`);
+  throw new LoadAborted("stopped", `The load would remove ${figures}; confirm the run to proceed.`);
 }
 
-/** What can't be done is found before anything is. */
-async function dryRunSteps({ needs, by, steps, faults }: LoadContext): Promise<void> {
-  const { store } = createDryRun(needs.store, () => null);
+/** Dry run of all steps: errors are found before anything changes. */
+async function dryRunSteps({ deps, by, steps, errors }: LoadContext): Promise<void> {
+  const { store } = createDryRun(deps.store, () => null);
   for (const { resource, op, id, input, line } of steps) {
-    needs.signal.throwIfAborted();
+    deps.signal.throwIfAborted();
     const target = STEP_RESOURCES.find(({ name }) => name === resource);
-    if (!target) throw new BugError("A load has a step for another family.", { resource });
+    if (!target) throw new BugError("Load step for an unknown resource.", { resource });
     try {
       if (op === "remove")
         await store.write((tx) => void (tx.get(target, id) && tx.remove(target, id, by)) as Sync<void>);
       else await store.update(target, id, input as object, by);
     } catch (error) {
-      collectError(faults, line, () => {
+      collectError(errors, line, () => {
         throw error;
       });
     }
   }
-  if (faults.length > 0) throw new LoadAborted("failed", `${faults.length} changes are refused: ${faults[0]?.message}`);
+  if (errors.length > 0) throw new LoadAborted("failed", `${errors.length} changes were refused: ${errors[0]?.message}`);
 }

@@ -10,10 +10,9 @@ import { finishRun, type LoadRun, runLoad } from "./load-run.ts";
 import type { LoadDefinition } from "./load-source.ts";
 import { deleteLoadSteps } from "./load-steps.ts";
 
-/** Begins to call `work` at the times of a cron expression; the function returned ends it. */
+/** Calls `work` at the times of a cron expression; the returned function stops it. */
 export type CronScheduler = (expression: string, work: () => void) => () => void;
 
-/** What loads are made of. */
 export interface LoadServiceDeps {
   store: Store;
   clock: Clock;
@@ -22,34 +21,33 @@ export interface LoadServiceDeps {
   system: ActorContext;
   queue: SerialQueue;
   schedule: CronScheduler;
-  /** Folder below which paths of definitions lie. */
+  /** Folder that contains the paths of definitions. */
   loadsDir: string;
 }
 
-/** Loads of users and lists from sources outside. */
+/** Scheduled and manual imports of users and lists from external sources. */
 export interface LoadService {
-  /** Takes the file that a definition without a path is loaded from. Throws not-found, forbidden, too-large. */
+  /** Stores the file of a definition without a path. Throws not-found, forbidden, too-large. */
   acceptFile(
     id: string,
     bytes: AsyncIterable<Uint8Array>,
     given: { fileName: string; by: ActorContext },
   ): Promise<LoadDefinition>;
-  /** Begins a run, which is loaded in its turn. */
+  /** Queues a run. */
   startRun(definitionId: string, input: object, by: ActorContext): Promise<LoadRun>;
-  /** Ends what an ended process left undecided, goes on with what was decided, and loads by the clock from now on. */
+  /** Recovers from a crash: fails undecided runs, resumes committed ones; then starts the cron schedules. */
   start(): Promise<void>;
-  /** Resolves once nothing is being loaded. */
+  /** Resolves when nothing is being loaded. */
   idle(): Promise<void>;
   stop(): Promise<void>;
 }
 
 const MAX_FILE_BYTES = 256 * 1_048_576;
-/** Runs that each definition keeps. own choice */
+/** Retention: runs kept per definition. @source docs/decisions/0540-importers.md, Loads */
 const MAX_RUNS_KEPT = 100;
 
-/** Makes the loaders. */
-export function createLoadService(needs: LoadServiceDeps): LoadService {
-  const { store, clock, events, log, system, queue } = needs;
+export function createLoadService(deps: LoadServiceDeps): LoadService {
+  const { store, clock, events, log, system, queue } = deps;
   const stopping = new AbortController();
   const { signal } = stopping;
   let endings: (() => void)[] = [];
@@ -60,13 +58,13 @@ export function createLoadService(needs: LoadServiceDeps): LoadService {
         const definition = store.get(loadDefinitions, run.loadDefinitionId);
         if (signal.aborted || !definition || !store.get(loadRuns, run.id)) return;
         await change(run, { state: "running", startedAt: clock.now() });
-        const reason = await runLoad({ ...needs, signal }, definition, run);
+        const reason = await runLoad({ ...deps, signal }, definition, run);
         if (reason !== null) emitFailed(run, reason);
       },
       (error) => {
         if (signal.aborted) return;
-        log.error({ err: error, loadRunId: run.id }, "a load was not made");
-        emitFailed(run, "The load came to an end that it should not have.");
+        log.error({ event: "import.load_failed", err: error, loadRunId: run.id }, "load failed");
+        emitFailed(run, "Internal error; see the log.");
       },
     );
   }
@@ -105,9 +103,9 @@ export function createLoadService(needs: LoadServiceDeps): LoadService {
       .find(loadDefinitions, {})
       .filter(({ schedule, disabled }) => schedule !== null && !disabled)
       .map(({ id, schedule }) =>
-        needs.schedule(schedule as string, () => {
+        deps.schedule(schedule as string, () => {
           startRun(id, {}, system).catch((error: unknown) =>
-            log.error({ err: error, loadDefinitionId: id }, "no load began"),
+            log.error({ event: "import.load_start_failed", err: error, loadDefinitionId: id }, "scheduled load failed to start"),
           );
         }),
       );
@@ -136,14 +134,14 @@ export function createLoadService(needs: LoadServiceDeps): LoadService {
           const scope = { ...system.scope, domainId: definition?.domainId ?? null };
           if (state === "applying")
             queue.enqueue(
-              () => finishRun({ ...needs, signal }, run, { ...system, scope }),
+              () => finishRun({ ...deps, signal }, run, { ...system, scope }),
               (error) => {
-                if (!signal.aborted) log.error({ err: error, loadRunId: run.id }, "a load was not carried on");
+                if (!signal.aborted) log.error({ event: "import.load_resume_failed", err: error, loadRunId: run.id }, "failed to resume a load");
               },
             );
           else {
             await deleteLoadSteps(store, run.pk);
-            await change(run, { state: "failed", reason: "The appliance ended meanwhile.", endedAt: clock.now() });
+            await change(run, { state: "failed", reason: "The appliance stopped during the load.", endedAt: clock.now() });
           }
         }
       }

@@ -8,31 +8,30 @@ import type { FileStore } from "../store/store.ts";
 import { MalformedTableError, readDelimitedRows } from "./delimited-file.ts";
 import { type OpenSourceFile, openZipArchive } from "./zip-archive.ts";
 
-/** A load definition as a row. */
 export type LoadDefinition = RowOf<typeof loadDefinitions>;
 
-/** Somebody as a source knows them. */
+/** A person in a source. */
 export interface SourcePerson {
-  /** Line of the file that names them. */
+  /** Line of the file. */
   line: number;
-  /** Tells people of the source apart. */
+  /** Unique key within the source. */
   key: string;
   name: string;
   email: string | null;
-  /** Names of lists, each once. */
+  /** Names of lists, without duplicates. */
   lists: readonly string[];
 }
 
-/** Where sources lie, and who is told what is passed over there. */
+/** Location of sources, and receiver of warnings. */
 export interface SourceContext {
-  /** Takes what is not read of a table, with the number of the line. */
+  /** Reports an ignored part of a table with its line number. */
   warn(line: number, message: string): void;
-  /** Folder below which paths of definitions lie. */
+  /** Folder that contains the paths of definitions. */
   loadsDir: string;
   files: FileStore;
 }
 
-/** People of a source in the order of its file. Throws CallerError for a source that is not there or can't be read. */
+/** People of a source in file order. Throws CallerError for a source that is missing or cannot be read. */
 export async function* readPeople(definition: LoadDefinition, place: SourceContext): AsyncGenerator<SourcePerson> {
   const path = pathOf(definition, place);
   if (definition.type === "table") {
@@ -52,16 +51,16 @@ function nameOf({ path, fileName }: LoadDefinition): string {
   return path ?? fileName ?? "";
 }
 
-/** Links that lead out of the folder are not followed. */
+/** Symbolic links that lead out of the folder are rejected. */
 function pathOf({ path, fileId }: LoadDefinition, { loadsDir, files }: SourceContext): string {
   if (path === null) {
-    if (fileId === null) throw invalidValue("path", "Give a path or upload a file.");
+    if (fileId === null) throw invalidValue("path", "Must be set unless a file is uploaded.");
     return files.pathOf({ sha256: fileId } as StoredFile);
   }
   const full = join(loadsDir, path);
-  if (!existsSync(full)) throw invalidValue("path", `There is no ${path} below loads.`);
+  if (!existsSync(full)) throw invalidValue("path", `${path} was not found in the loads folder.`);
   const real = realpathSync(full);
-  if (!real.startsWith(realpathSync(loadsDir) + sep)) throw invalidValue("path", "It leads out of loads.");
+  if (!real.startsWith(realpathSync(loadsDir) + sep)) throw invalidValue("path", "Must not lead out of the loads folder.");
   return real;
 }
 
@@ -85,11 +84,11 @@ async function* peopleInTable(
     email,
     lists: mapping?.lists ?? "lists",
   };
-  // A column that the mapping names with a slip of the pen would empty every address or list.
+  // A misspelled column name in the mapping would empty every address or list.
   const named = [mapping?.email, mapping?.lists].filter((name) => typeof name === "string");
   const required = [...new Set([columns.key, columns.name, ...named])];
-  const untold = warnUnreadColumns(Object.values(columns), warn);
-  for await (const { line, cell } of readRecords(bytes, delimiter, required, untold)) {
+  const unreadColumns = warnUnreadColumns(Object.values(columns), warn);
+  for await (const { line, cell } of readRecords(bytes, delimiter, required, unreadColumns)) {
     const lists = cell(columns.lists)
       .split(";")
       .map((name) => name.trim());
@@ -98,18 +97,18 @@ async function* peopleInTable(
   }
 }
 
-/** Tells columns that nothing is read of, and lines with cells below no column. */
+/** Warns about unread columns and about lines with more cells than the header. */
 function warnUnreadColumns(read: readonly string[], warn: SourceContext["warn"]): CellObserver {
   const known = new Set(read.map((name) => name.toLowerCase()));
   let width: number | null = null;
   return (line, cells) => {
     if (width !== null) {
-      if (cells.length > width) warn(line, `The line has ${cells.length} cells, the head ${width}.`);
+      if (cells.length > width) warn(line, `The line has ${cells.length} cells, the header has ${width}.`);
       return;
     }
     width = cells.length;
     const unread = cells.map((name) => name.trim()).filter((name) => name !== "" && !known.has(name.toLowerCase()));
-    for (const name of unread) warn(line, `Column ${name} is not read: neither the mapping nor its defaults name it.`);
+    for (const name of unread) warn(line, `Column ${name} is ignored: it is not in the mapping.`);
   };
 }
 
@@ -128,7 +127,7 @@ async function* peopleInRoster(open: OpenSourceFile): AsyncGenerator<SourcePerso
     own.push(cell("classSourcedId"));
   });
   const bytes = await open("users.csv");
-  if (!bytes) throw invalidValue("path", "There is no users.csv.");
+  if (!bytes) throw invalidValue("path", "Must contain a file users.csv.");
   for await (const { line, cell } of readRecords(bytes, ",", ["sourcedId", "givenName", "familyName"])) {
     if (isDeletedRecord(cell)) continue;
     const key = cell("sourcedId");
@@ -159,10 +158,10 @@ async function forEachRecord(
   for await (const { cell } of readRecords(bytes, ",", required)) if (!isDeletedRecord(cell)) take(cell);
 }
 
-/** Looks at each line as it is, the head first. */
+/** Called for each raw line, header first. */
 type CellObserver = (line: number, cells: readonly string[]) => void;
 
-/** Lines below the head, cells by column; names of columns are compared without case. */
+/** Lines after the header, cells by column; column names are compared without case. */
 async function* readRecords(
   bytes: AsyncIterable<Uint8Array>,
   delimiter: "\t" | ",",
@@ -175,11 +174,11 @@ async function* readRecords(
     if (head === null) {
       head = new Map(cells.map((name, at) => [name.trim().toLowerCase(), at]));
       const missing = required.filter((name) => !head?.has(name.toLowerCase()));
-      if (missing.length > 0) throw new MalformedTableError(line, `There is no column ${missing.join(", ")}.`);
+      if (missing.length > 0) throw new MalformedTableError(line, `Missing column ${missing.join(", ")}.`);
       continue;
     }
     const at = head;
     yield { line, cell: (column) => (cells[at.get(column.toLowerCase()) ?? -1] ?? "").trim() };
   }
-  if (head === null) throw new MalformedTableError(1, "The file is empty: its first line names the columns.");
+  if (head === null) throw new MalformedTableError(1, "The file is empty; its first line must name the columns.");
 }

@@ -6,7 +6,7 @@ import users from "../resources/people/users.ts";
 import type { AnyResource } from "../schema/resource.ts";
 import type { ActorContext, InternalTable, Store } from "../store/store.ts";
 
-/** A change of a row that is there. */
+/** A change of an existing row. */
 export interface LoadStep {
   /** Name of one of STEP_RESOURCES. */
   resource: string;
@@ -14,14 +14,14 @@ export interface LoadStep {
   id: string;
   /** For an update. */
   input: Readonly<Record<string, unknown>> | null;
-  /** Line of the source that asks for it; 0 for what is no longer there. */
+  /** Line of the source; 0 for a removal. */
   line: number;
 }
 
-/** What a load may change. */
+/** Resources that a load may change. */
 export const STEP_RESOURCES: readonly AnyResource[] = [users, distributionLists, subscriptions];
 
-/** Steps that wait to be done, by the internal key of their run. */
+/** Pending steps by internal key of their run. */
 export const LOAD_TABLES: readonly InternalTable[] = [
   {
     name: "load_steps",
@@ -34,7 +34,7 @@ export const LOAD_TABLES: readonly InternalTable[] = [
 const BATCH_STEPS = 200;
 const TRANSACTION_MS = 4;
 
-/** Writes the steps down, so that a run which was decided can go on after a crash. What an undecided run left goes. */
+/** Saves the steps, so that a committed run resumes after a crash. Deletes steps of uncommitted runs. */
 export async function saveLoadSteps(store: Store, run: number, steps: readonly LoadStep[]): Promise<void> {
   for (let at = 0; at < steps.length; at += BATCH_STEPS) {
     await store.write((tx) => {
@@ -46,7 +46,7 @@ export async function saveLoadSteps(store: Store, run: number, steps: readonly L
   }
 }
 
-/** Forgets the steps of a run that was never decided. */
+/** Deletes the steps of an uncommitted run. */
 export async function deleteLoadSteps(store: Store, run: number): Promise<void> {
   const sql = `DELETE FROM load_steps WHERE pk IN (SELECT pk FROM load_steps WHERE run = ? LIMIT ${BATCH_STEPS})`;
   while ((await store.write((tx) => tx.run(sql, run).changes)) > 0);
@@ -60,7 +60,7 @@ interface StoredLoadStep {
   input: string | null;
 }
 
-/** Does what is left of a run's steps; returns what was refused since they were rehearsed, at most 100. */
+/** Applies the remaining steps of a run; returns those refused since the dry run, at most 100. */
 export async function applyLoadSteps(
   { store, clock, signal }: { store: Store; clock: Clock; signal: AbortSignal },
   run: number,
@@ -104,8 +104,8 @@ function applyLoadStep(
   by: ActorContext,
 ): void {
   const target = STEP_RESOURCES.find(({ name }) => name === resource);
-  if (!target) throw new BugError("A load has a step for another family.", { resource });
-  // Somebody may have removed it meanwhile.
+  if (!target) throw new BugError("Load step for an unknown resource.", { resource });
+  // The row may have been deleted since the dry run.
   if (!tx.get(target, id)) return;
   if (op === "remove") tx.remove(target, id, by);
   else tx.update(target, id, JSON.parse(input as string), by);

@@ -4,19 +4,19 @@ import type { Catalogue } from "../schema/catalogue.ts";
 import type { AnyResource, RowBase } from "../schema/resource.ts";
 import type { RowVisibility, StoreReader } from "../store/store.ts";
 
-/** Id of the one row of `family` that is called `name`, or has it as its id. Throws CallerError for `field`. */
+/** Id of the only row of `family` with the name or id `name`. Throws CallerError for `field`. */
 export type FindByName = (family: string, name: string, field: string) => string;
 
 /**
- * Finds rows by what people call them: unique texts first (mail address, device identifier), then the name. Remembers what
- * it found, so it is good for one transaction.
+ * Looks up rows by unique texts first (mail address, device identifier), then by name. Caches results, so it must not outlive
+ * one transaction.
  */
-export function createNameLookup(reader: StoreReader, catalogue: Catalogue, sight: RowVisibility): FindByName {
+export function createNameLookup(reader: StoreReader, catalogue: Catalogue, visibility: RowVisibility): FindByName {
   const known = new Map<string, string>();
   return (family, name, field) => {
     if (isUuid(name)) return name.toLowerCase();
     const key = `${family} ${name}`;
-    const id = known.get(key) ?? findByName(reader, catalogue, sight, { family, name, field });
+    const id = known.get(key) ?? findByName(reader, catalogue, visibility, { family, name, field });
     known.set(key, id);
     return id;
   };
@@ -31,21 +31,21 @@ interface NameQuery {
 function findByName(
   reader: StoreReader,
   catalogue: Catalogue,
-  sight: RowVisibility,
+  visibility: RowVisibility,
   { family, name, field }: NameQuery,
 ): string {
-  const lookupError = (words: string) =>
-    validationError([{ field, type: "invalid-value", message: `Field ${field} is not valid. ${words}` }]);
-  if (!catalogue.has(family)) throw lookupError("Nothing of this kind can be referred to yet.");
+  const lookupError = (detail: string) =>
+    validationError([{ field, type: "invalid-value", message: `Field ${field} is not valid. ${detail}` }]);
+  if (!catalogue.has(family)) throw lookupError("References to this resource type are not supported.");
   const resource = catalogue.byName(family);
   for (const column of namesOf(resource)) {
     const found = reader
       .find(resource, { [column]: name } as Partial<RowBase>, 100)
-      .filter(({ id }) => reader.get(resource, id, sight) !== null);
-    if (found.length > 1) throw lookupError(`${found.length} ${family} are called ${shortened(name)}; give the id.`);
+      .filter(({ id }) => reader.get(resource, id, visibility) !== null);
+    if (found.length > 1) throw lookupError(`The name ${shortened(name)} is ambiguous (${found.length} ${family}); use the id.`);
     if (found[0]) return found[0].id;
   }
-  throw lookupError(`There is none that is called ${shortened(name)}.`);
+  throw lookupError(`No row of ${family} with the name ${shortened(name)} was found.`);
 }
 
 function namesOf({ fields }: AnyResource): string[] {

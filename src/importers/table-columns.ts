@@ -4,18 +4,16 @@ import { camelCase, compileDecoder } from "../schema/decoder.ts";
 import type { Field } from "../schema/field.ts";
 import type { CellShorthand } from "./bell-shorthand.ts";
 
-/** Turns the cells of a line to input for `create`. */
+/** Converts the cells of a line to input for `create`. */
 export interface RowParser {
-  /**
-   * Empty cells are not given. `idOf` finds the row that a reference names. Throws CallerError with every fault of the line.
-   */
+  /** Empty cells are omitted. `idOf` resolves references. Throws CallerError with all errors of the line. */
   parse(
     cells: readonly string[],
     idOf: (family: string, name: string, field: string) => string,
   ): Record<string, unknown>;
 }
 
-/** Names of the columns that a table of these fields may have; members of objects and free JSON stand behind a dot. */
+/** Names of the possible columns; members of objects and free JSON use dots. */
 export function columnNames(fields: Readonly<Record<string, Field>>): string[] {
   return Object.entries(fields).flatMap(([name, field]) => {
     if (!isImportable(field)) return [];
@@ -28,8 +26,8 @@ function isImportable(field: Field): boolean {
 }
 
 /**
- * Reads the head of a table; `short` says how items of JSON columns may be written instead. Throws CallerError with a fault
- * for each column that is not known or stands there twice, and for each without which no line can be right.
+ * Parses the header of a table; `short` has the short forms of JSON columns. Throws CallerError with an error for each unknown
+ * or duplicate column and each missing required column.
  */
 export function parseHeader(
   head: readonly string[],
@@ -70,16 +68,16 @@ export function parseHeader(
   };
 }
 
-/** Takes out the cells that are written shorter than in JSON, as their items. */
+/** Extracts cells in short form and expands them to items. */
 function extractShorthand(given: Record<string, unknown>, short: CellShorthand): Record<string, unknown> {
-  const taken: Record<string, unknown> = {};
+  const extracted: Record<string, unknown> = {};
   for (const name of Object.keys(short)) {
     const text = given[name];
     if (typeof text !== "string" || text.startsWith("[")) continue;
-    taken[name] = itemsOf(text);
+    extracted[name] = itemsOf(text);
     delete given[name];
   }
-  return taken;
+  return extracted;
 }
 
 function lineErrors(error: unknown): readonly FieldError[] {
@@ -89,7 +87,7 @@ function lineErrors(error: unknown): readonly FieldError[] {
 }
 
 function tooMany(expected: number, given: number): FieldError {
-  return { field: null, type: "invalid-value", message: `The line has ${given} cells, the head ${expected}.` };
+  return { field: null, type: "invalid-value", message: `The line has ${given} cells, the header has ${expected}.` };
 }
 
 function pathOf(column: string): string[] {
@@ -107,13 +105,13 @@ function headerErrors(
   if (column === "") return fault(`Column ${at + 1} has no name.`);
   const path = paths[at] as string[];
   if (paths.findIndex((other) => other.join(".") === path.join(".")) < at)
-    return fault(`Column ${column} stands twice.`);
+    return fault(`Duplicate column ${column}.`);
   const field = Object.hasOwn(fields, path[0] as string) ? fields[path[0] as string] : undefined;
   const isKnown = field && isImportable(field) && (path.length === 1 || isMember(field, path[1] as string));
-  return isKnown ? [] : fault(`Column ${column} is not known. Columns are ${columnNames(fields).join(", ")}.`);
+  return isKnown ? [] : fault(`Unknown column ${column}. Columns are ${columnNames(fields).join(", ")}.`);
 }
 
-/** Said once of the head instead of with every line. */
+/** Reported once for the header instead of for each line. */
 function missingColumns(paths: readonly string[][], fields: Readonly<Record<string, Field>>): FieldError[] {
   const isMissing = ([name, field]: [string, Field]): boolean =>
     isImportable(field) && field.required === true && !paths.some(([first]) => first === name);
@@ -130,7 +128,7 @@ function isMember(field: Field, name: string): boolean {
   return inner.length === 1 ? isImportable(member) : isMember(member, inner.slice(1).join("."));
 }
 
-/** Puts the text of a cell to where the column's name says, in the shape that forms have. */
+/** Stores the text of a cell at the path of the column name, as a form would. */
 function putCell(
   into: Record<string, unknown>,
   [name = "", member]: readonly string[],
@@ -150,7 +148,7 @@ function putCell(
   } else inside[member] = text;
 }
 
-/** Items stand between semicolons; those that hold one stand in a JSON list. */
+/** Items are separated by semicolons; items that contain one must be in a JSON list. */
 function itemsOf(text: string): unknown {
   if (text.startsWith("[")) {
     try {

@@ -9,18 +9,18 @@ import type { Field } from "../schema/field.ts";
 import type { AnyResource } from "../schema/resource.ts";
 import type { AccessScope } from "../store/store.ts";
 
-/** What the lines of an upload become. */
+/** A resource type that can be uploaded. */
 export interface UploadType {
   resource: AnyResource;
   /** Fields that may be columns. */
   fields: Readonly<Record<string, Field>>;
-  /** Values that each row has without asking. */
+  /** Fixed values of every row. */
   fixed: Readonly<Record<string, unknown>>;
-  /** Values that only Carillon sets. */
+  /** System values of every row. */
   system: Readonly<Record<string, unknown>>;
 }
 
-/** What rows of a type are made of. Throws CallerError for what is no kind of uploads, or while its family is not declared. */
+/** Throws CallerError for a type that cannot be uploaded or is not declared. */
 export function resolveUploadType(name: string, catalogue: Catalogue, endpointId: string): UploadType {
   if (name === "speakers" && catalogue.has(devices.name)) {
     const { extensionId: _extension, endpointId: _endpoint, type: _type, ...fields } = devices.fields;
@@ -30,7 +30,7 @@ export function resolveUploadType(name: string, catalogue: Catalogue, endpointId
   const family = resourceNameOf(name);
   if (!isUploadType(name) || !catalogue.has(family)) {
     const kinds = UPLOAD_TYPES.filter((each) => catalogue.has(resourceNameOf(each)));
-    throw invalidValue("resourceType", `No ${name} can be uploaded. Kinds are ${kinds.join(", ")}.`);
+    throw invalidValue("resourceType", `Must be one of ${kinds.join(", ")}; found ${name}.`);
   }
   const resource = catalogue.byName(family);
   return { resource, fields: resource.fields, fixed: {}, system: {} };
@@ -45,7 +45,7 @@ function resourceNameOf(name: string): string {
   return name === "dialing-configurations" ? dialcastDialingConfigurations.name : name;
 }
 
-/** True when `scope` may make such rows one by one. */
+/** True if `scope` may create such rows one by one. */
 export function canCreateRows({ resource, system }: UploadType, scope: AccessScope): boolean {
   const path = resource.paths.find((each) => methodsOf(each).includes("post"));
   if (!path) return false;

@@ -2,20 +2,20 @@ import { promisify } from "node:util";
 import { type Entry, open, type ZipFile } from "yauzl";
 import { CallerError } from "../lib/errors.ts";
 
-/** Most bytes of one file once it is unpacked, and files of an archive. own choice: a roster of a million enrolments */
+/** Most bytes of one unpacked file, and files of an archive: a roster of a million enrolments. @source docs/decisions/0540-importers.md, Loads */
 const MAX_FILE_BYTES = 268_435_456;
 const MAX_FILES = 100;
 
-/** Files of a source by name; null for one that is not there. */
+/** Opens a file of a source by name; null if it does not exist. */
 export type OpenSourceFile = (name: string) => Promise<AsyncIterable<Uint8Array> | null>;
 
-/** The files of a .zip by their names without folders. Throws CallerError for what is no archive or holds too much. */
+/** Files of a .zip by name without folders. Throws CallerError for an invalid or oversized archive. */
 export async function openZipArchive(path: string): Promise<{ open: OpenSourceFile; close(): void }> {
   const archive = await promisify<string, object, ZipFile>(open as never)(path, {
     lazyEntries: true,
     autoClose: false,
   }).catch(() => {
-    throw new CallerError("invalid-value", "The file is no archive that can be read.");
+    throw new CallerError("invalid-value", "Must be a valid .zip archive.");
   });
   try {
     const entries = await entriesOf(archive);
@@ -37,13 +37,13 @@ function entriesOf(archive: ZipFile): Promise<Map<string, Entry>> {
     const entries = new Map<string, Entry>();
     archive.on("entry", (entry: Entry) => {
       if (entry.uncompressedSize > MAX_FILE_BYTES || entries.size >= MAX_FILES) {
-        return reject(new CallerError("too-large", "The archive holds too much."));
+        return reject(new CallerError("too-large", "The unpacked archive exceeds the size limit."));
       }
       entries.set(entry.fileName.slice(entry.fileName.lastIndexOf("/") + 1).toLowerCase(), entry);
       archive.readEntry();
     });
     archive.once("end", () => resolve(entries));
-    archive.once("error", () => reject(new CallerError("invalid-value", "The archive is broken.")));
+    archive.once("error", () => reject(new CallerError("invalid-value", "The archive is corrupt.")));
     archive.readEntry();
   });
 }

@@ -11,15 +11,15 @@ import { rosteringOfPlan, validateRosterActivity } from "./incident-roster.ts";
 import { type IncidentRow, ongoingIncident } from "./incident-start.ts";
 
 /**
- * An incident has a name, notes its begin and brings its plan's files. Throws ConflictError for a second one where the
- * plan allows one at a time.
+ * Sets the name of an incident, records its start and copies the files of its plan. Throws ConflictError for a second incident
+ * if the plan allows one at a time.
  */
 export const incidentHooks: ResourceHooks<typeof incidents> = {
   beforeWrite({ op, after }, tx, by) {
     if (op !== "create" || !after) return;
     const plan = after.incidentPlanId ? tx.get(incidentPlans, after.incidentPlanId) : null;
     if (plan && !plan.allowMultipleActiveIncidents && ongoingIncident(tx, plan.id, after.drill)) {
-      throw new ConflictError("An incident of this plan goes on, and the plan allows one at a time.", "incidentPlanId");
+      throw new ConflictError("An incident of this plan is in progress, and the plan allows only one at a time.", "incidentPlanId");
     }
     after.name ??= plan?.name ?? "Incident";
     after.startedById ??= by.actor.userId;
@@ -46,18 +46,18 @@ export const incidentHooks: ResourceHooks<typeof incidents> = {
   },
 };
 
-/** Steps are noted with who took them; the end of an incident ends it, once. Throws ConflictError for a second end. */
+/** Records who added a step; the end step ends the incident. Throws ConflictError for a second end. */
 export function incidentActivityHooks(clock: Clock): ResourceHooks<typeof incidentActivities> {
   return {
     beforeWrite({ op, after }, tx, by) {
       if (op !== "create" || !after) return;
       after.userId ??= by.actor.userId;
       if (after.type === "start-incident" && !isFirstActivity(tx, after.incidentId)) {
-        throw invalidValue("type", "An incident starts once.");
+        throw invalidValue("type", "Must not be a start step: the incident has already started.");
       }
       if (after.type === "roster-status") validateRosterActivity(after, tx);
       if (after.type !== "end-incident") return;
-      if (tx.get(incidents, after.incidentId)?.endedAt !== null) throw new ConflictError("The incident has ended.");
+      if (tx.get(incidents, after.incidentId)?.endedAt !== null) throw new ConflictError("The incident has already ended.");
       tx.update(incidents, after.incidentId, {}, { actor: by.actor, scope: by.scope }, { endedAt: clock.now() });
     },
   };

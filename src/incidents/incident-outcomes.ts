@@ -1,14 +1,14 @@
 import type { StoreReader } from "../store/store.ts";
 
-/** Rows of one slice: under 5 ms of the event loop. */
+/** Rows per chunk: under 5 ms of the event loop. */
 const CHUNK_ROWS = 200;
 
-/** One device and one message, as the ledger has it; times in epoch ms. */
+/** A delivery from the ledger; times in epoch ms. */
 export interface IncidentDelivery {
   name: string | null;
   type: string | null;
   deviceIdentifier: string | null;
-  /** Owner of a device of a user. */
+  /** Owner of a user device. */
   owner: string | null;
   level: string;
   reason: string | null;
@@ -19,7 +19,7 @@ export interface IncidentDelivery {
   endedAt: number | null;
 }
 
-/** One person and one message; times in epoch ms. */
+/** A person and a notification; times in epoch ms. */
 export interface IncidentPerson {
   name: string | null;
   email: string | null;
@@ -29,7 +29,7 @@ export interface IncidentPerson {
   reply: string | null;
 }
 
-// By the index on the message, so that a slice costs the same wherever it begins and rows that change stay where they are.
+// Keyset paging on the notification index: constant cost per chunk, and stable while rows change.
 const SELECT_DELIVERIES = `SELECT l.pk, l.name, l.type, l.device_identifier AS deviceIdentifier, u.name AS owner, l.level, l.reason,
     l.sent_at AS sentAt, l.accepted_at AS acceptedAt, l.playing_at AS playingAt, l.proven_at AS provenAt, l.ended_at AS endedAt
   FROM deliveries l INDEXED BY deliveries__notification_pk LEFT JOIN users u ON u.pk = l.user_pk
@@ -40,12 +40,12 @@ const SELECT_PEOPLE = `SELECT r.pk, r.name, r.email, r.read_timestamp AS readAt,
   FROM notification_recipients r INDEXED BY notification_recipients__notification_pk
   WHERE r.notification_pk = ? AND r.pk > ? AND r.declined IS NOT 1 ORDER BY r.pk LIMIT ${CHUNK_ROWS}`;
 
-/** What became of a message on each device, in slices. */
+/** Deliveries of a notification, in chunks. */
 export function deliveryChunks(reader: StoreReader, notificationPk: number): Generator<readonly IncidentDelivery[]> {
   return readChunks<IncidentDelivery>(reader, SELECT_DELIVERIES, notificationPk);
 }
 
-/** What each person did with a message, in slices. */
+/** People of a notification with their responses, in chunks. */
 export function personChunks(reader: StoreReader, notificationPk: number): Generator<readonly IncidentPerson[]> {
   return readChunks<IncidentPerson>(reader, SELECT_PEOPLE, notificationPk);
 }

@@ -8,7 +8,7 @@ import { deliveryChunks, type IncidentDelivery, type IncidentPerson, personChunk
 import type { IncidentRow } from "./incident-start.ts";
 import { buildTimeline, incidentNotifications, type TimelineDeps, type TimelineEntry } from "./incident-timeline.ts";
 
-/** Numbers of one message, or of all of an incident's. */
+/** Totals of one notification, or of all of an incident. */
 export interface IncidentRecordCounts {
   /** Devices by level. */
   devices: Record<string, number>;
@@ -16,18 +16,18 @@ export interface IncidentRecordCounts {
   readers: number;
   /** People by answer. */
   answers: Record<string, number>;
-  /** People who were asked and gave no answer. */
+  /** People who were asked and did not answer. */
   silent: number;
 }
 
-/** A message within a record. */
+/** A notification in a record. */
 export interface IncidentRecordMessage extends IncidentRecordCounts {
   row: NotificationRow;
-  /** True when answers were asked for. */
+  /** True if the notification requested answers. */
   asked: boolean;
 }
 
-/** What a record begins with; times in epoch ms. */
+/** Head of a record; times in epoch ms. */
 export interface IncidentRecordHead {
   incident: IncidentRow;
   plan: string | null;
@@ -36,11 +36,11 @@ export interface IncidentRecordHead {
   total: IncidentRecordCounts;
   messages: readonly IncidentRecordMessage[];
   timeline: readonly TimelineEntry[];
-  /** Names of the users that the record speaks of, by id. */
+  /** Names of the users in the record, by id. */
   users: ReadonlyMap<string, string>;
 }
 
-/** A piece of a record: its head, then for each message its own head, its devices and its people. */
+/** A chunk of a record: its head, then for each notification its head, devices and people. */
 export type IncidentRecordChunk =
   | { kind: "head"; head: IncidentRecordHead }
   | { kind: "message"; message: IncidentRecordMessage }
@@ -48,16 +48,16 @@ export type IncidentRecordChunk =
   | { kind: "people"; rows: readonly IncidentPerson[] };
 
 /**
- * The record of an incident for afterwards: who got what when, who answered and who did not. It comes in pieces, between
- * which the event loop turns, so that any number of devices costs nobody else anything; messages that `sight` does not
- * show are left out.
+ * After-action record of an incident: who received what and when, and who answered. Streams in chunks and yields to the event
+ * loop between them, so that any number of devices does not block other work; notifications that `sight` does not include are
+ * omitted.
  */
 export async function* buildIncidentRecord(
   incident: IncidentRow,
-  sight: RowVisibility,
+  visibility: RowVisibility,
   { reader, clock }: TimelineDeps & { reader: Store },
 ): AsyncGenerator<IncidentRecordChunk> {
-  const rows = incidentNotifications(incident, sight, reader);
+  const rows = incidentNotifications(incident, visibility, reader);
   const timeline = await buildTimeline(incident, rows, { reader, clock });
   const messages = addCounts(reader, rows);
   const { incidentPlanId, siteId, startedById } = incident;
@@ -120,7 +120,6 @@ function sumCounts(all: readonly IncidentRecordCounts[]): IncidentRecordCounts {
   return total;
 }
 
-/** Names of users by id. */
 export function userNamesById(store: Store, ids: readonly (string | null)[]): ReadonlyMap<string, string> {
   const known = [...new Set(ids.filter((id) => id !== null))];
   const rows = store.all<{ id: string; name: string | null }>(

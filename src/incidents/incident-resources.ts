@@ -12,7 +12,7 @@ import { assertRosterRoles, rosterRoles } from "./incident-roster.ts";
 type IncidentResourceRow = RowOf<typeof incidentPlanResources> | RowOf<typeof incidentResources>;
 type IncidentResourceType = typeof incidentPlanResources | typeof incidentResources;
 
-/** A link has an address and a file its bytes. For plans' and incidents' resources alike. */
+/** A link requires an address, a file its content. Hooks for resources of plans and of incidents. */
 export function incidentResourceHooks<R extends IncidentResourceType>(_family: R): ResourceHooks<R> {
   return {
     beforeWrite({ after }) {
@@ -24,7 +24,7 @@ export function incidentResourceHooks<R extends IncidentResourceType>(_family: R
   };
 }
 
-/** Plans name roles that there are, and show these, their files and links where they are asked for. */
+/** Validates the roles of incident plans; serializes roles, files and links if requested. */
 export const incidentPlanHooks: ResourceHooks<typeof incidentPlans> = {
   beforeWrite({ after, given }, tx, by) {
     if (after && given.has("rostering")) assertRosterRoles(after, tx, by);
@@ -39,7 +39,7 @@ export const incidentPlanHooks: ResourceHooks<typeof incidentPlans> = {
   },
 };
 
-/** Copies a plan's files and links to an incident, so that the plan may change while the record stays. */
+/** Copies the files and links of a plan to an incident, so that later changes of the plan do not alter the record. */
 export function copyPlanResources(
   tx: Transaction,
   planId: string,
@@ -52,7 +52,7 @@ export function copyPlanResources(
   }
 }
 
-/** The files and links of plans or incidents, oldest first, by the owner's id; two queries. */
+/** Files and links of plans or incidents, oldest first, by owner id; two queries. */
 export function resourcesByOwner(
   reader: StoreReader,
   family: IncidentResourceType,

@@ -11,7 +11,7 @@ import type { IncidentRow } from "./incident-start.ts";
 
 type PlanRow = RowOf<typeof incidentPlans>;
 
-/** Somebody who is accounted for, or is to be; `at` is epoch ms. Null where nobody has said anything yet. */
+/** A person to account for; `at` is epoch ms. Null if no status was reported yet. */
 export interface RosterEntry {
   userId: string;
   name: string | null;
@@ -20,18 +20,18 @@ export interface RosterEntry {
   at: number | null;
 }
 
-/** Most people of a roster. own choice */
+/** @source docs/decisions/0204-scenarios-incidents-and-places.md, Incidents */
 const MAX_ROSTER_ENTRIES = 5_000;
 
-/** Roles of a plan's roster must be there and seen by its writer. Throws invalid-value. */
+/** The roles of a plan's roster must exist and be visible to the writer. Throws invalid-value. */
 export function assertRosterRoles({ rostering }: PlanRow, tx: Transaction, by: ActorContext): void {
   for (const field of ["rosterMemberSiteRoleIds", "rosterManagerSiteRoleIds"] as const) {
-    const strange = rostering?.[field]?.find((id) => !tx.get(siteRoles, id, by.scope));
-    if (strange) throw invalidValue(`rostering.${field}`, `There is none with the id ${strange}.`);
+    const unknownId = rostering?.[field]?.find((id) => !tx.get(siteRoles, id, by.scope));
+    if (unknownId) throw invalidValue(`rostering.${field}`, `No site role with the id ${unknownId} was found.`);
   }
 }
 
-/** The roles of plans' rosters by name, as far as the asker sees them. */
+/** Roles of the rosters of plans with their names, as far as the caller may read them. */
 export function rosterRoles(
   rows: readonly PlanRow[],
   reader: StoreReader,
@@ -48,7 +48,7 @@ export function rosterRoles(
   }));
 }
 
-/** What a plan says of rosters, without the roles. */
+/** Roster options of a plan, without the roles. */
 export function rosteringOfPlan(plan: PlanRow | null): IncidentRow["rostering"] {
   if (!plan?.rostering) return null;
   const { type, statuses, locations } = plan.rostering;
@@ -56,29 +56,29 @@ export function rosteringOfPlan(plan: PlanRow | null): IncidentRow["rostering"] 
 }
 
 /**
- * Checks a step that says of somebody `{userId, status, location}`, and puts it in words for the timeline. Throws
- * ConflictError for an incident without roster, invalid-value.
+ * Validates a step that reports a person `{userId, status, location}` and adds its text for the timeline. Throws ConflictError
+ * for an incident without a roster, invalid-value.
  */
 export function validateRosterActivity(step: RowOf<typeof incidentActivities>, tx: Transaction): void {
   const rostering = tx.get(incidents, step.incidentId)?.rostering;
-  if (!rostering) throw new ConflictError("The plan of the incident says nothing of a roster.", "type");
+  if (!rostering) throw new ConflictError("The plan of the incident has no roster.", "type");
   const { userId, status, location } = (step.details ?? {}) as Record<string, unknown>;
   const user = isUuid(userId) ? tx.get(users, userId) : null;
-  if (!user) throw invalidValue("details.userId", "There is nobody with this id.");
+  if (!user) throw invalidValue("details.userId", "No user with this id was found.");
   const statuses = rostering.statuses ?? [];
   if (typeof status !== "string" || !statuses.includes(status))
-    throw invalidValue("details.status", `It is one of ${statuses.join(", ")}.`);
+    throw invalidValue("details.status", `Must be one of ${statuses.join(", ")}.`);
   const places = rostering.locations ?? [];
   const isSaid = location !== undefined && location !== null;
   if (isSaid && !places.includes(location as string))
-    throw invalidValue("details.location", `It is one of ${places.join(", ")}.`);
+    throw invalidValue("details.location", `Must be one of ${places.join(", ")}.`);
   const message = [`${user.name}: ${status}`, ...(isSaid ? [location as string] : [])].join(", ");
   step.details = { userId: user.id, status, location: isSaid ? location : null, message };
 }
 
 /**
- * Who is to be accounted for at the site of an incident, by name, with what was said of each last; then others of whom
- * something was said. own choice: without a site, the players of all sites.
+ * People to account for at the site of an incident, by name, with their last status; then other people with a status. Without a
+ * site: the role holders of all sites. @source docs/decisions/0204-scenarios-incidents-and-places.md, Incidents
  */
 export function buildRoster(incident: IncidentRow, reader: StoreReader, now: number): RosterEntry[] {
   const plan = incident.incidentPlanId ? reader.get(incidentPlans, incident.incidentPlanId) : null;

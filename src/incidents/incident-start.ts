@@ -4,26 +4,25 @@ import type notifications from "../resources/notifications/notifications.ts";
 import type { RowOf, SystemValues } from "../schema/resource.ts";
 import type { ActorContext, ResourceHooks, StoreReader, Transaction } from "../store/store.ts";
 
-/** Something that happened or is practised. */
 export type IncidentRow = RowOf<typeof incidents>;
 
-/** What starts an incident; all but the plan and the drill may be absent. */
+/** Parameters of an incident; all except the plan and the drill are optional. */
 export interface IncidentStart {
   planId: string;
   drill: boolean;
-  /** What people call it; the plan's name unless given. */
+  /** Name of the incident; the plan's name by default. */
   name?: string;
   scenarioId?: string | null;
-  /** Id of the message that starts it, which need not be stored yet. */
+  /** Id of the notification that starts it, which need not be stored yet. */
   notificationId?: string | null;
   messageTemplateId?: string | null;
   location?: Partial<Pick<IncidentRow, "siteId" | "buildingId" | "floorId" | "zoneId">>;
 }
 
 /**
- * Starts an incident of a plan, inside the transaction that stores what starts it. own choice: where the plan allows one
- * incident at a time, what is sent joins the one that goes on, since refusing it would silence a message; drills and
- * live incidents are apart. Null when the plan is gone.
+ * Starts an incident of a plan in the caller's transaction. If the plan allows one incident at a time and one is in progress, the
+ * notification joins it, since a refusal would suppress the notification; drills and live incidents are separate. Null if the
+ * plan was deleted. @source docs/decisions/0204-scenarios-incidents-and-places.md, Incidents
  */
 export function startIncident(tx: Transaction, start: IncidentStart, by: ActorContext): IncidentRow | null {
   const { planId, drill, name, scenarioId = null, notificationId = null, messageTemplateId = null } = start;
@@ -36,16 +35,16 @@ export function startIncident(tx: Transaction, start: IncidentStart, by: ActorCo
     ...{ incidentPlanId: planId, drill, scenarioId, notificationId, messageTemplateId },
     ...(name === undefined ? {} : { name }),
   };
-  // The key of the request stands for what started the incident.
+  // The idempotency key of the request belongs to the notification, not to the incident.
   return tx.create(incidents, {}, { actor: by.actor, scope: by.scope }, system);
 }
 
-/** The incident of a plan that goes on, the oldest one; null for none. Drills and live incidents are apart. */
+/** The oldest incident of a plan in progress; null if there is none. Drills and live incidents are separate. */
 export function ongoingIncident(reader: StoreReader, incidentPlanId: string, drill: boolean): IncidentRow | null {
   return reader.find(incidents, { incidentPlanId, drill, endedAt: null }, 1)[0] ?? null;
 }
 
-/** A message with a plan starts its incident, or joins it, unless it belongs to one already; a preview starts nothing. */
+/** A notification with a plan starts or joins an incident, unless it belongs to one already; a dry run starts none. */
 export function withIncidentStart(own: ResourceHooks<typeof notifications>): ResourceHooks<typeof notifications> {
   return {
     ...own,

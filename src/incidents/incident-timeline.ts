@@ -7,32 +7,30 @@ import type { RowVisibility, Store, StoreReader } from "../store/store.ts";
 import { deliveryChunks, type IncidentDelivery, personChunks } from "./incident-outcomes.ts";
 import type { IncidentRow } from "./incident-start.ts";
 
-/** Something that happened in an incident; `at` in epoch ms. */
+/** An event of an incident; `at` in epoch ms. */
 export interface TimelineEntry {
   at: number;
-  /** A step somebody took, a message that was sent, what its diary says, devices that got to a level, people who answered. */
+  /** A step, a sent notification, an entry of its activity log, devices that reached a level, people who answered. */
   kind: "step" | "message" | "diary" | "devices" | "answers";
-  /** Type of the step or of the diary's entry, level of the devices, the answer; `sent` for a message. */
+  /** Type of the step or log entry, level of the devices, the answer; `sent` for a notification. */
   what: string;
-  /** Message that it is about. */
   notificationId: string | null;
-  /** User who did it. */
+  /** User who acted. */
   userId: string | null;
-  /** Devices or people. */
+  /** Number of devices or people. */
   count: number;
-  /** The first of them by name, at most three. */
+  /** The first names, at most three. */
   names: readonly string[];
-  /** In words: a message's subject, what a step or the diary says. */
+  /** Text: subject of a notification, text of a step or log entry. */
   words: string | null;
 }
 
-/** What the time line needs. */
 export interface TimelineDeps {
   reader: StoreReader;
   clock: Clock;
 }
 
-/** What a diary says of a message as a whole; what it says of single people and devices is in their rows. */
+/** Entries about a notification as a whole; those about single people and devices are in their own rows. */
 export const TIMELINE_ACTIVITY_TYPES = [
   "abort",
   "broadcast-failed",
@@ -43,15 +41,15 @@ export const TIMELINE_ACTIVITY_TYPES = [
 ] as const;
 const MAX_ACTIVITIES = 1_000;
 const MAX_NAMES = 3;
-/** Devices and answers are told by the second, later by the minute: nobody reads more. own choice */
+/** Devices and answers are grouped by the second, later by the minute. @source docs/decisions/0204-scenarios-incidents-and-places.md, Incidents */
 const FINE_GROUPING_MS = 300_000;
 const SECOND_MS = 1_000;
 const MINUTE_MS = 60_000;
 
-/** Most messages in a record. own choice */
+/** Most notifications in a record. @source docs/decisions/0204-scenarios-incidents-and-places.md, Incidents */
 const MAX_MESSAGES = 1_000;
 
-/** What was sent for an incident, in order; no previews. */
+/** Notifications of an incident in order, without previews. */
 export function incidentNotifications({ id }: IncidentRow, scope: RowVisibility, store: Store): NotificationRow[] {
   const filters = [
     { field: "incidentId", op: "eq", value: id },
@@ -60,7 +58,7 @@ export function incidentNotifications({ id }: IncidentRow, scope: RowVisibility,
   return store.page(notifications, { filters, scope, limit: MAX_MESSAGES, includeTotal: false }).rows;
 }
 
-/** All that happened in an incident, in order; devices and people in groups. Between slices the event loop turns. */
+/** All events of an incident in order; devices and people in groups. Yields to the event loop between chunks. */
 export async function buildTimeline(
   incident: IncidentRow,
   messages: readonly NotificationRow[],
@@ -121,7 +119,7 @@ function activityLogEntries(reader: StoreReader, { id: notificationId, pk }: Not
   );
 }
 
-/** Words for people in the details of a step or of a diary's entry. */
+/** Text for people in the details of a step or log entry. */
 function textOfDetails(details: unknown): string | null {
   if (typeof details === "string") return details;
   if (typeof details !== "object" || details === null) return null;
@@ -129,7 +127,7 @@ function textOfDetails(details: unknown): string | null {
   return [message, detail, subject].find((words) => typeof words === "string") ?? null;
 }
 
-/** The levels that a device got to, with their times. */
+/** Levels that a device reached, with their times. */
 function deliveryLevelTimes(row: IncidentDelivery): [level: string, at: number][] {
   const { sentAt, acceptedAt, playingAt, provenAt, endedAt, level } = row;
   const proven = level === "confirmed" ? "confirmed" : "heard";

@@ -5,8 +5,8 @@ import type { StoreReader } from "../store/store.ts";
 import type { IncidentRow } from "./incident-start.ts";
 
 /**
- * Ids of the templates that are offered in an incident: those of its plan, follow-ups only once something was sent for
- * it; none without a plan. @source decisions.md 8, `followUp`
+ * Ids of the templates that an incident offers: those of its plan, follow-ups only after a first notification; none without a
+ * plan. @source docs/decisions/0008-notifications-and-templates.md
  */
 export function offeredTemplates(reader: StoreReader, { id, incidentPlanId }: IncidentRow): readonly string[] {
   const ids = incidentPlanId ? (reader.get(incidentPlans, incidentPlanId)?.messageTemplateIds ?? []) : [];

@@ -10,7 +10,6 @@ import type { ActorContext, Store, Sync, Transaction } from "../store/store.ts";
 import type { InputRow } from "./input-row.ts";
 import type { RuleAction } from "./rule-matching.ts";
 
-/** What following calls needs. */
 export interface CallTrackingDeps {
   store: Store;
   clock: Clock;
@@ -19,37 +18,37 @@ export interface CallTrackingDeps {
   endpointId(): string;
 }
 
-/** A call whose end nobody told is taken for ended. own choice */
+/** A call without a reported end counts as ended after this time. @source docs/decisions/0203-alarms-and-inputs.md, Inputs */
 const MAX_CALL_MS = 4 * 3_600_000;
 const MAX_LISTED = 1_000;
 
-/** The id of a call, the same for all inputs about it. */
+/** Id of a call, the same for all inputs about it. */
 export function callKeyOf(plugin: string, source: string, callId: string): string {
   return derivedId("call", plugin, source, callId);
 }
 
-/** True when a later input says that the call was answered or is over. */
+/** True if a later input reports that the call was answered or ended. */
 export function isCallOver({ pk, callKey }: InputRow, store: Store): boolean {
   const sql = "SELECT 1 FROM inputs WHERE call_key = ? AND pk > ? AND json_extract(call, '$.state') <> 'ringing'";
   return store.one(sql, callKey, pk) !== null;
 }
 
-/** Lists a call that matched rules, until it ends. */
+/** Lists a call that matched rules as active until it ends. */
 export async function listActiveCall(
   input: InputRow,
   effects: readonly RuleAction[],
-  needs: CallTrackingDeps,
+  deps: CallTrackingDeps,
 ): Promise<void> {
   const { call, callKey } = input;
   if (!call?.via || !callKey || effects.length === 0) return;
-  await needs.store.write((tx) => {
+  await deps.store.write((tx) => {
     if (tx.get(activeCallawareCalls, callKey)) return;
     if (tx.count(activeCallawareCalls, {}) >= MAX_LISTED) return;
-    tx.create(activeCallawareCalls, {}, needs.by, {
+    tx.create(activeCallawareCalls, {}, deps.by, {
       id: callKey,
       type: call.via === "redirect" ? "endpoint-rule" : "callaware-rule",
       startTime: input.createdAt,
-      endpointId: needs.endpointId(),
+      endpointId: deps.endpointId(),
       details: {
         calledNumber: call.calledNumber,
         callingNumber: call.callingNumber ?? null,
@@ -61,20 +60,20 @@ export async function listActiveCall(
   });
 }
 
-/** Takes a later step of a call: it falls silent once it is answered, and is listed until it ends. */
-export async function updateActiveCall({ call, callKey }: InputRow, needs: CallTrackingDeps): Promise<void> {
+/** Applies a later state of a call: aborts ringing notifications once it is answered, removes it when it ends. */
+export async function updateActiveCall({ call, callKey }: InputRow, deps: CallTrackingDeps): Promise<void> {
   if (!call || !callKey) return;
-  await stopRinging(callKey, needs);
-  await needs.store.write((tx) => {
+  await stopRinging(callKey, deps);
+  await deps.store.write((tx) => {
     const listed = tx.get(activeCallawareCalls, callKey);
     if (!listed) return;
-    if (call.state === "ended") return endActiveCall(tx, listed, needs, null);
+    if (call.state === "ended") return endActiveCall(tx, listed, deps, null);
     const details = { ...(listed.details as object), state: call.state };
-    tx.update(activeCallawareCalls, callKey, {}, needs.by, { details });
+    tx.update(activeCallawareCalls, callKey, {}, deps.by, { details });
   });
 }
 
-/** Remembers a message that rings for a call. */
+/** Records a notification that repeats while a call rings. */
 export async function recordRingingNotification(
   callKey: string,
   notificationId: string,
@@ -99,7 +98,7 @@ async function stopRinging(callKey: string, { store, notificationService, by }: 
     try {
       await notificationService.abort(id, by);
     } catch (error) {
-      // It ended by itself, or somebody deleted it.
+      // The notification has ended or was deleted.
       if (!(error instanceof CallerError || error instanceof ConflictError)) throw error;
     }
     await store.write(
@@ -108,26 +107,26 @@ async function stopRinging(callKey: string, { store, notificationService, by }: 
   }
 }
 
-/** Forgets calls whose end was not told. */
-export async function expireCalls(needs: CallTrackingDeps): Promise<void> {
-  const { store, clock } = needs;
+/** Retention: removes calls without a reported end. */
+export async function expireCalls(deps: CallTrackingDeps): Promise<void> {
+  const { store, clock } = deps;
   const before = clock.now() - MAX_CALL_MS;
   await store.write((tx) => {
     tx.run("DELETE FROM input_ringing_notifications WHERE at < ?", before);
     const old = tx.all<{ id: string }>("SELECT id FROM active_callaware_calls WHERE start_time < ? LIMIT 50", before);
     for (const { id } of old) {
       const listed = tx.get(activeCallawareCalls, id);
-      if (listed) endActiveCall(tx, listed, needs, "Nobody told when the call ended.");
+      if (listed) endActiveCall(tx, listed, deps, "The end of the call was not reported.");
     }
   });
 }
 
-/** own choice: what is recorded of a call is who called whom, when, and by which rules it was followed; nothing that was said */
+/** Only the parties, the times and the matching rules of a call are recorded, never its content. @source docs/decisions/0203-alarms-and-inputs.md, Inputs */
 function endActiveCall(
   tx: Transaction,
   { id, startTime, details, endpointId }: Sync<RowOf<typeof activeCallawareCalls>>,
   { clock, by }: CallTrackingDeps,
-  fault: string | null,
+  failure: string | null,
 ): void {
   tx.remove(activeCallawareCalls, id, by);
   const times = {
@@ -135,8 +134,8 @@ function endActiveCall(
     endTime: new Date(clock.now()).toISOString(),
   };
   const { state: _, ...of } = details as { state?: unknown };
-  const value = fault === null ? { callId: id, ...of, ...times } : { callId: id, ...of, ...times, reason: fault };
-  const how = fault === null ? { state: "success", severity: "info" } : { state: "fail", severity: "warn" };
+  const value = failure === null ? { callId: id, ...of, ...times } : { callId: id, ...of, ...times, reason: failure };
+  const how = failure === null ? { state: "success", severity: "info" } : { state: "fail", severity: "warn" };
   const parents = { extensionId: ONPREM_EXTENSION_ID, endpointId };
   tx.create(endpointActivities, { ...parents, ...how, type: "callaware-recording", value }, by);
 }

@@ -16,36 +16,35 @@ import { createNumberPatterns } from "./number-patterns.ts";
 import { executeRuleAction, type RuleActionDeps } from "./rule-execution.ts";
 import { findRuleActions, type RuleAction } from "./rule-matching.ts";
 
-/** What inputs are taken with. */
 export interface InputDeps extends RuleActionDeps {
   log: Log;
-  /** This appliance. */
+  /** Endpoint of this appliance. */
   endpointId(): string;
 }
 
-/** Inputs from outside, and what they start. */
+/** Inputs from outside (calls, contacts, machines) and the rules that they trigger. */
 export interface Inputs {
-  /** Stores what a plugin told; resolves when it is stored. A repeat within a day does nothing. Throws CallerError. */
+  /** Stores an input of a plugin; resolves once stored. Idempotent within a day. Throws CallerError. */
   enqueue(plugin: string, input: unknown): Promise<void>;
-  /** Takes up what an earlier run left, then what comes. */
+  /** Resumes pending inputs, then processes new ones. */
   start(): void;
   stop(): Promise<void>;
 }
 
-/** @source plugin-api, TriggerInput: repeats within a day start nothing. */
+/** Repeats within a day are ignored. @source docs/decisions/0018-plugin-api.md */
 const DAY_MS = 86_400_000;
-/** What was found later warns nobody any more. own choice */
+/** Older inputs are not processed. @source docs/decisions/0203-alarms-and-inputs.md, Inputs */
 const MAX_INPUT_AGE_MS = 3_600_000;
-/** How long inputs are listed. own choice */
+/** Retention of inputs. @source docs/decisions/0203-alarms-and-inputs.md, Inputs */
 const RETENTION_MS = 7 * DAY_MS;
 const PURGE_INTERVAL_MS = 600_000;
 const PURGE_CHUNK_SIZE = 1_000;
 const RETRY_DELAY_MS = 5_000;
 const MAX_REASON_LENGTH = 1_000;
 
-/** Makes the room; what is taken before `start` waits for it. */
-export function createInputs(needs: InputDeps): Inputs {
-  const { store, clock, log, by } = needs;
+/** Inputs enqueued before `start` wait for it. */
+export function createInputs(deps: InputDeps): Inputs {
+  const { store, clock, log, by } = deps;
   const patterns = createNumberPatterns();
   let isStarted = false;
   let hasWork = false;
@@ -53,7 +52,7 @@ export function createInputs(needs: InputDeps): Inputs {
   let retryTimer: Timer | null = null;
   let purgeTimer: Timer | null = null;
 
-  /** One input after the other, so that the steps of a call keep their order; one that fails holds up nobody. */
+  /** Processes inputs one by one, so that the states of a call keep their order; a failed input does not block the others. */
   const processQueue = async (): Promise<void> => {
     while (hasWork && isStarted) {
       hasWork = false;
@@ -66,7 +65,7 @@ export function createInputs(needs: InputDeps): Inputs {
           await finish(input, await handle(input));
         } catch (error) {
           failed = true;
-          log.error({ err: error, inputId: input.id }, "an input could not be taken up");
+          log.error({ event: "input.processing_failed", err: error, inputId: input.id }, "failed to process an input, retrying");
         }
       }
       if (failed && isStarted) retryTimer ??= clock.after(RETRY_DELAY_MS, retry, { background: true });
@@ -88,25 +87,25 @@ export function createInputs(needs: InputDeps): Inputs {
   async function handle(input: InputRow): Promise<InputResult> {
     const { call } = input;
     if (call && call.state !== "ringing") {
-      await updateActiveCall(input, needs);
+      await updateActiveCall(input, deps);
       return { outcome: "followed" };
     }
     if (clock.now() - input.createdAt > MAX_INPUT_AGE_MS)
-      return { outcome: "late", reason: "It was found after an hour." };
-    const effects = await findRuleActions(input, { ...needs, patterns });
-    await listActiveCall(input, effects, needs);
+      return { outcome: "late", reason: "The input was found more than an hour late." };
+    const effects = await findRuleActions(input, { ...deps, patterns });
+    await listActiveCall(input, effects, deps);
     const results: InputResult[] = [];
     for (const effect of effects) results.push(await executeAction(effect, input));
     return summarizeResults(results);
   }
 
   async function executeAction(effect: RuleAction, input: InputRow): Promise<InputResult> {
-    if (effect.ringsUntilAnswered && isCallOver(input, store)) return { outcome: "late", reason: "The call was over." };
-    const handled = await executeRuleAction(effect, input, needs);
+    if (effect.ringsUntilAnswered && isCallOver(input, store)) return { outcome: "late", reason: "The call had already ended." };
+    const handled = await executeRuleAction(effect, input, deps);
     if (handled.outcome === "failed")
-      log.warn({ ...effect.rule, source: input.source, reason: handled.reason }, "an input started nothing");
+      log.warn({ event: "input.action_failed", ...effect.rule, source: input.source, reason: handled.reason }, "input rule failed");
     if (effect.ringsUntilAnswered && handled.notificationId && input.callKey)
-      await recordRingingNotification(input.callKey, handled.notificationId, needs);
+      await recordRingingNotification(input.callKey, handled.notificationId, deps);
     return handled;
   }
 
@@ -127,8 +126,8 @@ export function createInputs(needs: InputDeps): Inputs {
     const old = `SELECT pk FROM inputs WHERE created_at < ? LIMIT ${PURGE_CHUNK_SIZE}`;
     Promise.all([
       store.write((tx) => void tx.run(`DELETE FROM main.inputs WHERE pk IN (${old})`, before)),
-      expireCalls(needs),
-    ]).catch((error: unknown) => log.error({ err: error }, "old inputs were not cleared away"));
+      expireCalls(deps),
+    ]).catch((error: unknown) => log.error({ event: "input.purge_failed", err: error }, "failed to purge old inputs"));
   };
 
   return {
@@ -137,11 +136,11 @@ export function createInputs(needs: InputDeps): Inputs {
       const stored = await store.write((tx) => {
         const same = "SELECT 1 FROM inputs WHERE dedupe_key = ? AND plugin = ? AND created_at > ?";
         if (tx.one(same, dedupeKey, plugin, clock.now() - DAY_MS)) return false;
-        const { pin, ...told } = call ?? {};
+        const { pin, ...publicCall } = call ?? {};
         tx.create(inputs, {}, by, {
           ...{ plugin, source, dedupeKey, drill, details: values },
           pin: pin === undefined ? null : store.secrets.seal(pin),
-          ...(call ? { call: told, callKey: callKeyOf(plugin, source, call.callId) } : {}),
+          ...(call ? { call: publicCall, callKey: callKeyOf(plugin, source, call.callId) } : {}),
         });
         return true;
       }, "emergency");
@@ -168,7 +167,7 @@ function nextPendingInput(reader: StoreReader, after: number): InputRow | null {
   return next ? (reader.getByPk(inputs, next.pk) as InputRow | null) : null;
 }
 
-/** The best that became of it stands for the whole; every fault is told. */
+/** The best outcome counts for all; the reasons of every failure are kept. */
 function summarizeResults(results: readonly InputResult[]): InputResult {
   const best = (["started", "throttled", "late", "failed"] as const).find((outcome) =>
     results.some((each) => each.outcome === outcome),

@@ -1,20 +1,20 @@
 import { RE2JS } from "re2js";
 import { invalidValue } from "../lib/errors.ts";
 
-/** Compares numbers with patterns; each pattern is compiled once. */
+/** Matches phone numbers with patterns; each pattern is compiled once. */
 export interface NumberPatterns {
-  /** What the groups of the pattern matched, `$0` first; null unless the whole number matches. */
+  /** The matched groups, `$0` first; null unless the whole number matches. */
   match(pattern: string, number: string): string[] | null;
 }
 
-/** Patterns that are kept compiled. */
+/** Compiled patterns kept in the cache. */
 const MAX_CACHED_PATTERNS = 20_000;
-/** Instructions of a pattern, about 3 µs each to compile. own choice: ten times what an ordinary one takes */
+/** RE2 program size, about 3 µs per instruction to compile; ten times an ordinary pattern. @source docs/decisions/0203-alarms-and-inputs.md, Inputs */
 const MAX_PROGRAM_SIZE = 500;
-/** Patterns of these alone match themselves and nothing else. */
+/** Patterns of only these characters match themselves. */
 const LITERAL_PATTERN = /^[0-9#]+$/;
 
-/** Makes the comparison. A pattern that can't be read matches nothing. */
+/** An invalid pattern matches nothing. */
 export function createNumberPatterns(): NumberPatterns {
   const compiled = new Map<string, RE2JS | null>();
   const compiledOf = (pattern: string): RE2JS | null => {
@@ -35,15 +35,15 @@ export function createNumberPatterns(): NumberPatterns {
   };
 }
 
-/** Throws CallerError for a pattern that can't be read, or that would hold up everything else. */
+/** Throws CallerError for a pattern that is invalid or too expensive. */
 export function validateNumberPattern(field: string, pattern: string): void {
-  if (/\\p/i.test(pattern)) throw invalidValue(field, "Classes by name have no use in numbers.");
+  if (/\\p/i.test(pattern)) throw invalidValue(field, "Must not use named character classes.");
   const compiled = compilePattern(pattern);
-  if (compiled === null) throw invalidValue(field, "It is no RE2 pattern.");
-  if (compiled.programSize() > MAX_PROGRAM_SIZE) throw invalidValue(field, "The pattern is too costly.");
+  if (compiled === null) throw invalidValue(field, "Must be a valid RE2 pattern.");
+  if (compiled.programSize() > MAX_PROGRAM_SIZE) throw invalidValue(field, "The pattern exceeds the cost limit; use a shorter pattern.");
 }
 
-/** `$1` … in a text give way to what was matched; a group that there is not becomes nothing. */
+/** Replaces `$1` … by the matched groups; a missing group becomes an empty string. */
 export function substituteGroups(text: string, groups: readonly string[]): string {
   return text.replace(/\$(\d)/g, (_, group: string) => groups[Number(group)] ?? "");
 }

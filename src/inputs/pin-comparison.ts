@@ -1,7 +1,7 @@
 import { createHash, timingSafeEqual } from "node:crypto";
 import type { Secrets } from "../store/store.ts";
 
-/** True when both sealed digits are the same; the time it takes tells nothing. */
+/** True if both sealed PINs are equal; constant time. */
 export function isSamePin(wanted: string, given: string | null, secrets: Secrets): boolean {
   return given !== null && timingSafeEqual(hashDigits(secrets.open(wanted)), hashDigits(secrets.open(given)));
 }

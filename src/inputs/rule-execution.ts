@@ -5,7 +5,6 @@ import type { ActorContext, IdempotencyClaim, Store } from "../store/store.ts";
 import type { InputResult, InputRow } from "./input-row.ts";
 import type { RuleAction } from "./rule-matching.ts";
 
-/** What carrying out rules needs. */
 export interface RuleActionDeps {
   store: Store;
   clock: Clock;
@@ -15,35 +14,35 @@ export interface RuleActionDeps {
   by: ActorContext;
 }
 
-/** Most values of an input that fill places of a message. own choice */
+/** Most values of an input that fill the variables of a template. @source docs/decisions/0203-alarms-and-inputs.md, Inputs */
 const MAX_TEMPLATE_VALUES = 100;
 
 /**
- * Does what a rule says, once however often it is asked for the same input. What the rule itself is to blame for is told
- * in words; any other fault is thrown, to be tried again.
+ * Runs the action of a rule; idempotent per input. Errors of the rule itself are returned as the reason; other errors are
+ * thrown and retried.
  */
 export async function executeRuleAction(
   effect: RuleAction,
   input: InputRow,
-  needs: RuleActionDeps,
+  deps: RuleActionDeps,
 ): Promise<InputResult> {
-  const { store, clock } = needs;
+  const { store, clock } = deps;
   const last = store.one<{ at: number }>("SELECT at FROM input_rule_starts WHERE rule = ?", effect.rule.id);
   const isSame = store.idempotency.find(idempotencyClaimOf(effect, input, "")) !== null;
   if (!isSame && last && clock.now() - last.at < effect.throttleMs) return { outcome: "throttled" };
-  const faults: string[] = [];
+  const failures: string[] = [];
   let started = false;
   for (const scenarioId of effect.scenarioIds) {
-    const { outcome, reason } = await catchRuleErrors(() => startScenario(scenarioId, effect, input, needs));
+    const { outcome, reason } = await catchRuleErrors(() => startScenario(scenarioId, effect, input, deps));
     if (outcome === "started") started = true;
-    else if (reason) faults.push(reason);
+    else if (reason) failures.push(reason);
   }
   if (started) return { outcome: "started" };
   const { message } = effect;
-  // Of a scenario that could not be started, its own fault says more than that there is no message.
-  if (typeof message === "string") return { outcome: "failed", reason: faults[0] ?? message };
-  const sent = await catchRuleErrors(() => sendMessage(message, effect, input, needs));
-  return sent.outcome === "started" ? sent : { ...sent, reason: [...faults, sent.reason].join(" ") };
+  // If a scenario could not be started, its error says more than the missing message.
+  if (typeof message === "string") return { outcome: "failed", reason: failures[0] ?? message };
+  const sent = await catchRuleErrors(() => sendMessage(message, effect, input, deps));
+  return sent.outcome === "started" ? sent : { ...sent, reason: [...failures, sent.reason].join(" ") };
 }
 
 async function catchRuleErrors(act: () => Promise<InputResult>): Promise<InputResult> {
@@ -60,9 +59,9 @@ async function sendMessage(
   message: Record<string, unknown>,
   effect: RuleAction,
   input: InputRow,
-  needs: RuleActionDeps,
+  deps: RuleActionDeps,
 ): Promise<InputResult> {
-  const { store, notificationService, by } = needs;
+  const { store, notificationService, by } = deps;
   const idempotencyClaim = idempotencyClaimOf(effect, input, "");
   const made = store.idempotency.find(idempotencyClaim)?.createdRow;
   if (made) return { outcome: "started", notificationId: made.id };
@@ -72,7 +71,7 @@ async function sendMessage(
     options: { source, overrules: true },
   };
   const [row] = await notificationService.sendBatch([outgoing], { ...by, idempotencyClaim }, (tx) => {
-    recordRuleStart(tx, effect, input, needs);
+    recordRuleStart(tx, effect, input, deps);
     return {
       initiationSourceType: rule.resource,
       initiationSourceId: rule.id,
@@ -86,24 +85,24 @@ async function startScenario(
   scenarioId: string,
   effect: RuleAction,
   input: InputRow,
-  needs: RuleActionDeps,
+  deps: RuleActionDeps,
 ): Promise<InputResult> {
-  const { store, by } = needs;
+  const { store, by } = deps;
   const idempotencyClaim = idempotencyClaimOf(effect, input, scenarioId);
   if (store.idempotency.find(idempotencyClaim)?.createdRow) return { outcome: "started" };
   const lookupValue = findApiDeviceName(input.call?.callingNumber ?? input.source, store);
   const where = lookupValue === null ? {} : { initiationDevice: { type: "api-device", lookupValue } };
-  await needs.startScenario({ scenarioId, ...drillFlag(input), ...where }, { ...by, idempotencyClaim });
-  await store.write((tx) => recordRuleStart(tx, effect, input, needs));
+  await deps.startScenario({ scenarioId, ...drillFlag(input), ...where }, { ...by, idempotencyClaim });
+  await store.write((tx) => recordRuleStart(tx, effect, input, deps));
   return { outcome: "started" };
 }
 
-/** What an input that is only for exercise starts is told to be a drill. */
+/** An input marked as a drill starts drills. */
 function drillFlag({ drill }: InputRow): { drill?: true } {
   return drill ? { drill } : {};
 }
 
-/** A drill does not hold up what is meant. */
+/** A drill does not throttle real alarms. */
 function recordRuleStart(
   tx: { run: (sql: string, ...params: (string | number)[]) => unknown },
   { rule }: RuleAction,
@@ -113,7 +112,7 @@ function recordRuleStart(
   if (!drill) tx.run("INSERT OR REPLACE INTO input_rule_starts (rule, at) VALUES (?, ?)", rule.id, clock.now());
 }
 
-/** A source that is registered as a device says where; one that is not is no fault. */
+/** Location name of a source that is registered as an API device; null if it is not. */
 function findApiDeviceName(name: string, store: Store): string | null {
   const sql = "SELECT external_id AS name FROM api_devices WHERE external_id = ? COLLATE NOCASE";
   return store.one<{ name: string }>(sql, name)?.name ?? null;
@@ -123,7 +122,7 @@ function idempotencyClaimOf({ rule }: RuleAction, input: InputRow, part: string)
   return { owner: "inputs", key: `${input.id}/${rule.id}/${part}`, requestHash: "" };
 }
 
-/** Values for the places of a message: those of the input that are plain, and who told it. */
+/** Template variables: the scalar values of the input and its source. */
 function templateVariables({ details, call, source }: InputRow, rule: string): Record<string, unknown> {
   const plain = Object.entries(details).filter(([, value]) => value !== null && typeof value !== "object");
   const { callingNumber = "", calledNumber = "" } = call ?? {};

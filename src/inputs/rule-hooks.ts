@@ -6,17 +6,17 @@ import type m2mInputs from "../resources/inputs/m2m-inputs.ts";
 import type { ResourceHooks, StoreReader } from "../store/store.ts";
 import { validateNumberPattern } from "./number-patterns.ts";
 
-/** A pattern of numbers must be one. */
+/** The number pattern must be valid. */
 export const callRedirectHooks: ResourceHooks<typeof callAwareCallRedirects> = {
   beforeWrite: ({ after }) => after && validateNumberPattern("numberPattern", after.numberPattern),
 };
 
-/** A pattern of numbers must be one. */
+/** The number pattern must be valid. */
 export const routingRequestHooks: ResourceHooks<typeof callAwareRoutingRequests> = {
   beforeWrite: ({ after }) => after && validateNumberPattern("numberPattern", after.numberPattern),
 };
 
-/** Inputs show when they last started something. */
+/** Serializes when an input last started something. */
 export const m2mInputHooks: ResourceHooks<typeof m2mInputs> = {
   afterWrite({ before, after }, tx) {
     if (before && !after) tx.run("DELETE FROM input_rule_starts WHERE rule = ?", before.id);
@@ -33,10 +33,10 @@ export const m2mInputHooks: ResourceHooks<typeof m2mInputs> = {
   },
 };
 
-/** Actions are scenarios, and digits that are asked for are digits. */
+/** Validates the scenarios and the PIN. */
 export const dialingConfigurationHooks: ResourceHooks<typeof dialcastDialingConfigurations> = {
   async prepare({ pin }) {
-    if (typeof pin === "string" && pin !== "" && !/^\d{4,12}$/.test(pin)) throw invalidValue("pin", "4 to 12 digits.");
+    if (typeof pin === "string" && pin !== "" && !/^\d{4,12}$/.test(pin)) throw invalidValue("pin", "Must be 4 to 12 digits.");
   },
   beforeWrite({ after }) {
     if (!after) return;

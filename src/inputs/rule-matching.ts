@@ -15,54 +15,53 @@ import type { NumberPatterns } from "./number-patterns.ts";
 import { isSamePin } from "./pin-comparison.ts";
 import { ruleRecipients } from "./rule-recipients.ts";
 
-/** What a rule does when its input comes. */
+/** Action of a matching rule. */
 export interface RuleAction {
   rule: { resource: string; id: string; name: string };
   source: NotificationSource;
-  /** What the message says of itself and whom it goes to, or in words why there is none. */
+  /** Content and recipients of the notification, or an error message if it cannot be built. */
   message: Record<string, unknown> | string;
-  /** Scenarios to start; the message follows only where none of them could be started. */
+  /** Scenarios to start; the notification is sent only if none of them could be started. */
   scenarioIds: readonly string[];
-  /** Nothing is started for so long after the last start. */
+  /** Minimum time between two starts. */
   throttleMs: number;
-  /** It goes on until the call is answered or ends. */
+  /** Repeats until the call is answered or ends. */
   ringsUntilAnswered: boolean;
 }
 
-/** What finding rules needs. */
 export interface RuleMatchingDeps {
   store: StoreReader & { secrets: Secrets };
   clock: Clock;
   patterns: NumberPatterns;
-  /** This appliance. */
+  /** Endpoint of this appliance. */
   endpointId(): string;
 }
 
-/** Rules compared in one turn of the event loop: about 2 ms. */
+/** Rules compared per turn of the event loop: about 2 ms. */
 const CHUNK_SIZE = 200;
 const WHERE_ASSIGNED = "enabled = 1 AND (endpoint_pk IS NULL OR endpoint_pk = (SELECT pk FROM endpoints WHERE id = ?))";
-/** @source digest `/v1/dialcast-dialing-configurations`: endpointIds */
+/** `endpointIds` restricts a configuration to appliances. @source docs/decisions/0042-api-contract.md */
 const WHERE_ASSIGNED_BY_LIST = `enabled = 1 AND (NOT EXISTS (SELECT 1 FROM dialcast_dialing_configurations__endpoint_ids e
     WHERE e.owner = r.pk) OR EXISTS (SELECT 1 FROM dialcast_dialing_configurations__endpoint_ids e
     JOIN endpoints p ON p.pk = e.target WHERE e.owner = r.pk AND p.id = ?))`;
 
-/** All rules that an input is meant for, in the order in which they were made. own choice: each of them acts. */
-export async function findRuleActions(input: InputRow, needs: RuleMatchingDeps): Promise<RuleAction[]> {
+/** All rules that match an input, in order of creation; each of them acts. @source docs/decisions/0203-alarms-and-inputs.md, Inputs */
+export async function findRuleActions(input: InputRow, deps: RuleMatchingDeps): Promise<RuleAction[]> {
   const { call } = input;
-  if (!call) return m2mActions(input, needs);
+  if (!call) return m2mActions(input, deps);
   if (call.via === "redirect") {
-    const found = await matchPatterns("call_aware_call_redirects r", "number_pattern", WHERE_ASSIGNED, call, needs);
-    return loadRules(callAwareCallRedirects, found, needs).map((row) =>
+    const found = await matchPatterns("call_aware_call_redirects r", "number_pattern", WHERE_ASSIGNED, call, deps);
+    return loadRules(callAwareCallRedirects, found, deps).map((row) =>
       callAwareAction(row, callAwareCallRedirects.name),
     );
   }
   if (call.via === "routing-request") {
-    const found = await matchPatterns("call_aware_routing_requests r", "number_pattern", WHERE_ASSIGNED, call, needs);
-    return loadRules(callAwareRoutingRequests, found, needs).map((row) =>
+    const found = await matchPatterns("call_aware_routing_requests r", "number_pattern", WHERE_ASSIGNED, call, deps);
+    return loadRules(callAwareRoutingRequests, found, deps).map((row) =>
       callAwareAction(row, callAwareRoutingRequests.name),
     );
   }
-  return [...nightBellActions(call, needs), ...(await dialcastActions(input, call, needs))];
+  return [...nightBellActions(call, deps), ...(await dialcastActions(input, call, deps))];
 }
 
 function m2mActions({ source, details }: InputRow, { store, endpointId }: RuleMatchingDeps): RuleAction[] {
@@ -85,7 +84,7 @@ function m2mActions({ source, details }: InputRow, { store, endpointId }: RuleMa
   });
 }
 
-/** The areas that an input names, as far as there are such. */
+/** Ids of areas that an input names and that exist. */
 function existingAreaIds({ areaOfInterestIds }: InputRow["details"], store: StoreReader): string[] {
   const named = Array.isArray(areaOfInterestIds) ? areaOfInterestIds : [];
   return store
@@ -106,7 +105,7 @@ function callAwareAction(
   };
 }
 
-/** A night bell rings by one message, repeated until it expires or is ended. */
+/** A night bell sends one notification that repeats until it expires or is aborted. */
 function nightBellActions({ calledNumber }: CallReport, { store, endpointId }: RuleMatchingDeps): RuleAction[] {
   const pks = store.all<{ pk: number }>(
     `SELECT pk FROM night_bells WHERE ${WHERE_ASSIGNED} AND number = ? COLLATE NOCASE ORDER BY pk`,
@@ -120,26 +119,26 @@ function nightBellActions({ calledNumber }: CallReport, { store, endpointId }: R
         [ONPREM_EXTENSION_ID]: { repeatIndefinitely: true, repetitionPause: row.pause },
       },
     };
-    return { ...effect, message: { ...effect.message, ...ringing }, source: "night-bell", rings: true };
+    return { ...effect, message: { ...effect.message, ...ringing }, source: "night-bell", ringsUntilAnswered: true };
   });
 }
 
-async function dialcastActions(input: InputRow, call: CallReport, needs: RuleMatchingDeps): Promise<RuleAction[]> {
+async function dialcastActions(input: InputRow, call: CallReport, deps: RuleMatchingDeps): Promise<RuleAction[]> {
   const table = "dialcast_dialing_configurations r";
-  const found = await matchPatterns(table, "dialing_pattern_regex", WHERE_ASSIGNED_BY_LIST, call, needs);
-  return loadRules(dialcastDialingConfigurations, found, needs).map((row) => {
+  const found = await matchPatterns(table, "dialing_pattern_regex", WHERE_ASSIGNED_BY_LIST, call, deps);
+  return loadRules(dialcastDialingConfigurations, found, deps).map((row) => {
     const given: DialcastMatch = { row, groups: found.get(row.pk) ?? [] };
-    const isLocked = row.pin !== null && !isSamePin(row.pin, input.pin, needs.store.secrets);
+    const isLocked = row.pin !== null && !isSamePin(row.pin, input.pin, deps.store.secrets);
     return {
       ...baseAction(row, dialcastDialingConfigurations.name),
       source: "dial-cast",
-      message: isLocked ? "The digits entered are not those of the number." : dialcastMessage(given, needs.store),
+      message: isLocked ? "The PIN entered does not match." : dialcastMessage(given, deps.store),
       scenarioIds: isLocked || row.type === "NOTIFICATION" ? [] : row.scenarioIds,
     };
   });
 }
 
-/** Internal keys of the rules whose pattern matches the number called, with what their groups matched; gives way to other work. */
+/** Internal keys of the rules whose pattern matches the called number, with the matched groups; yields to the event loop. */
 async function matchPatterns(
   table: string,
   column: string,
@@ -167,7 +166,7 @@ function loadRules<R extends Parameters<StoreReader["getByPks"]>[0]>(
   return rows.sort((a, b) => a.pk - b.pk);
 }
 
-/** What all kinds of rules say alike. */
+/** Parts that all types of rules share. */
 function baseAction(
   row: Pick<RowOf<typeof m2mInputs>, "id" | "name" | "messageTemplateId" | "deviceGroupIds" | "distributionListIds">,
   resource: string,

@@ -1,6 +1,6 @@
 import { RECIPIENT_FIELDS } from "../notifications/compose/message-builder.ts";
 
-/** Recipients that are named take the place of all that the template names. */
+/** Recipients of the rule replace all recipients of the template. */
 export function ruleRecipients({
   deviceGroupIds,
   distributionListIds,

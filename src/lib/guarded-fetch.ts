@@ -57,31 +57,27 @@ export function createConnectionPool(): ConnectionPool {
  * Makes one HTTP call to a target named by a user. Throws UpstreamError; its message holds the host, never the whole
  * URL.
  */
-export async function guardedFetch(
-  url: string,
-  options: FetchOptions,
-  needs: GuardedFetchDeps,
-): Promise<FetchResponse> {
+export async function guardedFetch(url: string, options: FetchOptions, deps: GuardedFetchDeps): Promise<FetchResponse> {
   const target = URL.canParse(url) ? new URL(url) : null;
   if (!target || !/^https?:$/.test(target.protocol))
     throw new UpstreamError("upstream", "The URL must be http or https.");
-  const address = await needs.ssrfGuard.resolveAllowed(target.hostname);
-  if (needs.signal.aborted) throw new UpstreamError("upstream", `${target.host}: aborted`, { host: target.host });
+  const address = await deps.ssrfGuard.resolveAllowed(target.hostname);
+  if (deps.signal.aborted) throw new UpstreamError("upstream", `${target.host}: aborted`, { host: target.host });
   return new Promise((resolve, reject) => {
     const timeoutMs = Math.min(options.timeoutMs ?? DEFAULT_TIMEOUT_MS, MAX_TIMEOUT_MS);
-    let call = open(target, address, options, needs.connections);
-    const fail = (words: string, cause?: unknown): void => {
+    let call = open(target, address, options, deps.connections);
+    const fail = (problem: string, cause?: unknown): void => {
       settle();
       call.destroy();
-      reject(new UpstreamError("upstream", `${target.host}: ${words}`, { host: target.host }, cause));
+      reject(new UpstreamError("upstream", `${target.host}: ${problem}`, { host: target.host }, cause));
     };
-    const timer = needs.clock.after(timeoutMs, () => fail(`no response within ${timeoutMs / 1000} s`));
+    const timer = deps.clock.after(timeoutMs, () => fail(`no response within ${timeoutMs / 1000} s`));
     const onAbort = (): void => fail("aborted");
     const settle = (): void => {
       timer.cancel();
-      needs.signal.removeEventListener("abort", onAbort);
+      deps.signal.removeEventListener("abort", onAbort);
     };
-    needs.signal.addEventListener("abort", onAbort, { once: true });
+    deps.signal.addEventListener("abort", onAbort, { once: true });
     const send = (): void => {
       call.on("error", (error: NodeJS.ErrnoException) => {
         // The server closed the idle connection before the call reached it: retry on a new one.

@@ -13,7 +13,7 @@ export interface PriorityTaskQueue {
 /**
  * Creates the queue. One side of a link runs one task at a time, so that what a task read still holds when it writes.
  */
-export function createPriorityTaskQueue(onFault: (error: unknown) => void): PriorityTaskQueue {
+export function createPriorityTaskQueue(onError: (error: unknown) => void): PriorityTaskQueue {
   const urgent: (() => Promise<void>)[] = [];
   const normal: (() => Promise<void>)[] = [];
   let running = false;
@@ -30,7 +30,7 @@ export function createPriorityTaskQueue(onFault: (error: unknown) => void): Prio
     try {
       await job();
     } catch (error) {
-      if (!stopped) onFault(error);
+      if (!stopped) onError(error);
     }
   }
 

@@ -5,18 +5,18 @@ import { TooManyRequestsError } from "./errors.ts";
  * `mostWaiting` would wait.
  */
 export function createSemaphore(
-  atOnce: number,
-  mostWaiting = Number.POSITIVE_INFINITY,
-): <T>(work: () => Promise<T>) => Promise<T> {
+  maxConcurrent: number,
+  maxWaiting = Number.POSITIVE_INFINITY,
+): <T>(task: () => Promise<T>) => Promise<T> {
   const waiting: (() => void)[] = [];
   let running = 0;
-  return async (work) => {
-    if (running >= atOnce) {
-      if (waiting.length >= mostWaiting) throw new TooManyRequestsError(1);
+  return async (task) => {
+    if (running >= maxConcurrent) {
+      if (waiting.length >= maxWaiting) throw new TooManyRequestsError(1);
       await new Promise<void>((resolve) => void waiting.push(resolve));
     } else running += 1;
     try {
-      return await work();
+      return await task();
     } finally {
       const next = waiting.shift();
       if (next) next();

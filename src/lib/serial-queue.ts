@@ -1,7 +1,7 @@
 /** Runs long tasks one after another, in order of arrival. */
 export interface SerialQueue {
   /** Runs `work` after all earlier tasks; `failed` gets its exception. */
-  enqueue(work: () => Promise<void>, failed: (error: unknown) => void): void;
+  enqueue(task: () => Promise<void>, onError: (error: unknown) => void): void;
   /** Resolves once the queue is empty. */
   idle(): Promise<void>;
 }
@@ -10,13 +10,13 @@ export interface SerialQueue {
 export function createSerialQueue(): SerialQueue {
   let last: Promise<void> = Promise.resolve();
   return {
-    enqueue(work, failed) {
-      last = last.then(work).catch(failed);
+    enqueue(task, onError) {
+      last = last.then(task).catch(onError);
     },
     async idle() {
-      for (let seen: Promise<void> | null = null; seen !== last; ) {
-        seen = last;
-        await seen;
+      for (let awaited: Promise<void> | null = null; awaited !== last; ) {
+        awaited = last;
+        await awaited;
       }
     },
   };

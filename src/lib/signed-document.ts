@@ -14,7 +14,8 @@ export function verifySignedDocument(text: string, keys: readonly string[]): unk
   } catch {
     throw invalidDocument("The document must be JSON with a base64 payload and signature.");
   }
-  if (keys.length === 0) throw invalidDocument("No trusted key is configured: add the vendor's public key to the settings.");
+  if (keys.length === 0)
+    throw invalidDocument("No trusted key is configured: add the vendor's public key to the settings.");
   if (!keys.some((key) => verify(null, payload, publicKey(key), signature)))
     throw invalidDocument("The document is not signed with a trusted key.");
   try {

@@ -41,13 +41,13 @@ const BLOCKED_NETWORKS: readonly [string, number, "ipv4" | "ipv6"][] = [
 ];
 
 /** Creates the guard; without `resolve` and `localAddresses` it uses those of this machine. */
-export function createSsrfGuard(needs: SsrfGuardDeps): SsrfGuard {
-  const { localAddresses = localMachineAddresses, resolve = resolveAll } = needs;
+export function createSsrfGuard(deps: SsrfGuardDeps): SsrfGuard {
+  const { localAddresses = localMachineAddresses, resolve = resolveAll } = deps;
   const refused = new BlockList();
   for (const [network, prefix, type] of BLOCKED_NETWORKS) refused.addSubnet(network, prefix, type);
   const allowed = new BlockList();
   const names = new Set<string>();
-  for (const target of needs.allowedTargets) {
+  for (const target of deps.allowedTargets) {
     const [address = "", prefix] = target.split("/");
     const version = isIP(address);
     if (version === 0) names.add(target.toLowerCase());
@@ -67,8 +67,8 @@ export function createSsrfGuard(needs: SsrfGuardDeps): SsrfGuard {
         version === 0 ? await resolve(name) : [{ address: name, family: version === 4 ? 4 : 6 }];
       const chosen = names.has(name.toLowerCase()) ? found[0] : found.find(isAllowed);
       if (chosen) return chosen;
-      const words = found.length === 0 ? "has no address" : "resolves to an address that is not allowed";
-      throw new UpstreamError("upstream", `The host ${host} ${words}.`, { host });
+      const problem = found.length === 0 ? "has no address" : "resolves to an address that is not allowed";
+      throw new UpstreamError("upstream", `The host ${host} ${problem}.`, { host });
     },
   };
 }

@@ -18,7 +18,7 @@ export interface RenderRequest {
  * internal failure.
  */
 export type RenderReply =
-  | { id: number; programme: RenderedAudio }
+  | { id: number; renderedAudio: RenderedAudio }
   | { id: number; payload: Uint8Array }
-  | { id: number; faults: readonly FieldError[] }
+  | { id: number; fieldErrors: readonly FieldError[] }
   | { id: number; failure: unknown };

@@ -25,8 +25,8 @@ function renderAudioRequest(
 ): void {
   try {
     const pcm = renderPcm(layout, recording && decodeWav(recording), announcement && decodeWav(announcement));
-    const programme = createRenderedAudio(hash, pcm);
-    port.postMessage({ id, programme } satisfies RenderReply, [programme.pcm.buffer as ArrayBuffer]);
+    const renderedAudio = createRenderedAudio(hash, pcm);
+    port.postMessage({ id, renderedAudio } satisfies RenderReply, [renderedAudio.pcm.buffer as ArrayBuffer]);
   } catch (error) {
     fail(error);
   }
@@ -35,7 +35,7 @@ function renderAudioRequest(
 /** Yields between steps so that other jobs run: an hour of audio takes half a minute. */
 async function renderRendition(
   { id, layout, recording, announcement, rendition }: RenderRequest,
-  tell: (reply: RenderReply) => void,
+  send: (reply: RenderReply) => void,
 ): Promise<void> {
   if (!rendition) return;
   const { codec, packets } = rendition;
@@ -45,14 +45,14 @@ async function renderRendition(
   let done = 0;
   let payload: Uint8Array = new Uint8Array(0);
   for (payload of encodeAudio(layout, samples, { packets, codec, announcement: announced })) {
-    if (++done === READY_AFTER_S) tell({ id, payload });
+    if (++done === READY_AFTER_S) send({ id, payload });
     await yieldToEventLoop(systemClock);
   }
-  if (done < READY_AFTER_S) tell({ id, payload });
+  if (done < READY_AFTER_S) send({ id, payload });
 }
 
 function errorReply(id: number, error: unknown): RenderReply {
-  return error instanceof CallerError ? { id, faults: error.faults } : { id, failure: error };
+  return error instanceof CallerError ? { id, fieldErrors: error.faults } : { id, failure: error };
 }
 
 if (!parentPort) throw new BugError("The audio thread must be started as a worker.");

@@ -30,7 +30,7 @@ export interface AudioRendererDeps {
 type RenderJob = Omit<RenderRequest, "id" | keyof AudioFiles>;
 
 interface PendingRequest {
-  resolve: (reply: Extract<RenderReply, { programme: RenderedAudio } | { payload: Uint8Array }>) => void;
+  resolve: (reply: Extract<RenderReply, { renderedAudio: RenderedAudio } | { payload: Uint8Array }>) => void;
   reject: (error: unknown) => void;
 }
 
@@ -42,17 +42,17 @@ const MAX_CACHE_BYTES = 32 * 1024 * 1024;
  * results.
  */
 export class AudioRenderer {
-  readonly #needs: AudioRendererDeps;
+  readonly #deps: AudioRendererDeps;
   /** By hash, least recently used first; holds renders in progress too, so that each is rendered once. */
-  readonly #programmes = new Map<string, Promise<RenderedAudio>>();
+  readonly #cache = new Map<string, Promise<RenderedAudio>>();
   readonly #sizes = new Map<string, number>();
   readonly #waiting = new Map<number, PendingRequest>();
   #worker: Worker | null = null;
   #running = false;
   #lastId = 0;
 
-  constructor(needs: AudioRendererDeps) {
-    this.#needs = needs;
+  constructor(deps: AudioRendererDeps) {
+    this.#deps = deps;
   }
 
   /** Starts the thread; after a failure it restarts with the next job. */
@@ -78,50 +78,50 @@ export class AudioRenderer {
   prepare(spec: AudioSpec): Promise<RenderedAudio> {
     const { recording, announcement = null, ...layout } = spec;
     const hash = audioSpecHash(spec);
-    const known = this.#programmes.get(hash);
-    const programme = known ?? this.#make(hash, layout, { recording, announcement });
-    this.#programmes.delete(hash);
-    this.#programmes.set(hash, programme);
+    const known = this.#cache.get(hash);
+    const renderedAudio = known ?? this.#renderAudio(hash, layout, { recording, announcement });
+    this.#cache.delete(hash);
+    this.#cache.set(hash, renderedAudio);
     if (!known) {
-      programme.then(
-        (made) => this.#remember(hash, made),
-        () => this.#programmes.delete(hash),
+      renderedAudio.then(
+        (encoded) => this.#store(hash, encoded),
+        () => this.#cache.delete(hash),
       );
     }
-    return programme;
+    return renderedAudio;
   }
 
   /** Drops `spec` from the cache. */
   forget(spec: AudioSpec): void {
     const hash = audioSpecHash(spec);
-    this.#programmes.delete(hash);
+    this.#cache.delete(hash);
     this.#sizes.delete(hash);
   }
 
-  async #make(hash: string, layout: AudioLayout, sources: AudioFiles): Promise<RenderedAudio> {
-    const reply = await this.#ask({ hash, layout, rendition: null }, sources);
-    if (!("programme" in reply)) throw new BugError("The audio thread returned an unexpected reply.");
-    const { programme } = reply;
+  async #renderAudio(hash: string, layout: AudioLayout, sources: AudioFiles): Promise<RenderedAudio> {
+    const reply = await this.#request({ hash, layout, rendition: null }, sources);
+    if (!("renderedAudio" in reply)) throw new BugError("The audio thread returned an unexpected reply.");
+    const { renderedAudio } = reply;
     const renditions = new Map<Codec, Promise<Uint8Array>>();
     const rendition = (codec: Codec): Promise<Uint8Array> => {
-      const wanted = { hash, layout, rendition: { codec, packets: programme.packets } };
-      const made = renditions.get(codec) ?? this.#render(wanted, sources);
-      renditions.set(codec, made);
-      made.catch(() => renditions.delete(codec));
-      return made;
+      const job = { hash, layout, rendition: { codec, packets: renderedAudio.packets } };
+      const encoded = renditions.get(codec) ?? this.#render(job, sources);
+      renditions.set(codec, encoded);
+      encoded.catch(() => renditions.delete(codec));
+      return encoded;
     };
-    return { ...programme, rendition };
+    return { ...renderedAudio, rendition };
   }
 
-  async #render(wanted: RenderJob, sources: AudioFiles): Promise<Uint8Array> {
-    const reply = await this.#ask(wanted, sources);
+  async #render(job: RenderJob, sources: AudioFiles): Promise<Uint8Array> {
+    const reply = await this.#request(job, sources);
     if (!("payload" in reply)) throw new BugError("The audio thread returned an unexpected reply.");
-    const size = this.#sizes.get(wanted.hash);
-    if (size !== undefined) this.#sizes.set(wanted.hash, size + reply.payload.byteLength);
+    const size = this.#sizes.get(job.hash);
+    if (size !== undefined) this.#sizes.set(job.hash, size + reply.payload.byteLength);
     return reply.payload;
   }
 
-  async #ask(wanted: RenderJob, sources: AudioFiles): Promise<Parameters<PendingRequest["resolve"]>[0]> {
+  async #request(job: RenderJob, sources: AudioFiles): Promise<Parameters<PendingRequest["resolve"]>[0]> {
     const [recording, announcement] = await Promise.all([sources.recording?.read(), sources.announcement?.read()]);
     if (!this.#running) throw unavailableError();
     const worker = this.#thread();
@@ -129,18 +129,18 @@ export class AudioRenderer {
     return new Promise((resolve, reject) => {
       this.#waiting.set(id, { resolve, reject });
       const files = { recording: recording ?? null, announcement: announcement ?? null };
-      worker.postMessage({ ...wanted, ...files, id } satisfies RenderRequest);
+      worker.postMessage({ ...job, ...files, id } satisfies RenderRequest);
     });
   }
 
-  #remember(hash: string, programme: RenderedAudio): void {
-    this.#sizes.set(hash, programme.pcm.byteLength + programme.payload.byteLength);
+  #store(hash: string, renderedAudio: RenderedAudio): void {
+    this.#sizes.set(hash, renderedAudio.pcm.byteLength + renderedAudio.payload.byteLength);
     let total = [...this.#sizes.values()].reduce((sum, size) => sum + size, 0);
-    for (const oldest of this.#programmes.keys()) {
+    for (const oldest of this.#cache.keys()) {
       if (total <= MAX_CACHE_BYTES) return;
       const size = this.#sizes.get(oldest);
       if (size === undefined) continue;
-      this.#programmes.delete(oldest);
+      this.#cache.delete(oldest);
       this.#sizes.delete(oldest);
       total -= size;
     }
@@ -148,7 +148,7 @@ export class AudioRenderer {
 
   #thread(): Worker {
     if (this.#worker) return this.#worker;
-    const worker = this.#needs.spawn?.() ?? new Worker(workerEntry(import.meta.url, "./audio-renderer-worker"));
+    const worker = this.#deps.spawn?.() ?? new Worker(workerEntry(import.meta.url, "./audio-renderer-worker"));
     let cause: unknown;
     worker.on("message", (reply: RenderReply) => this.#settle(reply));
     worker.on("error", (error) => {
@@ -157,7 +157,10 @@ export class AudioRenderer {
     worker.on("exit", () => {
       if (this.#worker !== worker) return;
       this.#worker = null;
-      this.#needs.log.error({ event: "audio_renderer.failed", err: cause, waiting: this.#waiting.size }, "Audio thread failed.");
+      this.#deps.log.error(
+        { event: "audio_renderer.failed", err: cause, waiting: this.#waiting.size },
+        "Audio thread failed.",
+      );
       this.#rejectAll(unavailableError(cause));
     });
     this.#worker = worker;
@@ -168,8 +171,8 @@ export class AudioRenderer {
     const waiting = this.#waiting.get(reply.id);
     this.#waiting.delete(reply.id);
     if (!waiting) return;
-    if ("programme" in reply || "payload" in reply) waiting.resolve(reply);
-    else if ("faults" in reply) waiting.reject(validationError(reply.faults));
+    if ("renderedAudio" in reply || "payload" in reply) waiting.resolve(reply);
+    else if ("fieldErrors" in reply) waiting.reject(validationError(reply.fieldErrors));
     else waiting.reject(new BugError("Rendering audio failed.", {}, reply.failure));
   }
 

@@ -49,13 +49,13 @@ const MIN_PORT = 20480;
 const MAX_PORT = 32768;
 
 /** Creates a pool. Throws BugError for a range that is empty, or outside multicast addresses or ports 20480..32768. */
-export function createMulticastAddressPool(needs: MulticastAddressPoolDeps): MulticastAddressPool {
-  const { clock } = needs;
+export function createMulticastAddressPool(deps: MulticastAddressPoolDeps): MulticastAddressPool {
+  const { clock } = deps;
   /** Time until which an address is reserved: Infinity while in use. Monotonic ms. */
   const busyUntil = new Map<string, number>();
   const cursors = {
-    routine: createCursor(needs.routine, needs.startIndex),
-    emergency: createCursor(needs.emergency, needs.startIndex),
+    routine: createCursor(deps.routine, deps.startIndex),
+    emergency: createCursor(deps.emergency, deps.startIndex),
   };
 
   const allocateFrom = (cursor: AddressCursor): MulticastAddress | null => {
@@ -120,7 +120,8 @@ function parseGroup(group: string): number {
   const parts = group.split(".").map(Number);
   const [first = 0] = parts;
   const valid = parts.length === 4 && parts.every((part) => Number.isInteger(part) && part >= 0 && part <= 255);
-  if (!valid || first < 224 || first > 239) throw new BugError("The group must be an IPv4 multicast address.", { group });
+  if (!valid || first < 224 || first > 239)
+    throw new BugError("The group must be an IPv4 multicast address.", { group });
   return parts.reduce((number, part) => number * 256 + part, 0);
 }
 

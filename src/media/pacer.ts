@@ -31,8 +31,8 @@ const MAX_NAP_MS = TIMER_ERROR_MS + 1;
  * Creates a pacer. `nap` blocks the thread for a few ms with a finer resolution than timers, so the thread must have no
  * other work; between two naps the event loop runs.
  */
-export function createPacer(needs: { clock: Clock; nap: (ms: number) => void }): Pacer {
-  const { clock, nap } = needs;
+export function createPacer(deps: { clock: Clock; nap: (ms: number) => void }): Pacer {
+  const { clock, nap } = deps;
   const running = new Map<PacedTask, { t0Ms: number; n: number }>();
   let timer: Timer | null = null;
   /** Invalidates wake-ups that are already scheduled. */
@@ -49,11 +49,11 @@ export function createPacer(needs: { clock: Clock; nap: (ms: number) => void }):
   const arm = (): void => {
     timer?.cancel();
     timer = null;
-    const mine = ++generation;
+    const scheduled = ++generation;
     if (running.size === 0) return;
     const waitMs = untilNextMs();
     const wake = (): void => {
-      if (mine === generation) wakeUp();
+      if (scheduled === generation) wakeUp();
     };
     if (waitMs > MAX_NAP_MS) timer = clock.after(Math.floor(waitMs) - TIMER_ERROR_MS, wake);
     else clock.defer(wake);

@@ -33,16 +33,16 @@ const MAX_SECONDS = 601;
  * bits, 16 kHz, the most that is ever sent.
  */
 export function createRecordingConverter(clock: Clock, program = "ffmpeg"): RecordingConverter {
-  const turns = createSemaphore();
+  const semaphore = createSemaphore();
   return {
     from: Object.keys(INPUT_FORMATS),
     async convert(contentType, source, target, isUrgent = () => false) {
       const reader = INPUT_FORMATS[contentType] ?? "";
-      await turns.take(isUrgent);
+      await semaphore.acquire(isUrgent);
       try {
         await runConverter(program, converterArguments(reader, source, target), contentType, clock);
       } finally {
-        turns.giveBack();
+        semaphore.release();
       }
     },
   };
@@ -50,17 +50,17 @@ export function createRecordingConverter(clock: Clock, program = "ffmpeg"): Reco
 
 /** Admits two at once, urgent ones first, otherwise in order. */
 function createSemaphore() {
-  let going = 0;
-  const waiting: { isUrgent: () => boolean; go: () => void }[] = [];
+  let running = 0;
+  const waiting: { isUrgent: () => boolean; start: () => void }[] = [];
   return {
-    async take(isUrgent: () => boolean): Promise<void> {
-      if (going++ < MAX_CONCURRENT) return;
-      await new Promise<void>((go) => waiting.push({ isUrgent, go }));
+    async acquire(isUrgent: () => boolean): Promise<void> {
+      if (running++ < MAX_CONCURRENT) return;
+      await new Promise<void>((start) => waiting.push({ isUrgent, start }));
     },
-    giveBack(): void {
-      going--;
+    release(): void {
+      running--;
       const urgent = waiting.findIndex((each) => each.isUrgent());
-      waiting.splice(Math.max(0, urgent), 1)[0]?.go();
+      waiting.splice(Math.max(0, urgent), 1)[0]?.start();
     },
   };
 }
@@ -96,7 +96,7 @@ function converterArguments(reader: string, source: string, target: string): str
 }
 
 function runConverter(program: string, args: readonly string[], contentType: string, clock: Clock): Promise<void> {
-  const refuse = (words: string): CallerError => new CallerError("unsupported-media-type", words);
+  const refuse = (message: string): CallerError => new CallerError("unsupported-media-type", message);
   return new Promise((resolve, reject) => {
     const child = spawn(program, args, { stdio: "ignore" });
     const timer = clock.after(

@@ -44,10 +44,10 @@ export interface RenderedAudio {
 }
 
 /** The payload of rendered audio in a codec. Rejects with UpstreamError when this codec is not available. */
-export async function payloadForCodec(programme: RenderedAudio, codec: Codec): Promise<Uint8Array> {
-  if (codec === "PCMU") return programme.payload;
-  if (!programme.rendition) throw new UpstreamError("upstream", `The audio is not available in ${codec}.`);
-  return programme.rendition(codec);
+export async function payloadForCodec(renderedAudio: RenderedAudio, codec: Codec): Promise<Uint8Array> {
+  if (codec === "PCMU") return renderedAudio.payload;
+  if (!renderedAudio.rendition) throw new UpstreamError("upstream", `The audio is not available in ${codec}.`);
+  return renderedAudio.rendition(codec);
 }
 
 /** Increment when the same input gives other samples, so that nothing cached before is used. */
@@ -83,9 +83,9 @@ export function renderPcm(
   const length = once.length === 0 ? 0 : once.length * repetitions + pause * (repetitions - 1);
   if (length > sampleCount(MAX_DURATION_MS))
     throw invalidValue("repetitions", "The audio must not be longer than one hour.");
-  const programme = new Int16Array(Math.ceil(length / PACKET_BYTES) * PACKET_BYTES);
-  for (let at = 0; at < length; at += once.length + pause) programme.set(once, at);
-  return programme;
+  const renderedAudio = new Int16Array(Math.ceil(length / PACKET_BYTES) * PACKET_BYTES);
+  for (let at = 0; at < length; at += once.length + pause) renderedAudio.set(once, at);
+  return renderedAudio;
 }
 
 /**
@@ -124,10 +124,10 @@ interface SourceAudio {
 /** One pass of the audio, the number of passes, and the samples of silence between two. */
 function planPasses(
   layout: AudioLayout,
-  played: SourceAudio,
+  source: SourceAudio,
   rateHz: number,
 ): { once: Int16Array; pause: number; repetitions: number } {
-  const once = renderPass(layout, played, rateHz);
+  const once = renderPass(layout, source, rateHz);
   const pause = sampleCount(layout.repetitionPauseMs, rateHz);
   const { fillMs } = layout;
   const repetitions =
@@ -146,9 +146,9 @@ export function createRenderedAudio(hash: string, pcm: Int16Array): RenderedAudi
 
 function renderPass(layout: AudioLayout, { recording, announcement }: SourceAudio, rateHz: number): Int16Array {
   const tone = fromPcm(layout.tone === null ? new Int16Array(0) : renderTone(layout.tone, rateHz));
-  const said = [announcement ?? NO_SAMPLES, recording ?? NO_SAMPLES] as const;
-  for (const words of said) normalizeLoudness(words, rateHz);
-  const [announced, spoken] = said;
+  const speech = [announcement ?? NO_SAMPLES, recording ?? NO_SAMPLES] as const;
+  for (const clip of speech) normalizeLoudness(clip, rateHz);
+  const [announced, spoken] = speech;
   const pass = joinWithGaps(
     tone.length + spoken.length === 0 ? [] : [announced, tone, spoken],
     sampleCount(layout.gapMs, rateHz),
@@ -162,11 +162,11 @@ function renderPass(layout: AudioLayout, { recording, announcement }: SourceAudi
 const NO_SAMPLES = new Float32Array(0);
 
 function joinWithGaps(parts: readonly Float32Array[], gap: number): Float32Array {
-  const heard = parts.filter(({ length }) => length > 0);
-  const samples = heard.reduce((sum, { length }) => sum + length, 0);
-  const whole = new Float32Array(samples + gap * Math.max(0, heard.length - 1));
+  const audible = parts.filter(({ length }) => length > 0);
+  const samples = audible.reduce((sum, { length }) => sum + length, 0);
+  const whole = new Float32Array(samples + gap * Math.max(0, audible.length - 1));
   let at = 0;
-  for (const part of heard) {
+  for (const part of audible) {
     whole.set(part, at);
     at += part.length + gap;
   }

@@ -66,8 +66,8 @@ export function createStreamingResampler(rateHz: number, toHz = SAMPLE_RATE_HZ):
     const input = new Float32Array(kept.length + piece.length);
     input.set(kept);
     input.set(piece, kept.length);
-    const heard = first + input.length - filter.half - 1;
-    const output = new Float32Array(Math.max(0, Math.ceil((heard * up) / down) - at));
+    const available = first + input.length - filter.half - 1;
+    const output = new Float32Array(Math.max(0, Math.ceil((available * up) / down) - at));
     filterBlock(filter, input, first, output, { at, up, down });
     at += output.length;
     const next = Math.floor((at * down) / up) - filter.half;

@@ -78,7 +78,7 @@ async function openConnectedSocket(spec: StreamSpec): Promise<Socket> {
   return socket;
 }
 
-export function createRtpStream(spec: StreamSpec, socket: Socket, needs: RtpStreamDeps): RtpStream {
+export function createRtpStream(spec: StreamSpec, socket: Socket, deps: RtpStreamDeps): RtpStream {
   const origin = initialRtpState(spec.ssrc);
   const encrypt = spec.secrecy && createSrtpEncryptor(spec.secrecy);
   const rolloverOf = (index: number): number => Math.floor((origin.sequence + index) / 0x10000);
@@ -93,10 +93,10 @@ export function createRtpStream(spec: StreamSpec, socket: Socket, needs: RtpStre
     if (error) statistics.sendErrors++;
     else statistics.packets++;
     if (!error && statistics.firstPacketAt === null) {
-      statistics.firstPacketAt = needs.clock.now();
-      needs.onFirstPacket(stream, statistics.firstPacketAt);
+      statistics.firstPacketAt = deps.clock.now();
+      deps.onFirstPacket(stream, statistics.firstPacketAt);
     }
-    if (done && pendingSends === 0) needs.onFinished(stream);
+    if (done && pendingSends === 0) deps.onFinished(stream);
   };
   // A single host that does not listen reports it by ICMP later.
   socket.on("error", () => statistics.sendErrors++);
@@ -148,7 +148,7 @@ export function createRtpStream(spec: StreamSpec, socket: Socket, needs: RtpStre
       if (lateMs > LATE_THRESHOLD_MS) statistics.latePackets++;
       if (index + 1 < total) return true;
       done = true;
-      if (pendingSends === 0) needs.onFinished(stream);
+      if (pendingSends === 0) deps.onFinished(stream);
       return false;
     },
     setRepeats(repeats) {

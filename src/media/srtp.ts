@@ -92,8 +92,12 @@ export function createSrtpEncryptor(master: SrtpMasterKey): (packet: Buffer, rol
   return (packet, rollover) => {
     const index = rollover * SEQUENCE_COUNT + packet.readUInt16BE(2);
     const head = packet.subarray(0, MIN_RTP_BYTES);
-    const sealed = applySrtpKeystream(keys, packet.readUInt32BE(8), index, packet.subarray(MIN_RTP_BYTES));
-    return Buffer.concat([head, sealed, authenticationTag(keys.auth, tagBytes, head, sealed, uint32Bytes(rollover))]);
+    const ciphertext = applySrtpKeystream(keys, packet.readUInt32BE(8), index, packet.subarray(MIN_RTP_BYTES));
+    return Buffer.concat([
+      head,
+      ciphertext,
+      authenticationTag(keys.auth, tagBytes, head, ciphertext, uint32Bytes(rollover)),
+    ]);
   };
 }
 

@@ -98,7 +98,7 @@ function raisePriority(): string | null {
 }
 
 /** Collects the items of one turn of the event loop and passes them on together. */
-function batchPerTurn<T>(clock: Clock, hand: (list: T[]) => void): (item: T) => void {
+function batchPerTurn<T>(clock: Clock, flush: (list: T[]) => void): (item: T) => void {
   let list: T[] = [];
   return (item) => {
     list.push(item);
@@ -106,7 +106,7 @@ function batchPerTurn<T>(clock: Clock, hand: (list: T[]) => void): (item: T) => 
     clock.defer(() => {
       const all = list;
       list = [];
-      hand(all);
+      flush(all);
     });
   };
 }

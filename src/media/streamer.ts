@@ -53,7 +53,7 @@ const RESTART_FAILED = "Streamer thread could not be restarted.";
  * returned spec and starts it at the returned t0.
  */
 export class Streamer {
-  readonly #needs: StreamerDeps;
+  readonly #deps: StreamerDeps;
   readonly #streams = new Map<string, KnownStream>();
   readonly #listeners: { [K in keyof StreamerEvents]: Set<(event: StreamerEvents[K]) => void> } = {
     started: new Set(),
@@ -63,8 +63,8 @@ export class Streamer {
   #worker: Worker | null = null;
   #failures: number[] = [];
 
-  constructor(needs: StreamerDeps) {
-    this.#needs = needs;
+  constructor(deps: StreamerDeps) {
+    this.#deps = deps;
   }
 
   /** Resolves when the thread can send; rejects with UpstreamError when it cannot start. */
@@ -88,7 +88,7 @@ export class Streamer {
   /** Resolves when the thread has closed its sockets, or after a timeout. */
   #closed(worker: Worker): Promise<void> {
     return new Promise((resolve) => {
-      const patience = this.#needs.clock.after(CLOSE_TIMEOUT_MS, resolve);
+      const patience = this.#deps.clock.after(CLOSE_TIMEOUT_MS, resolve);
       const over = (): void => {
         patience.cancel();
         resolve();
@@ -116,7 +116,10 @@ export class Streamer {
       throw new BugError("The payload of a stream must be one or more whole packets.", { bytes: spec.payload.length });
     }
     if (!this.#running) throw notRunningError();
-    if (!this.#worker) this.#startThread().catch((cause) => this.#needs.log.error({ err: cause }, RESTART_FAILED));
+    if (!this.#worker)
+      this.#startThread().catch((cause) =>
+        this.#deps.log.error({ event: "streamer.restart_failed", err: cause }, RESTART_FAILED),
+      );
     await new Promise<void>((resolve, reject) => {
       const opening = { resolve, reject };
       this.#streams.set(spec.streamId, { spec, t0Ms: null, t0MonotonicMs: 0, firstPacketAt: null, opening });
@@ -129,7 +132,7 @@ export class Streamer {
    */
   startGroup(streamIds: readonly string[], t0Ms: number): void {
     const open = streamIds.filter((id) => this.#streams.has(id));
-    const t0MonotonicMs = this.#needs.clock.monotonicMs() + t0Ms - this.#needs.clock.now();
+    const t0MonotonicMs = this.#deps.clock.monotonicMs() + t0Ms - this.#deps.clock.now();
     for (const id of open) Object.assign(this.#streams.get(id) as KnownStream, { t0Ms, t0MonotonicMs });
     this.#ask({ kind: "start", streamIds: open, t0Ms });
   }
@@ -164,7 +167,7 @@ export class Streamer {
   }
 
   #startThread(): Promise<void> {
-    const worker = this.#needs.spawn?.() ?? new Worker(workerEntry(import.meta.url, "./streamer-worker"));
+    const worker = this.#deps.spawn?.() ?? new Worker(workerEntry(import.meta.url, "./streamer-worker"));
     this.#worker = worker;
     return new Promise((resolve, reject) => {
       let ready = false;
@@ -173,7 +176,10 @@ export class Streamer {
         if (report.kind !== "ready") return this.#hear(report);
         ready = true;
         if (report.priorityFault)
-          this.#needs.log.warn({ event: "streamer.priority_not_raised", reason: report.priorityFault }, "Streamer thread could not raise its priority.");
+          this.#deps.log.warn(
+            { event: "streamer.priority_not_raised", reason: report.priorityFault },
+            "Streamer thread could not raise its priority.",
+          );
         resolve();
       });
       worker.on("error", (error) => {
@@ -188,7 +194,7 @@ export class Streamer {
   }
 
   #threadFailed(error: UpstreamError, wasReady: boolean): void {
-    const { clock, log } = this.#needs;
+    const { clock, log } = this.#deps;
     log.error({ event: "streamer.failed", err: error, streams: this.#streams.size }, "Streamer thread failed.");
     this.#worker = null;
     this.#failures = [
@@ -199,7 +205,7 @@ export class Streamer {
       for (const streamId of this.#streams.keys()) this.#lose(streamId);
       return;
     }
-    this.#startThread().catch((cause) => log.error({ err: cause }, RESTART_FAILED));
+    this.#startThread().catch((cause) => log.error({ event: "streamer.restart_failed", err: cause }, RESTART_FAILED));
     for (const [streamId, stream] of this.#streams) {
       if (!this.#resume(stream)) this.#lose(streamId);
     }
@@ -208,7 +214,7 @@ export class Streamer {
   /** False when the stream would have ended by now. */
   #resume(stream: KnownStream): boolean {
     if (stream.t0Ms !== null) {
-      const { clock } = this.#needs;
+      const { clock } = this.#deps;
       // The wall clock may have been set since the start.
       const t0Ms = Math.round(clock.now() + stream.t0MonotonicMs - clock.monotonicMs());
       const place = resumeStream(stream.spec, t0Ms, clock.now());
@@ -252,7 +258,8 @@ export class Streamer {
     if (!stream) return;
     const error = new UpstreamError("upstream", `The stream could not be opened: ${message}`, { streamId });
     stream.opening?.reject(error);
-    if (!stream.opening) this.#needs.log.error({ event: "streamer.resume_failed", err: error }, "Stream could not be resumed.");
+    if (!stream.opening)
+      this.#deps.log.error({ event: "streamer.resume_failed", err: error }, "Stream could not be resumed.");
     this.#lose(streamId);
   }
 
@@ -260,7 +267,7 @@ export class Streamer {
     const stream = this.#streams.get(event.streamId);
     if (!stream || stream.firstPacketAt !== null) return;
     stream.firstPacketAt = event.firstPacketAt;
-    this.#tell("started", event);
+    this.#emit("started", event);
   }
 
   #ended(event: StreamEnded): void {
@@ -268,19 +275,22 @@ export class Streamer {
     if (!stream) return;
     this.#streams.delete(event.streamId);
     if (stream.opening) stream.opening.reject(notRunningError());
-    else this.#tell("ended", { ...event, firstPacketAt: stream.firstPacketAt });
+    else this.#emit("ended", { ...event, firstPacketAt: stream.firstPacketAt });
   }
 
   #lose(streamId: string): void {
     this.#ended({ ...NO_PACKETS_SENT, streamId, reason: "lost" });
   }
 
-  #tell<K extends keyof StreamerEvents>(name: K, event: StreamerEvents[K]): void {
+  #emit<K extends keyof StreamerEvents>(name: K, event: StreamerEvents[K]): void {
     for (const listener of this.#listeners[name]) {
       try {
         listener(event);
       } catch (error) {
-        this.#needs.log.error({ event: "streamer.listener_failed", err: error, listener: name }, "Streamer listener failed.");
+        this.#deps.log.error(
+          { event: "streamer.listener_failed", err: error, listener: name },
+          "Streamer listener failed.",
+        );
       }
     }
   }

@@ -41,10 +41,10 @@ const WAV_HEADER_BYTES = 44;
 export function createTextToSpeechEngine(
   clock: Clock,
   program = "espeak-ng",
-  longestMs = SYNTHESIS_TIMEOUT_MS,
+  timeoutMs = SYNTHESIS_TIMEOUT_MS,
 ): TextToSpeechEngine {
   const run = (args: readonly string[], input: string): Promise<Buffer> =>
-    runProgram(program, args, input, { clock, longestMs });
+    runProgram(program, args, input, { clock, longestMs: timeoutMs });
   return {
     name: program.replace(/^.*\//, ""),
     async listVoices() {
@@ -71,18 +71,18 @@ function runProgram(
   program: string,
   args: readonly string[],
   input: string,
-  { clock, longestMs }: ProcessLimits,
+  { clock, longestMs: timeoutMs }: ProcessLimits,
 ): Promise<Buffer> {
   return new Promise((resolve, reject) => {
     const child = spawn(program, args, { stdio: ["pipe", "pipe", "ignore"] });
     const pieces: Buffer[] = [];
     let size = 0;
-    const fail = (words: string, cause?: unknown): void => {
+    const fail = (message: string, cause?: unknown): void => {
       timer.cancel();
       child.kill("SIGKILL");
-      reject(new UpstreamError("upstream", words, { program }, cause));
+      reject(new UpstreamError("upstream", message, { program }, cause));
     };
-    const timer = clock.after(longestMs, () => fail("The speech engine timed out."), { background: true });
+    const timer = clock.after(timeoutMs, () => fail("The speech engine timed out."), { background: true });
     child.on("error", (error) => fail("No speech engine is installed on this appliance.", error));
     child.stdout.on("data", (piece: Buffer) => {
       size += piece.length;

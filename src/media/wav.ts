@@ -20,7 +20,7 @@ export interface WavInfo {
 const TAG_PCM = 1;
 const TAG_FLOAT = 3;
 const TAG_EXTENSIBLE = 0xfffe;
-/** @source docs/decisions/0038-reliability.md, Targets */
+/** @source docs/decisions/0038-reliability.md, 0. Targets */
 const MAX_DURATION_MS = 600_000;
 const HEADER_BYTES = 44;
 
@@ -75,13 +75,16 @@ type CreateError = (detail: string) => CallerError;
 /** @source RIFF: chunks of a four-letter name, a length and content, padded to even offsets */
 function readChunks(bytes: Uint8Array, refuse: CreateError): { format: DataView; data: DataView } {
   const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
-  if (bytes.length < 12 || tagAt(bytes, 0) !== "RIFF" || tagAt(bytes, 8) !== "WAVE") throw refuse("Must be a WAV file.");
+  if (bytes.length < 12 || tagAt(bytes, 0) !== "RIFF" || tagAt(bytes, 8) !== "WAVE")
+    throw refuse("Must be a WAV file.");
   let format: DataView | undefined;
   for (let at = 12; at + 8 <= bytes.length; ) {
     const tag = tagAt(bytes, at);
     const size = view.getUint32(at + 4, true);
     if (size > bytes.length - at - 8) {
-      throw refuse(`The WAV file is truncated: "${tag}" announces ${size} bytes, but only ${bytes.length - at - 8} follow.`);
+      throw refuse(
+        `The WAV file is truncated: "${tag}" announces ${size} bytes, but only ${bytes.length - at - 8} follow.`,
+      );
     }
     const content = new DataView(bytes.buffer, bytes.byteOffset + at + 8, size);
     if (tag === "fmt ") format = content;
@@ -105,7 +108,8 @@ function readFormat(view: DataView, refuse: CreateError): Pick<WavInfo, "rateHz"
   if ((bits !== 8 && bits !== 16 && bits !== 24 && bits !== 32) || (kind === TAG_FLOAT && bits !== 32)) {
     throw refuse(`Samples of ${bits} bits (format ${kind}) are not supported.`);
   }
-  if (view.getUint16(12, true) !== (channels * bits) / 8) throw refuse("The format chunk of the WAV file contradicts itself.");
+  if (view.getUint16(12, true) !== (channels * bits) / 8)
+    throw refuse("The format chunk of the WAV file contradicts itself.");
   return { rateHz, channels, bits, float: kind === TAG_FLOAT };
 }
 

@@ -68,9 +68,9 @@ export function createNotificationService(given: NotificationServiceDeps): Notif
     livePages,
     signal,
   };
-  const needs = { ...onAir, activator: createBroadcastActivator(onAir) } satisfies EngineDeps;
-  const runner = createPipelineRunner(PIPELINE, needs);
-  const endings = createCancellationService(needs);
+  const deps = { ...onAir, activator: createBroadcastActivator(onAir) } satisfies EngineDeps;
+  const runner = createPipelineRunner(PIPELINE, deps);
+  const endings = createCancellationService(deps);
   const forget = events.on("notification.accepted", () => endings.watch());
 
   /** Ends the messages that a new one replaces first, since it may go to the same devices; then sends the message. */
@@ -79,29 +79,34 @@ export function createNotificationService(given: NotificationServiceDeps): Notif
     if (rows.length < accepted.length) endings.watch();
     const together = rows.map(({ id }) => id);
     const over = new Set(rows.flatMap((row) => findCancelledByTemplate(row, together, store, given.clock.now())));
-    const asSender = { actor: by.actor, scope: needs.by.scope };
+    const asSender = { actor: by.actor, scope: deps.by.scope };
     for (const id of over) {
       await endings
         .abort(id, asSender)
-        .catch((err) => log.error({ event: "notification.cancellation_failed", err, notificationId: id }, "Message could not be cancelled."));
+        .catch((err) =>
+          log.error(
+            { event: "notification.cancellation_failed", err, notificationId: id },
+            "Message could not be cancelled.",
+          ),
+        );
     }
     for (const id of together) runner.run(id);
   };
 
   const sendBatch: NotificationService["sendBatch"] = async (messages, by, belong) => {
-    const rows = await acceptBatch(messages, by, belong, needs);
+    const rows = await acceptBatch(messages, by, belong, deps);
     await runAccepted(rows, by);
     return rows;
   };
-  const escalation = createEscalationHandler({ ...needs, send: sendBatch });
-  const repeat = createRepeatHandler({ ...needs, run: runner.run });
-  const queueLimit = createQueueLimitHandler({ ...needs, send: sendBatch });
-  const tracking = createTrackingEndHandler(needs);
-  const due = createTimerScheduler({ ...needs, handlers: { escalation, "queue-limit": queueLimit, repeat, tracking } });
+  const escalation = createEscalationHandler({ ...deps, send: sendBatch });
+  const repeat = createRepeatHandler({ ...deps, run: runner.run });
+  const queueLimit = createQueueLimitHandler({ ...deps, send: sendBatch });
+  const tracking = createTrackingEndHandler(deps);
+  const due = createTimerScheduler({ ...deps, handlers: { escalation, "queue-limit": queueLimit, repeat, tracking } });
 
   return {
     async start() {
-      claimMulticastAddresses(needs);
+      claimMulticastAddresses(deps);
       runner.runUnfinished();
       endings.watch();
       due.start();
@@ -115,15 +120,19 @@ export function createNotificationService(given: NotificationServiceDeps): Notif
       ledger.stop();
       await runner.waitUntilIdle();
       await nothingDue;
-      await ledger.flush().catch((error) => log.error({ event: "ledger.final_flush_failed", err: error }, "Ledger could not be written at shutdown."));
+      await ledger
+        .flush()
+        .catch((error) =>
+          log.error({ event: "ledger.final_flush_failed", err: error }, "Ledger could not be written at shutdown."),
+        );
     },
     async send(input, by, options) {
-      const row = await accept(input, by, options, needs);
+      const row = await accept(input, by, options, deps);
       await runAccepted([row], by);
       return row;
     },
     async speak(input, by, options, tell) {
-      const row = await accept({ ...input, draft: false }, by, { ...options, isLive: true }, needs);
+      const row = await accept({ ...input, draft: false }, by, { ...options, isLive: true }, deps);
       const page = await livePages.open(row, by, tell);
       await runAccepted([row], by);
       return page;
@@ -131,7 +140,7 @@ export function createNotificationService(given: NotificationServiceDeps): Notif
     sendBatch,
     async decideApproval(notificationId, decision, by) {
       if (decision === "approve") {
-        await runAccepted(await approve(notificationId, by, needs), by);
+        await runAccepted(await approve(notificationId, by, deps), by);
       } else {
         for (const { id } of findAwaitingApproval(store, notificationId, by, given.clock.now()))
           await endings.abort(id, by);
@@ -139,31 +148,31 @@ export function createNotificationService(given: NotificationServiceDeps): Notif
       return store.get(notifications, notificationId) as NotificationRow;
     },
     async retry(notificationId, by) {
-      const row = await retryNotification(notificationId, by, needs);
+      const row = await retryNotification(notificationId, by, deps);
       runner.run(row.id);
       return row;
     },
-    sendAllClear: createAllClearSender({ ...needs, abort: endings.abort, run: runner.run }),
-    simulate: (input, by, options, provider) => simulateDelivery(input, by, options, provider, needs),
+    sendAllClear: createAllClearSender({ ...deps, abort: endings.abort, run: runner.run }),
+    simulate: (input, by, options, provider) => simulateDelivery(input, by, options, provider, deps),
     resume: runner.run,
     releaseHold: holds.release,
     startHeldAt: holds.startAt,
     async discardHeld(notificationId) {
       const { audioGroup: group, audioPort: port } = store.get(notifications, notificationId) ?? {};
-      await store.remove(notifications, notificationId, needs.by);
+      await store.remove(notifications, notificationId, deps.by);
       holds.forget(notificationId);
       // The address was allocated in `prepare`, and no `settle` will release it any more.
-      if (group && port) needs.addresses.release({ group, port });
+      if (group && port) deps.addresses.release({ group, port });
     },
-    clearDisplays: () => stopDeliveries(needs.providers, findShownDeliveries(needs), "expired"),
+    clearDisplays: () => stopDeliveries(deps.providers, findShownDeliveries(deps), "expired"),
     abort,
     expire: endings.expire,
-    recordAnswer: (notificationId, userId, option, by) => recordAnswer(notificationId, userId, option, by, needs),
-    setReadStatus: (notificationId, userId, read, by) => recordRead(notificationId, userId, read, by, needs),
-    recordChannelAnswer: (_provider, recipientId, option) => recordChannelAnswer(recipientId, option, needs.by, needs),
-    getRenderedAudio: (notificationId) => renderedWavOf(notificationId, needs),
-    toneAudio: (alertTone) => toneWav(alertTone, needs),
-    recordingAudio: (recording) => recordingWav(recording, needs),
+    recordAnswer: (notificationId, userId, option, by) => recordAnswer(notificationId, userId, option, by, deps),
+    setReadStatus: (notificationId, userId, read, by) => recordRead(notificationId, userId, read, by, deps),
+    recordChannelAnswer: (_provider, recipientId, option) => recordChannelAnswer(recipientId, option, deps.by, deps),
+    getRenderedAudio: (notificationId) => renderedWavOf(notificationId, deps),
+    toneAudio: (alertTone) => toneWav(alertTone, deps),
+    recordingAudio: (recording) => recordingWav(recording, deps),
     handleOutcomes: activeBroadcasts.handleOutcomes,
     openStream: (_provider, target, notificationId) => activeBroadcasts.openStream(target, notificationId),
     closeStream: activeBroadcasts.closeStream,

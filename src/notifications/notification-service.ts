@@ -122,7 +122,7 @@ export interface NotificationService {
     input: Record<string, unknown>,
     by: ActorContext,
     options: Pick<SendOptions, "source">,
-    tell: (state: LivePageState) => void,
+    onStateChange: (state: LivePageState) => void,
   ): Promise<LivePageHandle>;
   /**
    * As `send` for several messages, in one transaction: all of them or none. `belong` runs first in it, stores their
@@ -131,7 +131,7 @@ export interface NotificationService {
   sendBatch(
     messages: readonly OutgoingNotification[],
     by: ActorContext,
-    belong: (tx: Transaction) => NotificationContext,
+    createContext: (tx: Transaction) => NotificationContext,
   ): Promise<RowOf<typeof notifications>[]>;
   /**
    * Sends a settled message again to the devices it has not reached; resolves after COMMIT. Throws CallerError
@@ -144,7 +144,7 @@ export interface NotificationService {
    */
   sendAllClear(
     notificationId: string,
-    words: { subject?: string | null; body?: string | null },
+    text: { subject?: string | null; body?: string | null },
     by: ActorContext,
     options: AllClearOptions,
   ): Promise<RowOf<typeof notifications>>;

@@ -7,7 +7,7 @@ import { nodeVersionError } from "../lib/node-version.ts";
 import { formatListenAddress, parseListenAddress } from "../settings/network-addresses.ts";
 import type { Settings } from "../settings/schema.ts";
 
-/** What one look found; `next` is what to do about it. */
+/** Result of one check; `next` says how to fix it. */
 export interface DiagnosticFinding {
   check: string;
   state: "good" | "warning" | "fault";
@@ -15,21 +15,20 @@ export interface DiagnosticFinding {
   next: string | null;
 }
 
-/** What a running daemon says of itself. */
+/** State reported by a running daemon. */
 export interface DaemonState {
   version: string;
   url: string;
-  /** HOST:PORT at which it answers, as it was started; not told while it starts. */
+  /** HOST:PORT it listens at, as given at its start; absent while it starts. */
   listen?: string;
   status: "GREEN" | "YELLOW" | "RED";
   reasons: { level: "red" | "yellow"; reason: string }[];
 }
 
-/** What is looked at. */
 export interface DiagnosticsDeps {
   dataDir: string;
   settings: Settings;
-  /** Null when no daemon answers on this data. */
+  /** Null if no daemon runs on these data. */
   daemonState: DaemonState | null;
   version: string;
 }
@@ -39,9 +38,9 @@ const problem = (state: "warning" | "fault", check: string, found: string, next:
   ...{ check, state, found, next },
 });
 
-/** Looks at everything that keeps an appliance from working, in the order in which it is best put right. */
-export async function runDiagnostics(needs: DiagnosticsDeps): Promise<DiagnosticFinding[]> {
-  const { dataDir, settings, daemonState, version } = needs;
+/** Checks everything that may keep an appliance from working, in the order in which problems are best fixed. */
+export async function runDiagnostics(deps: DiagnosticsDeps): Promise<DiagnosticFinding[]> {
+  const { dataDir, settings, daemonState, version } = deps;
   return [
     nodeFinding(),
     ...dataFolderFindings(dataDir),
@@ -50,42 +49,49 @@ export async function runDiagnostics(needs: DiagnosticsDeps): Promise<Diagnostic
     addressFinding(settings, daemonState?.listen ?? null),
     await programFinding("espeak-ng", ["--version"], {
       check: "Speech",
-      does: "messages are spoken",
-      without: "nothing is spoken",
+      does: "speech synthesis",
+      without: "no speech output",
     }),
     await programFinding("ffmpeg", ["-version"], {
-      check: "Recordings and pictures",
-      does: "mp3, ogg and flac are read, and pictures made to fit phones,",
-      without: "recordings must be WAV, and pictures that phones can't show as they are give the text",
+      check: "Recordings and images",
+      does: "decoding of mp3, ogg and flac, and scaling of images for phones,",
+      without: "recordings must be WAV files, and images that phones can't display are replaced by the text",
     }),
     ...daemonFindings(daemonState, version, dataDir),
   ];
 }
 
 function nodeFinding(): DiagnosticFinding {
-  if (nodeVersionError(process.versions.node) === null) return good("Node", `${process.versions.node} runs Carillon`);
+  if (nodeVersionError(process.versions.node) === null) return good("Node", process.versions.node);
   return problem("fault", "Node", `${process.versions.node} is too old`, "Install Node 24.");
 }
 
 function dataFolderFindings(dataDir: string): DiagnosticFinding[] {
   if (!existsSync(join(dataDir, "carillon.db"))) {
     const next = `carillon init --data ${dataDir} --admin-email …, or start the daemon and set it up in the browser.`;
-    return [problem("fault", "Data", `there is no appliance in ${dataDir}`, next)];
+    return [problem("fault", "Data", `no appliance found in ${dataDir}`, next)];
   }
   const findings: DiagnosticFinding[] = [];
   try {
     accessSync(dataDir, constants.R_OK | constants.W_OK | constants.X_OK);
-    findings.push(good("Data", `${dataDir} can be read and written`));
+    findings.push(good("Data", `${dataDir} is readable and writable`));
   } catch {
     findings.push(
-      problem("fault", "Data", `${dataDir} can't be written`, "Run this as the daemon's user, or correct its owner."),
+      problem(
+        "fault",
+        "Data",
+        `no permission to write ${dataDir}`,
+        "Run this command as the daemon's user, or change the owner.",
+      ),
     );
   }
   const { mode } = statSync(dataDir);
   if ((mode & 0o077) !== 0)
-    findings.push(problem("warning", "Data", "others on this machine may read the folder", `chmod 700 ${dataDir}`));
+    findings.push(
+      problem("warning", "Data", "other users of this machine can read the folder", `chmod 700 ${dataDir}`),
+    );
   if (!existsSync(join(dataDir, "secret-key")))
-    findings.push(good("Secret key", "it is not in the data: a credential of the service"));
+    findings.push(good("Secret key", "not in the data directory; provided as a systemd credential"));
   return findings;
 }
 
@@ -95,10 +101,10 @@ async function diskFindings(dataDir: string): Promise<DiagnosticFinding[]> {
   if (!existsSync(dataDir)) return [];
   const { bavail, blocks, bsize } = await statfs(dataDir);
   const [free, total] = [bavail * bsize, blocks * bsize];
-  const words = `${(free / GIB).toFixed(1)} of ${(total / GIB).toFixed(1)} GiB are free`;
-  if (free > 0.1 * total || free > 2 * GIB) return [good("Disk", words)];
+  const freeText = `${(free / GIB).toFixed(1)} of ${(total / GIB).toFixed(1)} GiB free`;
+  if (free > 0.1 * total || free > 2 * GIB) return [good("Disk", freeText)];
   return [
-    problem(free < 0.03 * total ? "fault" : "warning", "Disk", words, "Remove old backups, or give it more room."),
+    problem(free < 0.03 * total ? "fault" : "warning", "Disk", freeText, "Delete old backups, or use a larger disk."),
   ];
 }
 
@@ -112,13 +118,13 @@ function multicastFindings(settings: Settings): DiagnosticFinding[] {
     findings.push(problem("fault", "Multicast", `${wanted} is not an address of this machine`, next));
   } else if (wanted === null && !outside) {
     findings.push(
-      problem("fault", "Multicast", "the machine has no outside address", "Connect it to the phones' network."),
+      problem("fault", "Multicast", "the machine has no external address", "Connect it to the phones' network."),
     );
-  } else findings.push(good("Multicast", `goes out at ${wanted ?? outside?.address}`));
+  } else findings.push(good("Multicast", `sent from ${wanted ?? outside?.address}`));
   return findings;
 }
 
-/** `running` is where a daemon listens, which its command line may have said; null where none runs. */
+/** `running`: HOST:PORT of the running daemon, which its command line may override; null if none runs. */
 function addressFinding(settings: Settings, running: string | null): DiagnosticFinding {
   const [name, wanted] =
     settings.tls.listen === null ? ["listen", settings.listen] : ["tls.listen", settings.tls.listen];
@@ -127,18 +133,18 @@ function addressFinding(settings: Settings, running: string | null): DiagnosticF
   const isOther = at !== wanted;
   if (host === "127.0.0.1" || host === "::1" || host === "localhost") {
     const open = formatListenAddress({ host: "0.0.0.0", port });
-    const how = isOther ? `Start it with --listen ${open}, or with --config FILE` : `Set ${name} to ${open}`;
+    const advice = isOther ? `Start the daemon with --listen ${open}, or with --config FILE` : `Set ${name} to ${open}`;
     return problem(
       "warning",
       "Address",
-      `${at} is reached from this machine alone`,
-      `${how}, or put a proxy before it.`,
+      `${at} is reachable from this machine only`,
+      `${advice}, or put a proxy in front of it.`,
     );
   }
-  return good("Address", isOther ? `${at}, as it was started; these settings say ${wanted}` : at);
+  return good("Address", isOther ? `${at} (in use); the settings file says ${wanted}` : at);
 }
 
-/** What a program is for. */
+/** What an external program is used for, and what is missing without it. */
 interface ProgramPurpose {
   check: string;
   does: string;
@@ -164,15 +170,17 @@ function programFinding(
 function daemonFindings(daemon: DaemonState | null, version: string, dataDir: string): DiagnosticFinding[] {
   if (!daemon) {
     const next = `systemctl status carillon; or carillon serve --data ${dataDir}`;
-    return [problem("fault", "Daemon", "none answers on this data", next)];
+    return [problem("fault", "Daemon", "no daemon runs on these data", next)];
   }
   const findings = [good("Daemon", `${daemon.version} at ${daemon.url}`)];
   if (daemon.version !== version) {
-    const found = `${daemon.version} runs, ${version} is installed`;
-    findings.push(problem("warning", "Daemon", found, "Restart it: systemctl restart carillon"));
+    const found = `${daemon.version} is running, ${version} is installed`;
+    findings.push(problem("warning", "Daemon", found, "Restart the daemon: systemctl restart carillon"));
   }
   if (daemon.status === "GREEN") findings.push(good("Health", "GREEN"));
   for (const { level, reason } of daemon.reasons)
-    findings.push(problem(level === "red" ? "fault" : "warning", "Health", reason, "carillon logs --level warn"));
+    findings.push(
+      problem(level === "red" ? "fault" : "warning", "Health", reason, `carillon logs --data ${dataDir} --level warn`),
+    );
   return findings;
 }

@@ -8,19 +8,18 @@ import type { ActorContext, Store } from "../store/store.ts";
 
 type Activity = RowOf<typeof endpointActivities>;
 
-/** The kinds of orders that a client may give to an appliance. */
+/** Commands that a client may send to an appliance. */
 export type EndpointCommandType = (typeof ENDPOINT_COMMAND_TYPES)[number];
 
 /**
- * Carries out one order; what it gives is added to the activity's value. Throws what the activity tells as its failure;
- * once `signal` is aborted, the next run takes the order up again.
+ * Executes one command; the result is merged into the activity's value. A thrown error becomes the reason of the failure;
+ * after an abort by `signal` the next run of the daemon resumes the command.
  */
 export type EndpointCommandHandler = (activity: Activity, signal: AbortSignal) => Promise<Record<string, unknown>>;
 
-/** Orders that are one kind have one work. */
+/** Commands with the same handler share one queue. */
 type CommandQueueKey = EndpointCommandHandler | string;
 
-/** What orders are carried out with. */
 export interface EndpointCommandDeps {
   store: Store;
   clock: Clock;
@@ -28,25 +27,25 @@ export interface EndpointCommandDeps {
   log: Log;
   by: ActorContext;
   endpointId(): string;
-  /** What is carried out here; kinds that are not named are left to whoever follows them. */
+  /** Handlers of this daemon; other types are handled by another component that follows the activities. */
   handlers: Partial<Record<EndpointCommandType, EndpointCommandHandler>>;
-  /** Kinds that nobody carries out on this appliance: answered at once. */
+  /** Types that this appliance can't execute; they fail at once. */
   unsupported?: readonly EndpointCommandType[];
-  /** Throws what speaks against a restart: nobody could bring back from afar what does not start. */
+  /** Throws if a restart is likely to fail, as a daemon that does not start can't be fixed remotely. */
   checkRestartAllowed(): Promise<void>;
-  /** Ends the process to be started again. */
+  /** Restarts the process. */
   restart(): void;
 }
 
 /**
- * Carries out the orders that clients give to this appliance, also those of an earlier run, and says of each what became
- * of it: those of a kind one after the other, those of other kinds beside them, as an upgrade may take an hour. A restart
- * waits for what is under way, and has succeeded once the next run finds the order. @source decisions.md 12
+ * Executes the commands that clients send to this appliance, including those of an earlier run, and records the result of
+ * each. Commands of one type run one after the other, different types in parallel, as an upgrade may take an hour. A restart
+ * waits for running commands and succeeds when the next run finds it. @source docs/decisions/0012-extensions-and-endpoints.md
  */
-export function createEndpointCommands(needs: EndpointCommandDeps): { start(): Promise<void>; stop(): Promise<void> } {
-  const { store, clock, events, log, by, handlers, unsupported = [] } = needs;
+export function createEndpointCommands(deps: EndpointCommandDeps): { start(): Promise<void>; stop(): Promise<void> } {
+  const { store, clock, events, log, by, handlers, unsupported = [] } = deps;
   let stopped = false;
-  /** What is under way, by what is done. */
+  /** Running queues. */
   const running = new Map<CommandQueueKey, Promise<void>>();
   let unsubscribe = (): void => {};
   const shutdown = new AbortController();
@@ -54,14 +53,14 @@ export function createEndpointCommands(needs: EndpointCommandDeps): { start(): P
   const isHandledHere = ({ type }: Activity): boolean =>
     type === "restart" || type in handlers || unsupported.includes(type as EndpointCommandType);
   const pending = (): Activity[] =>
-    store.find(endpointActivities, { endpointId: needs.endpointId(), state: "pending" }).filter(isHandledHere);
+    store.find(endpointActivities, { endpointId: deps.endpointId(), state: "pending" }).filter(isHandledHere);
 
   const queueKeyOf = ({ type }: Activity): CommandQueueKey => handlers[type as EndpointCommandType] ?? type;
   const nextPending = (kind: CommandQueueKey): Activity | undefined =>
     pending().find((activity) => queueKeyOf(activity) === kind);
 
-  async function finish(activity: Activity, state: "success" | "fail", found: Record<string, unknown>): Promise<void> {
-    const value = { ...(activity.value as object | null), ...found, finishedAt: new Date(clock.now()).toISOString() };
+  async function finish(activity: Activity, state: "success" | "fail", result: Record<string, unknown>): Promise<void> {
+    const value = { ...(activity.value as object | null), ...result, finishedAt: new Date(clock.now()).toISOString() };
     await store.update(
       endpointActivities,
       activity.id,
@@ -71,22 +70,23 @@ export function createEndpointCommands(needs: EndpointCommandDeps): { start(): P
   }
 
   async function restart({ id }: Activity): Promise<void> {
-    await needs.checkRestartAllowed();
+    await deps.checkRestartAllowed();
     stopped = true;
-    log.warn({ activityId: id }, "restarting, as ordered");
-    needs.restart();
+    log.warn({ event: "command.restarting", activityId: id }, "restart requested; restarting");
+    deps.restart();
   }
 
   async function execute(activity: Activity): Promise<void> {
     const type = activity.type as EndpointCommandType;
-    const work = handlers[type];
-    if (!work && type !== "restart") return finish(activity, "fail", { reason: "This appliance can't do that." });
+    const handler = handlers[type];
+    if (!handler && type !== "restart")
+      return finish(activity, "fail", { reason: "Command not supported by this appliance." });
     try {
-      if (!work) return await restart(activity);
-      await finish(activity, "success", await work(activity, shutdown.signal));
+      if (!handler) return await restart(activity);
+      await finish(activity, "success", await handler(activity, shutdown.signal));
     } catch (error) {
       if (shutdown.signal.aborted && error === shutdown.signal.reason) return;
-      log.error({ err: error, activityId: activity.id, type }, "an order failed");
+      log.error({ event: "command.failed", err: error, activityId: activity.id, type }, "command failed");
       await finish(activity, "fail", { reason: error instanceof Error ? error.message : String(error) });
     }
   }
@@ -100,7 +100,9 @@ export function createEndpointCommands(needs: EndpointCommandDeps): { start(): P
     for (const kind of stopped ? [] : pending().map(queueKeyOf)) {
       if (running.has(kind)) continue;
       const ended = drainQueue(kind)
-        .catch((error: unknown) => log.error({ err: error }, "orders were not carried out"))
+        .catch((error: unknown) =>
+          log.error({ event: "command.queue_failed", err: error }, "failed to process commands"),
+        )
         .finally(() => running.delete(kind))
         .then(() => undefined);
       running.set(kind, ended);

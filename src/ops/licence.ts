@@ -6,64 +6,62 @@ import { verifySignedDocument } from "../lib/signed-document.ts";
 import type { Store } from "../store/store.ts";
 import { readOperationState, writeOperationState } from "./operation-state.ts";
 
-/** What is counted. */
+/** Types that a licence can limit. */
 export const LICENSED_TYPES = ["users", "phones", "speakers", "idns", "plugins"] as const;
 
-/** One of them. */
 export type LicensedType = (typeof LICENSED_TYPES)[number];
 
-/** What a licence document grants; a kind that is not named is unlimited. */
+/** Content of a licence; types without a limit are unlimited. */
 export interface LicenceGrant {
   id: string;
   holder: string;
-  /** ISO 8601; null = for ever. */
+  /** ISO 8601; null: no expiry. */
   expiresAt: string | null;
   limits: Partial<Record<LicensedType, number>>;
 }
 
-/** How the appliance stands to its licence. */
+/** Licence state of the appliance. */
 export interface LicenceState {
-  /** `community`: there is no document and everything is unlimited. */
+  /** `community`: no licence installed, everything is unlimited. */
   edition: "community" | "licensed";
   isValid: boolean;
   licence: LicenceGrant | null;
-  /** What is in use, and how much of it may be; null = any number. */
+  /** Current use and limit per type; null: unlimited. */
   counts: { kind: LicensedType; used: number; limit: number | null }[];
-  /** What the licence does not cover, in words. */
+  /** Violations of the licence, as text. */
   violations: { code: string; reason: string }[];
 }
 
-/** The licence of the appliance. A violation is told; it never keeps a message from anybody. */
+/** The licence of the appliance. Violations are reported; emergency messages are sent to unlicensed devices nevertheless. */
 export interface Licence {
   state(): LicenceState;
-  /** Whether all was covered when it was last looked at: within a minute. */
+  /** True without violations at the last check, at most a minute ago. */
   isValid(): boolean;
-  /** Takes a signed document. Throws CallerError for one that is not good; the one before stays then. */
+  /** Installs a signed licence. Throws CallerError for an invalid one and keeps the previous one. */
   install(document: string): Promise<LicenceState>;
-  /** Back to the community's. */
+  /** Removes the licence: community edition. */
   remove(): Promise<LicenceState>;
   start(): void;
   stop(): void;
 }
 
-/** What it is made of. */
 export interface LicenceDeps {
   store: Store;
   clock: Clock;
   events: Events;
   log: Log;
-  /** Public keys of those whose documents count. */
+  /** Public keys of trusted issuers. */
   keys: readonly string[];
 }
 
 const STATE_KEY = "licence";
-/** own choice: devices come and go, and nothing is held up by it */
+/** Violations are not urgent. */
 const CHECK_INTERVAL_MS = 60_000;
 
 const COUNTS_SQL = `SELECT type AS kind, COUNT(*) AS used FROM devices WHERE defunct IS NOT 1 AND is_licensed IS NOT 0 GROUP BY type
   UNION ALL SELECT 'users', COUNT(*) FROM users WHERE COALESCE(type, 'regular') = 'regular'`;
 
-/** Makes it; nothing is told before `start`. */
+/** Reports nothing before `start`. */
 export function createLicence({ store, clock, events, log, keys }: LicenceDeps): Licence {
   let reportedCodes = new Set<string>();
   let timer: Timer | null = null;
@@ -74,7 +72,7 @@ export function createLicence({ store, clock, events, log, keys }: LicenceDeps):
     try {
       return parseGrant(verifySignedDocument(document, keys));
     } catch (error) {
-      log.warn({ err: error }, "the licence document is no longer good");
+      log.warn({ event: "licence.invalid", err: error }, "the installed licence is no longer valid");
       return null;
     }
   }
@@ -96,9 +94,9 @@ export function createLicence({ store, clock, events, log, keys }: LicenceDeps):
     };
   }
 
-  /** Tells alarms what began and what ended; they keep what was told, so what an earlier run told is told away too. */
+  /** Reports new and resolved violations to the alarms. The first check resolves those of an earlier run, too. */
   function checkViolations(): void {
-    // Without a document nothing can be too much.
+    // Without a licence there are no limits.
     const violations = currentGrant() ? state().violations : [];
     const current = new Map(violations.map(({ code, reason }) => [code, reason]));
     for (const code of new Set([...VIOLATION_CODES, ...reportedCodes])) {
@@ -141,26 +139,26 @@ function violationsOf(
   const over = counts.flatMap(({ kind, used, limit }) =>
     limit === null || used <= limit
       ? []
-      : [{ code: `licence:${kind}`, reason: `${used} ${kind} are in use; the licence covers ${limit}.` }],
+      : [{ code: `licence:${kind}`, reason: `${used} ${kind} in use; the licence allows ${limit}.` }],
   );
   if (expiresAt === null || Date.parse(expiresAt) > now) return over;
   return [{ code: "licence:expired", reason: `The licence expired on ${expiresAt.slice(0, 10)}.` }, ...over];
 }
 
-/** Reads what was signed. Throws CallerError naming what is wrong. */
+/** Parses a verified licence. Throws CallerError that names the invalid field. */
 function parseGrant(value: unknown): LicenceGrant {
-  const refused = (what: string): CallerError =>
-    new CallerError("invalid-value", `The licence's ${what} is not valid.`);
-  if (typeof value !== "object" || value === null) throw refused("content");
+  const invalidError = (field: string): CallerError =>
+    new CallerError("invalid-value", `The licence is invalid: ${field}.`);
+  if (typeof value !== "object" || value === null) throw invalidError("content");
   const { id, holder, expiresAt = null, limits = {} } = value as Record<string, unknown>;
-  if (typeof id !== "string" || id === "") throw refused("id");
-  if (typeof holder !== "string" || holder === "") throw refused("holder");
+  if (typeof id !== "string" || id === "") throw invalidError("id");
+  if (typeof holder !== "string" || holder === "") throw invalidError("holder");
   if (expiresAt !== null && (typeof expiresAt !== "string" || Number.isNaN(Date.parse(expiresAt))))
-    throw refused("expiresAt");
-  if (typeof limits !== "object" || limits === null) throw refused("limits");
+    throw invalidError("expiresAt");
+  if (typeof limits !== "object" || limits === null) throw invalidError("limits");
   for (const [kind, limit] of Object.entries(limits)) {
-    if (!(LICENSED_TYPES as readonly string[]).includes(kind)) throw refused(`limit of ${kind}`);
-    if (!Number.isInteger(limit) || (limit as number) < 0) throw refused(`limit of ${kind}`);
+    if (!(LICENSED_TYPES as readonly string[]).includes(kind)) throw invalidError(`limit of ${kind}`);
+    if (!Number.isInteger(limit) || (limit as number) < 0) throw invalidError(`limit of ${kind}`);
   }
   return { id, holder, expiresAt: expiresAt as string | null, limits: limits as LicenceGrant["limits"] };
 }

@@ -3,23 +3,22 @@ import { UpstreamError } from "../lib/errors.ts";
 import type { Log } from "../lib/log.ts";
 import type { Settings } from "../settings/schema.ts";
 
-/** What the heartbeat is sent with. */
 export interface OutboundHeartbeatDeps {
   clock: Clock;
   log: Log;
   settings: Settings["heartbeat"];
-  /** True while the appliance is well enough that nobody need come. */
+  /** True unless the appliance needs attention. */
   isHealthy(): boolean;
-  /** Calls the address; rejects when nobody took the call. */
+  /** Rejects unless the request succeeds. */
   sendRequest(url: string): Promise<void>;
 }
 
-/** Calls missed in a row until that is told. own choice */
+/** Failed requests in a row before they are reported. */
 const MAX_MISSED = 3;
 
 /**
- * Calls an address outside again and again while the appliance is well: whoever waits there notices a box that is dead,
- * red or cut off, which can't say so itself.
+ * Requests a URL periodically while the appliance is healthy (dead man's switch): the monitoring service there notices an
+ * appliance that is down, red or disconnected and can't report it itself.
  */
 export function createOutboundHeartbeat({ clock, log, settings, isHealthy, sendRequest }: OutboundHeartbeatDeps): {
   start(): void;
@@ -27,20 +26,20 @@ export function createOutboundHeartbeat({ clock, log, settings, isHealthy, sendR
   source(): { level: "yellow"; code: string; reason: string }[];
 } {
   let timer: Timer | null = null;
-  let calling = false;
+  let isSending = false;
   let missed = 0;
 
   async function beat(url: string): Promise<void> {
-    if (calling || !isHealthy()) return;
-    calling = true;
+    if (isSending || !isHealthy()) return;
+    isSending = true;
     try {
       await sendRequest(url);
       missed = 0;
     } catch (error) {
       missed += 1;
-      if (missed === MAX_MISSED) log.warn({ err: error }, "nobody outside takes the heartbeat");
+      if (missed === MAX_MISSED) log.warn({ event: "heartbeat.failed", err: error }, "outbound heartbeat failed");
     } finally {
-      calling = false;
+      isSending = false;
     }
   }
 
@@ -53,14 +52,14 @@ export function createOutboundHeartbeat({ clock, log, settings, isHealthy, sendR
     source: () =>
       missed < MAX_MISSED
         ? []
-        : [{ level: "yellow", code: "heartbeat", reason: `Nobody outside took the last ${missed} heartbeats.` }],
+        : [{ level: "yellow", code: "heartbeat", reason: `The last ${missed} outbound heartbeats failed.` }],
   };
 }
 
 const REQUEST_TIMEOUT_MS = 5_000;
 
-/** A GET that is answered well within five seconds. */
+/** A GET request that must succeed within five seconds. */
 export async function sendHeartbeatRequest(url: string): Promise<void> {
   const { ok, status } = await fetch(url, { signal: AbortSignal.timeout(REQUEST_TIMEOUT_MS), redirect: "error" });
-  if (!ok) throw new UpstreamError("upstream", `The heartbeat was answered ${status}.`);
+  if (!ok) throw new UpstreamError("upstream", `The heartbeat URL responded with ${status}.`);
 }

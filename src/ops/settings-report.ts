@@ -4,23 +4,23 @@ import { listSettings, type SettingEntry } from "../settings/settings-overview.t
 /** The settings file of the running daemon. */
 export interface SettingsFile {
   path: string;
-  /** What it says now, with what the command line says above it. Throws CallerError for a bad file, UpstreamError for none. */
+  /** Current content of the file with the overrides of the command line. Throws CallerError if invalid, UpstreamError if missing. */
   read(): Promise<Settings>;
 }
 
-/** The settings in force and what is in the file by now, which the next start goes by. */
+/** The effective settings and those in the file now, which apply after the next start. */
 export interface SettingsReport {
   file: string | null;
-  /** Why the file can't be taken; null for a good one, and for none. */
+  /** Why the file is invalid; null if it is valid or there is none. */
   fault: string | null;
-  /** `next` is JSON, null where the file says what is in force. */
+  /** `next` is JSON; null if the file agrees with the effective value. */
   settings: (SettingEntry & { next: string | null })[];
 }
 
-/** Holds what is in force against the file. */
-export async function reportSettings(inForce: Settings, file: SettingsFile | null): Promise<SettingsReport> {
+/** Compares the effective settings with the file. */
+export async function reportSettings(effective: Settings, file: SettingsFile | null): Promise<SettingsReport> {
   const defaults = defaultSettings();
-  let next = inForce;
+  let next = effective;
   let fault: string | null = null;
   try {
     if (file) next = await file.read();
@@ -28,9 +28,9 @@ export async function reportSettings(inForce: Settings, file: SettingsFile | nul
     fault = error instanceof Error ? error.message : String(error);
   }
   const later = listSettings(next, defaults);
-  const settings = listSettings(inForce, defaults).map((line, at) => {
-    const then = later[at]?.value ?? line.value;
-    return { ...line, next: then === line.value ? null : then };
+  const settings = listSettings(effective, defaults).map((line, index) => {
+    const nextValue = later[index]?.value ?? line.value;
+    return { ...line, next: nextValue === line.value ? null : nextValue };
   });
   return { file: file?.path ?? null, fault, settings };
 }

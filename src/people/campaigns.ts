@@ -73,11 +73,11 @@ type ListRow = RowOf<typeof distributionLists>;
 
 /** Many people may share one address. */
 const ATTEMPT_LIMIT = { freeAttempts: 10, initialDelayMs: 60_000, maxDelayMs: 3_600_000 };
-const LONGEST_BODY = 10_000;
+const MAX_BODY_LENGTH = 10_000;
 
 /** Creates the campaigns; attempts are counted in memory. */
-export function createCampaigns(needs: CampaignDeps): Campaigns {
-  const { store, clock, by } = needs;
+export function createCampaigns(deps: CampaignDeps): Campaigns {
+  const { store, clock, by } = deps;
   const attempts = createAttemptThrottle(clock, ATTEMPT_LIMIT);
 
   async function joinAs(list: ListRow, person: Enrollee): Promise<JoinResult> {
@@ -86,7 +86,7 @@ export function createCampaigns(needs: CampaignDeps): Campaigns {
     const done = await store.write(
       (tx) => enrollPerson(tx, list, person, { by, now: clock.now() }) as Sync<Enrollment>,
     );
-    if (done.isNewcomer) await sendWelcome(list, done, needs);
+    if (done.isNewcomer) await sendWelcome(list, done, deps);
     return { outcome: "joined", listName: list.name, reply: null };
   }
 
@@ -162,12 +162,12 @@ function toPublicListInfo({ id, name, campaign }: ListRow, now: number): PublicL
 }
 
 function listByTag(tag: string, store: Store): ListRow | null {
-  const wanted = tag.trim();
-  if (wanted === "") return null;
+  const normalized = tag.trim();
+  if (normalized === "") return null;
   const found = store.one<{ pk: number }>(
     `SELECT pk FROM distribution_lists WHERE is_subscribable = 1 AND campaign IS NOT NULL
        AND json_extract(campaign, '$.subscribeTag') = ? COLLATE NOCASE ORDER BY pk LIMIT 1`,
-    wanted,
+    normalized,
   );
   return found && store.getByPk(distributionLists, found.pk);
 }
@@ -180,16 +180,19 @@ export function parsePhoneNumber(text: string, field = "from"): string {
 }
 
 /** Sends the welcome message with the unsubscribe link. A failure does not undo the enrolment. */
-async function sendWelcome(list: ListRow, { userId, subscriptionId }: Enrollment, needs: CampaignDeps): Promise<void> {
+async function sendWelcome(list: ListRow, { userId, subscriptionId }: Enrollment, deps: CampaignDeps): Promise<void> {
   const text = list.campaign?.welcomeMessage ?? null;
   if (text === null || text === "") return;
-  const link = `\n\n${needs.baseUrl()}/leave/${signLink("leave", subscriptionId, needs.store)}`;
-  const body = [...text].slice(0, LONGEST_BODY - link.length).join("") + link;
+  const link = `\n\n${deps.baseUrl()}/leave/${signLink("leave", subscriptionId, deps.store)}`;
+  const body = [...text].slice(0, MAX_BODY_LENGTH - link.length).join("") + link;
   // No documented source fits.
   const options = { idempotencyKey: null, requestSha: "", source: "unknown-source" } as const;
   try {
-    await needs.notificationService.send({ subject: list.name, body, userIds: [userId] }, needs.by, options);
+    await deps.notificationService.send({ subject: list.name, body, userIds: [userId] }, deps.by, options);
   } catch (error) {
-    needs.log.error({ event: "campaign.welcome_failed", err: error, distributionListId: list.id }, "Welcome message could not be sent.");
+    deps.log.error(
+      { event: "campaign.welcome_failed", err: error, distributionListId: list.id },
+      "Welcome message could not be sent.",
+    );
   }
 }

@@ -17,7 +17,7 @@ type ListRow = RowOf<typeof distributionLists>;
 
 const DAY_MS = 86_400_000;
 /** Must match the declaration of users. */
-const LONGEST_NAME = 140;
+const MAX_NAME_LENGTH = 140;
 
 /**
  * Adds a person to a list in the open transaction. A user with the same email address, or else with an SMS device of
@@ -97,17 +97,17 @@ export function smsDevicesByNumber(reader: StoreReader, phone: string): SmsDevic
 /** A person without an email address becomes an anonymous user named by the number. */
 function createPerson(tx: Transaction, list: ListRow, { name, email, phone }: Enrollee, by: ActorContext): string {
   const input = {
-    name: (name || email || phone)?.slice(0, LONGEST_NAME),
+    name: (name || email || phone)?.slice(0, MAX_NAME_LENGTH),
     email,
     type: email === null ? "anonymous" : "regular",
   };
   const system = { selfRegistered: true, source: "self-registered", domainId: list.domainId } as const;
   const { id: userId } = tx.create(users, input, by, system);
-  const ways = [
+  const contacts = [
     ["email", email],
     ["SMS", phone],
   ] as const;
-  for (const [type, deviceIdentifier] of ways) {
+  for (const [type, deviceIdentifier] of contacts) {
     if (deviceIdentifier !== null)
       tx.create(userDevices, { userId, type, name: deviceIdentifier, deviceIdentifier }, by);
   }

@@ -25,7 +25,10 @@ export const MAY_DECLINE_SQL = `(t.opt_out IS 1 AND n.priority_level > 0 AND n.i
     ) SELECT 1 FROM before JOIN notifications e ON e.pk = before.pk WHERE e.priority_level = 0))`;
 
 /** Internal key of the template whose opt-outs apply to a message; null for a message that goes to everyone. */
-export function declinableTemplatePk(reader: StoreReader, { pk }: Pick<RowOf<typeof notifications>, "pk">): number | null {
+export function declinableTemplatePk(
+  reader: StoreReader,
+  { pk }: Pick<RowOf<typeof notifications>, "pk">,
+): number | null {
   const found = reader.one<{ pk: number }>(
     `SELECT t.pk FROM notifications n JOIN message_templates t ON t.pk = n.message_template_pk
      WHERE n.pk = ? AND ${MAY_DECLINE_SQL}`,

@@ -63,12 +63,12 @@ export function findSubscribableLists(
  */
 export async function setSubscribed(
   store: Store,
-  asked: SubscribableListQuery & { listId: string; subscribe: boolean },
+  query: SubscribableListQuery & { listId: string; subscribe: boolean },
   by: ActorContext,
 ): Promise<void> {
-  const { user, now, listId, subscribe } = asked;
+  const { user, now, listId, subscribe } = query;
   await store.write((tx) => {
-    const [found] = findSubscribableLists(tx, asked);
+    const [found] = findSubscribableLists(tx, query);
     const list = found && tx.get(distributionLists, listId);
     if (!found || !list) throw notFound();
     const [held] = tx.find(subscriptions, { userId: user.id, distributionListId: listId }, 1);

@@ -21,22 +21,22 @@ import type { Store } from "../store/store.ts";
 import { createScopeCache } from "./scope-cache.ts";
 import { type CompileScope, compileScope, systemScope } from "./user-scope.ts";
 
-/** What `createAccess` needs. */
+/** Dependencies of access control. */
 export interface AccessControlDeps {
   store: Store;
   catalogue: Catalogue;
   clock: Clock;
   events: Events;
-  /** What somebody may do and see is compiled by it; `compileScope` unless given, for tests of tests. */
+  /** Compiles scopes; default `compileScope`. Replaced only by tests that verify the tests. */
   compile?: CompileScope;
 }
 
-/** Longer texts are no tokens of ours and are not even hashed. */
+/** Longer tokens are refused without hashing. */
 const MAX_TOKEN_LENGTH = 512;
-/** Tokens kept compiled; beyond it the oldest goes. */
+/** Maximum number of cached tokens; the oldest is evicted. */
 const MAX_CACHED_TOKENS = 10_000;
 const LAST_USED_FLUSH_MS = 60_000;
-/** What a request that comes from elsewhere may take. own choice */
+/** Lifetime of a temporary token, for one request forwarded by another appliance. */
 const TEMPORARY_TOKEN_MS = 30_000;
 
 interface TokenEntry {
@@ -44,11 +44,11 @@ interface TokenEntry {
   transport: TokenTransport;
   expires: number | null;
   lock: AccountLock | null;
-  /** Of a session, of the console or an application: how long it may stay unused, and since when it is, epoch ms. */
+  /** Idle timeout of a session, ms, and its last use, epoch ms; null for other tokens. */
   idle: { ms: number; since: number } | null;
 }
 
-/** Resources whose rows make up what users may do. */
+/** Resources whose rows decide about permissions; a change clears the compiled scopes. */
 const PERMISSION_RESOURCES: ReadonlySet<string> = new Set(
   [
     ...[domains, securityGroups, securityGroupMembers, securityGroupPermissions, userPermissions],
@@ -57,8 +57,8 @@ const PERMISSION_RESOURCES: ReadonlySet<string> = new Set(
 );
 
 /**
- * Starts access control over the store. What it compiles per token and user is forgotten as soon as a commit changes
- * users, tokens, groups, members or permissions, before the writer hears of that commit.
+ * Starts access control over the store. Cached tokens and scopes are invalidated by every commit that changes users,
+ * tokens, groups, members or permissions, before the writer's promise resolves.
  */
 export function createAccessControl({ store, catalogue, clock, events, compile }: AccessControlDeps): AccessControl {
   const entries = new Map<string, TokenEntry>();
@@ -71,7 +71,7 @@ export function createAccessControl({ store, catalogue, clock, events, compile }
   };
   const stopListening = events.on("row.changed", ({ resource, id, op }) => {
     if (PERMISSION_RESOURCES.has(resource)) scopes.clear();
-    // Nothing is known yet of a new user or token, and an import makes many.
+    // New users and tokens are not cached yet, and an import creates many.
     if (op === "create") return;
     if (resource === userTokens.name) evictWhere((entry) => entry.principal.tokenId === id);
     if (resource === users.name) evictWhere((entry) => entry.principal.userId === id);
@@ -81,7 +81,7 @@ export function createAccessControl({ store, catalogue, clock, events, compile }
   const flushLastUsed = (): void => {
     if (lastUsedAt.size === 0) return;
     const seen = [...lastUsedAt];
-    // A hint for people: losing it when a write fails does no harm, and the store reports its own failures.
+    // For display only: a lost update does no harm, and the store reports its own failures.
     void store
       .write((tx) => {
         for (const [id, at] of seen) tx.run("UPDATE user_tokens SET last_used_at = ? WHERE id = ?", at, id);
@@ -94,7 +94,7 @@ export function createAccessControl({ store, catalogue, clock, events, compile }
   const flushTimer = clock.every(LAST_USED_FLUSH_MS, flushLastUsed);
 
   return {
-    authenticate(token, carrier = "bearer", isUse = true) {
+    authenticate(token, transport = "bearer", isUse = true) {
       if (token === "" || token.length > MAX_TOKEN_LENGTH) return null;
       const hash = hashToken(token);
       const entry =
@@ -102,12 +102,12 @@ export function createAccessControl({ store, catalogue, clock, events, compile }
       if (!entry) return null;
       if (!entries.has(hash)) cacheEntry(entries, hash, entry);
       const now = clock.now();
-      if (entry.transport !== carrier || !isValidEntry(entry, now)) return null;
+      if (entry.transport !== transport || !isValidEntry(entry, now)) return null;
       if (isUse) {
         lastUsedAt.set(entry.principal.tokenId, now);
         if (entry.idle) entry.idle.since = now;
       }
-      return { ...entry.principal, accessToken: carrier === "cookie" ? null : token };
+      return { ...entry.principal, accessToken: transport === "cookie" ? null : token };
     },
     isStillValid({ tokenId }) {
       const entry = readTokenEntry(store, store.get(userTokens, tokenId), lastUsedAt);
@@ -120,7 +120,7 @@ export function createAccessControl({ store, catalogue, clock, events, compile }
     },
     issueTemporaryToken(userId, scopes) {
       const user = isUuid(userId) ? store.get(users, userId) : null;
-      if (!user) throw new CallerError("unauthorized", "There is no such user here.");
+      if (!user) throw new CallerError("unauthorized", "User not found on this appliance.");
       const { token, tokenHash } = generateToken();
       const { pk: userPk, name, email, lock } = user;
       const principal = { userId, userPk, name, email, tokenId: newId(), scopes };
@@ -144,7 +144,7 @@ export function createAccessControl({ store, catalogue, clock, events, compile }
   };
 }
 
-/** Id of the root domain, looked up until there is one. */
+/** Reads and caches the id of the root domain, which is created after the first start. */
 function rootDomainReader(store: Store): () => string | null {
   let rootId: string | null = null;
   return () => {

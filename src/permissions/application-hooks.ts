@@ -6,19 +6,19 @@ import type { ActorContext, ResourceHooks, StoreReader } from "../store/store.ts
 import { domainIdsOf } from "./domain-membership.ts";
 import { type Rights, readUserRights } from "./rights.ts";
 
-/** Addresses of the machine that the browser runs on. @source RFC 8252 §7.3 */
+/** Loopback redirect hosts. @source RFC 8252 §7.3 */
 const LOOPBACK: ReadonlySet<string> = new Set(["localhost", "127.0.0.1", "[::1]"]);
 
 /**
- * What an application must fulfil. `requireCover` throws unless somebody has at least the given rights: whoever changes an
- * application that acts as a user could act as that user, in all its domains.
+ * Validates applications. `assertCanDelegate` throws unless the caller has at least the given rights: anyone who changes
+ * an application that acts as a user could act as that user, in all its domains.
  */
 export function applicationHooks(
-  requireCover: (by: ActorContext, rights: Rights, holders: readonly string[]) => void,
+  assertCanDelegate: (by: ActorContext, rights: Rights, holders: readonly string[]) => void,
 ): ResourceHooks<typeof applications> {
   const assertCanActAs = (userId: string | null | undefined, tx: StoreReader, by: ActorContext): void => {
     const user = userId == null ? null : tx.get(users, userId);
-    if (user && user.id !== by.actor.userId) requireCover(by, readUserRights(tx, user.pk), domainIdsOf(user));
+    if (user && user.id !== by.actor.userId) assertCanDelegate(by, readUserRights(tx, user.pk), domainIdsOf(user));
   };
   return {
     beforeWrite({ before, after }, tx, by) {
@@ -28,23 +28,26 @@ export function applicationHooks(
       if (!after.redirectUris.every(isRedirectUri)) {
         throw invalidValue(
           "redirectUris",
-          "They are https addresses, http ones of the same machine, or those of an app, without a fragment.",
+          "Must be https URIs, http URIs of a loopback host or private-use app schemes, without a fragment.",
         );
       }
       if (!after.scopes.every(isOAuthScope)) {
-        throw invalidValue("scopes", "They are offline_access and urn:service:<resource>:<read|write>.");
+        throw invalidValue("scopes", "Must be offline_access or urn:service:<resource>:<read|write>.");
       }
       if (after.type === "public" && after.userId !== null) {
-        throw invalidValue("userId", "A public application can't prove to be itself, so it never acts by itself.");
+        throw invalidValue(
+          "userId",
+          "Must be empty for a public application: it cannot authenticate, so it must not act by itself.",
+        );
       }
     },
     present: (rows) => rows.map(({ id }) => ({ clientId: id })),
   };
 }
 
-/** True for an address that codes may be sent to. */
+/** True for a URI that codes may be sent to. */
 function isRedirectUri(text: string): boolean {
-  // What a URL parser would drop or change might be read in another way by a browser.
+  // Characters that a URL parser drops or changes may be interpreted differently by a browser.
   if (!/^[\x21-\x7e]+$/.test(text) || /[#\\]/.test(text) || !URL.canParse(text)) return false;
   const { protocol, hostname, username, password } = new URL(text);
   if (username !== "" || password !== "") return false;

@@ -8,10 +8,10 @@ type Snapshot = RowBase & Record<string, unknown>;
 
 const SNAPSHOTS = ["before", "after"] as const;
 
-/** Entries show rows as they were, but for the references in them that the acting domain hides. */
+/** Serializes audit entries: rows as they were, without the references that are hidden in the acting domain. */
 export function createAuditEntryPresenter(catalogue: Catalogue): Present {
   return (rows, context) => {
-    const shown = rows.map((): Record<string, unknown> => ({}));
+    const presented = rows.map((): Record<string, unknown> => ({}));
     const resources = new Set(rows.flatMap(({ resource }) => (resource && catalogue.has(resource) ? [resource] : [])));
     for (const name of resources) {
       for (const when of SNAPSHOTS) {
@@ -22,10 +22,11 @@ export function createAuditEntryPresenter(catalogue: Catalogue): Present {
           catalogue,
           context,
         );
-        for (const [place, index] of at.entries()) Object.assign(shown[index] as object, { [when]: hidden[place] });
+        for (const [position, index] of at.entries())
+          Object.assign(presented[index] as object, { [when]: hidden[position] });
       }
     }
-    return shown;
+    return presented;
   };
 }
 

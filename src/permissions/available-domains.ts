@@ -4,18 +4,18 @@ import { CallerError } from "../lib/errors.ts";
 import domains from "../resources/domains/domains.ts";
 import type { StoreReader } from "../store/store.ts";
 
-/** A domain by its names. */
+/** A domain that the user may act in. */
 export interface AvailableDomain {
   id: string;
   name: string;
-  /** Names from the root down to it, joined by `/`. */
+  /** Names from the root to the domain, joined by `/`. */
   namePath: string;
 }
 
-/** Domains that are judged between two turns of the event loop. */
+/** Domains checked per turn of the event loop. */
 const CHUNK_SIZE = 10;
 
-/** The domains in which somebody may act, sorted by name path: at most 200, as there are no more. */
+/** The domains in which the user may act, sorted by name path; at most 200 exist. */
 export async function listAvailableDomains(
   principal: Principal,
   { store, access, clock }: { store: StoreReader; access: Pick<AccessControl, "resolveScope">; clock: Clock },

@@ -1,20 +1,20 @@
 import type { Clock } from "../lib/clock.ts";
 import type { ActorContext, Store } from "../store/store.ts";
 
-/** Keeps record of what users were refused. */
+/** Audits requests that failed the permission check. */
 export interface DeniedRequestLog {
-  /** `method` and `at`, the pattern of a path, say what was asked for; `path` is the path itself. Never throws. */
-  record(by: ActorContext, what: { method: string; at: string; path: string }): void;
+  /** `at` is the route pattern, `path` the concrete path. Never throws. */
+  record(by: ActorContext, request: { method: string; at: string; path: string }): void;
 }
 
-/** own choice: the same refusal of the same user is recorded once in this time, so that nobody fills the disk by asking. */
+/** The same refusal of the same user is recorded once per interval, so that repeated requests cannot fill the disk. */
 const DEDUPLICATION_MS = 60_000;
-/** Refusals remembered; beyond it the oldest is forgotten. */
+/** Maximum number of refusals tracked for deduplication; the oldest is evicted. */
 const MAX_REMEMBERED = 2_000;
-/** Longest path that is kept. */
+/** Stored paths are cut to this length. */
 const MAX_PATH_LENGTH = 500;
 
-/** Makes the record; what fails to be written is told to `onError`. */
+/** Creates the log; `onError` receives failed writes. */
 export function createDeniedRequestLog(
   store: Store,
   clock: Clock,

@@ -3,21 +3,21 @@ import scimGroupMembers from "../resources/security/scim-group-members.ts";
 import scimGroups from "../resources/security/scim-groups.ts";
 import type { ActorContext, Store, StoreReader, Transaction } from "../store/store.ts";
 
-/** Ids of users who come into a directory's group and of those who go. */
+/** Ids of users to add to and remove from a directory group. */
 export interface MemberChanges {
   join: readonly string[];
   leave: readonly string[];
 }
 
-/** Members written in one transaction: a few milliseconds. own choice */
+/** Members written in one transaction: a few milliseconds. */
 const CHUNK_SIZE = 25;
 
 /**
- * The one way in which a directory's word, be it provisioning or a log-in, changes who is in one of its groups (`scim-groups`).
- * Who is in it already joins without effect, who is not leaves without. What security groups tied to it give begins and ends
- * with the commit, in sessions and tokens that are open, too. Returns how many memberships were written. Keep a call to
- * `SLICE` users; more are `changeManyMembers`'. Throws not-found without such a group, invalid-value on `userId` for a user
- * that there is not, forbidden where `by` is a user who may not pass on what the group gives.
+ * Changes the members of a directory group (`scim-groups`). SCIM provisioning and logins both write memberships only
+ * through this function. Adding a member or removing a non-member has no effect. Rights of the linked security groups
+ * begin and end with the commit, also in open sessions and tokens. Returns the number of written memberships. Use at
+ * most `CHUNK_SIZE` users per call. Throws not-found for an unknown group, invalid-value on `userId` for an unknown
+ * user, forbidden when `by` may not delegate the rights of the group.
  */
 function changeMembersInTransaction(
   tx: Transaction,
@@ -36,8 +36,8 @@ function changeMembersInTransaction(
 }
 
 /**
- * As `changeMembers`, for any number of users: in slices between which others write. own choice: who has to leave does so
- * first; a slice that is refused leaves those before it, and the same call once more completes it.
+ * As `changeMembersInTransaction` for any number of users, in chunks. Removals come first. If a chunk is refused, the
+ * earlier ones stay; repeating the call completes the change.
  */
 export async function changeGroupMembers(
   store: Pick<Store, "write">,
@@ -45,16 +45,16 @@ export async function changeGroupMembers(
   { join, leave }: MemberChanges,
   by: ActorContext,
 ): Promise<void> {
-  const slices = [
+  const chunks = [
     ...chunked(leave).map((users) => ({ join: [], leave: users })),
     ...chunked(join).map((users) => ({ join: users, leave: [] })),
   ];
-  for (const slice of slices) await store.write((tx) => changeMembersInTransaction(tx, scimGroupId, slice, by));
+  for (const chunk of chunks) await store.write((tx) => changeMembersInTransaction(tx, scimGroupId, chunk, by));
 }
 
 /**
- * Puts a user into exactly those of the directory's groups `among` (ids) that `wanted` (ids, all in `among`) names, as a
- * directory says at log-in; groups beside them are left alone. Throws what `changeMembers` throws.
+ * Sets the directory groups of a user at login: within the groups `among` (ids) the user is a member of exactly those
+ * in `wanted` (a subset); other groups are not touched. Throws what `changeMembersInTransaction` throws.
  */
 export function syncUserGroups(
   tx: Transaction,
@@ -69,7 +69,7 @@ export function syncUserGroups(
   }
 }
 
-/** Ids of the memberships that users have in a group, by the user's id. */
+/** Ids of the memberships in a group, by user id. */
 function readMemberships(
   reader: StoreReader,
   groupPk: number,

@@ -8,7 +8,10 @@ import { replaceDomains } from "./domain-membership.ts";
 
 type DomainRow = RowOf<typeof domains>;
 
-/** What a domain does beyond being stored: one tree, paths that follow every rename and move, and heirs when it goes. */
+/**
+ * Hooks of domains: keep a single tree, update paths after a rename or move, and move the rows of a deleted domain to
+ * its parent.
+ */
 export function domainHooks(families: readonly AnyResource[]): ResourceHooks<typeof domains> {
   return {
     beforeWrite({ before, after }, tx, by) {
@@ -22,7 +25,7 @@ export function domainHooks(families: readonly AnyResource[]): ResourceHooks<typ
   };
 }
 
-/** The families whose rows lie in domains. */
+/** The resources whose rows are scoped to a domain. */
 export function domainScopedResources(catalogue: Catalogue): readonly AnyResource[] {
   return catalogue.all.filter(({ scope }) => scope === "domain");
 }
@@ -30,25 +33,26 @@ export function domainScopedResources(catalogue: Catalogue): readonly AnyResourc
 function assignPath(before: DomainRow | null, after: DomainRow, tx: StoreReader, by: ActorContext): void {
   if (!before && after.parentId === null) after.parentId = by.scope.domainId;
   if (after.parentId === null) {
-    if (!before && tx.count(domains, { parentId: null }) > 0) throw invalidValue("parentId", "There is one root.");
+    if (!before && tx.count(domains, { parentId: null }) > 0)
+      throw invalidValue("parentId", "Required: only the root domain has no parent, and it already exists.");
     after.path = after.id;
     after.namePath = after.name;
     return;
   }
   const parent = by.scope.canAssign(after.parentId) ? tx.get(domains, after.parentId) : null;
-  if (!parent) throw invalidValue("parentId", `There is none with the id ${after.parentId}.`);
+  if (!parent) throw invalidValue("parentId", `No resource with the id ${after.parentId} was found.`);
   after.path = `${parent.path}/${after.id}`;
   after.namePath = `${parent.namePath}/${after.name}`;
 }
 
-/** What lies in a domain that goes away moves to its parent, and so do the domains below it. @source docs/decisions/0004-domains.md */
+/** Moves the rows and child domains of a deleted domain to its parent. @source docs/decisions/0004-domains.md */
 function moveContentsToParent(
   domain: DomainRow,
   families: readonly AnyResource[],
   tx: Transaction,
   by: ActorContext,
 ): void {
-  if (domain.parentId === null) throw new ConflictError("The root can't be deleted.");
+  if (domain.parentId === null) throw new ConflictError("The root domain must not be deleted.");
   for (const family of families) {
     for (const id of findRowsInDomain(tx, family, domain, -1)) moveRowToParent(tx, family, id, domain, by);
   }
@@ -68,19 +72,19 @@ function moveRowToParent(
   if (row) tx.update(family, id, {}, by, replaceDomains(tx, row, [from], parentId as string) as object);
 }
 
-/** Ids of at most `most` rows (all: -1) that are in a domain. */
-function findRowsInDomain(reader: StoreReader, family: AnyResource, { pk, id }: DomainRow, most: number): string[] {
+/** Ids of at most `limit` rows (-1: all) of a domain. */
+function findRowsInDomain(reader: StoreReader, family: AnyResource, { pk, id }: DomainRow, limit: number): string[] {
   const sql = `SELECT id FROM ${tableName(family)} t WHERE domain_pk = ? OR
     (also_in IS NOT NULL AND EXISTS (SELECT 1 FROM json_each(t.also_in) j WHERE j.value = ?)) LIMIT ?`;
-  return reader.all<{ id: string }>(sql, pk, id, most).map((row) => row.id);
+  return reader.all<{ id: string }>(sql, pk, id, limit).map((row) => row.id);
 }
 
-/** Rows moved in one transaction. own choice: about 4 ms of work */
+/** Rows moved in one transaction; about 4 ms of work. */
 const CHUNK_SIZE = 50;
 
 /**
- * Deletes a domain, however much lies in it: its rows move to the parent in slices, the domain goes last. own choice: a
- * crash in between leaves the domain with what has not moved yet. Throws as every deletion does, before anything moves.
+ * Deletes a domain with any number of rows: its rows move to the parent in chunks, the domain is deleted last. A crash
+ * in between leaves the domain with the rows that have not moved. Throws as every deletion does, before anything moves.
  */
 export async function removeDomain(
   { store, catalogue }: { store: Store; catalogue: Catalogue },
@@ -111,10 +115,14 @@ function assertRemovable(
   check?: (row: DomainRow) => void,
 ): void {
   check?.(domain);
-  if (domain.parentId === null) throw new ConflictError("The root can't be deleted.");
+  if (domain.parentId === null) throw new ConflictError("The root domain must not be deleted.");
   if (!by.scope.canAssign(domain.parentId)) throw forbidden();
   const [children, siblings] = [domain.id, domain.parentId].map((parentId) => reader.find(domains, { parentId }));
   const taken = new Set(siblings?.filter(({ id }) => id !== domain.id).map(({ name }) => name.toLowerCase()));
   const clash = children?.find(({ name }) => taken.has(name.toLowerCase()));
-  if (clash) throw new ConflictError(`Field name is already in use: ${clash.name} would stand there twice.`, "name");
+  if (clash)
+    throw new ConflictError(
+      `Field name is already in use: the parent domain already has a child named ${clash.name}.`,
+      "name",
+    );
 }

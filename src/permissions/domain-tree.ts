@@ -1,19 +1,19 @@
 import type { StoreReader } from "../store/store.ts";
 
-/** A domain with everything above and below it. */
+/** A domain with its ancestors and descendants. */
 export interface Domain {
   pk: number;
   id: string;
-  /** Names from the root down, joined by `/`. */
+  /** Names from the root, joined by `/`. */
   namePath: string;
   parent: Domain | null;
-  /** The domains above it, nearest first. */
+  /** Ancestors, nearest first. */
   above: readonly Domain[];
-  /** The domain itself and all below it. */
+  /** The domain itself and its descendants. */
   within: readonly Domain[];
 }
 
-/** All domains, at most 200 of them. */
+/** All domains; at most 200 exist. */
 export interface DomainTree {
   /** Null before the first domain exists. */
   root: Domain | null;
@@ -23,7 +23,7 @@ export interface DomainTree {
 
 type Growing = Domain & { above: Domain[]; within: Domain[] };
 
-/** Reads the tree: one query, then everything that hangs on ancestry is a look-up. */
+/** Reads the whole tree with one query. */
 export function readDomainTree(reader: StoreReader): DomainTree {
   const lines = reader.all<{
     pk: number;
@@ -51,7 +51,7 @@ export function readDomainTree(reader: StoreReader): DomainTree {
   return { root, byPk, byId: new Map([...byPk.values()].map((domain) => [domain.id, domain])) };
 }
 
-/** True when `domain` is one of `tops` or lies below one. */
+/** True when `domain` is one of `tops` or a descendant of one. */
 export function isWithinAny(domain: Domain, tops: ReadonlySet<Domain>): boolean {
   return tops.has(domain) || domain.above.some((above) => tops.has(above));
 }

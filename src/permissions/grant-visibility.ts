@@ -7,8 +7,8 @@ import type { GrantMatcher } from "./grants.ts";
 import { splitPath } from "./grants.ts";
 
 /**
- * Which rows of `resource` the get grants admit: a grant that leaves nothing open but `*` shows them all; each id in a
- * grant narrows it to the rows of that parent, or to that row. Rows found by several grants or paths add up.
+ * Compiles get grants to a condition on the rows of `resource`. A grant with only `*` admits all rows; each id in a
+ * grant restricts it to the rows of that parent, or to that row. The rows of several grants and paths are united.
  */
 export function compileGrantVisibility(
   resource: AnyResource,
@@ -34,7 +34,7 @@ interface SqlCondition {
   params: SqlValue[];
 }
 
-/** The condition that one grant puts on the rows seen at one path. */
+/** The condition of one grant for one path. */
 function conditionOf(
   resource: AnyResource,
   path: ResourcePath,
@@ -88,7 +88,7 @@ function toTerm(
   return { sql: terms.map((term) => term.sql).join(" AND "), params: terms.flatMap((term) => term.params) };
 }
 
-/** One term per placeholder that a grant fixes to an id; null when a placeholder has no column. */
+/** One term per placeholder that a grant fixes to an id; null if a placeholder has no column. */
 function withinTerms(
   layout: ReturnType<typeof buildTableLayout>,
   alias: string,

@@ -1,17 +1,20 @@
 import { isUuid } from "../lib/ids.ts";
 import type { Method } from "../schema/resource.ts";
 
-/** One permission: a verb on a path pattern such as `/users/*`. @source decisions.md 3 */
+/**
+ * One permission: a verb on a path pattern such as `/users/*`. @source docs/decisions/0003-authentication.md,
+ * Permissions
+ */
 export interface Grant {
   verb: Method;
   spec: string;
 }
 
-/** Grants made ready to be asked. */
+/** Compiled grants. */
 export interface GrantMatcher {
   /**
-   * True when a grant covers `method` on the concrete `path`. A get grant on an item covers the list around it too
-   * (which then shows the rows that `visible` admits); a post grant may name the collection with or without `/*`.
+   * Permission check: true when a grant covers `method` on the concrete `path`. A get grant on an item also covers its
+   * list, which then shows the visible rows; a post grant may name the collection with or without `/*`.
    */
   allows(method: Method, path: string): boolean;
   /** Segments of every get grant, in lower case. */
@@ -24,7 +27,7 @@ interface TrieNode {
   any: TrieNode | null;
 }
 
-/** Segments of a path or pattern, in lower case as ids are compared without case; `/` has none. */
+/** Segments of a path or pattern, in lower case because ids are compared without case; `/` has none. */
 export function splitPath(path: string): string[] {
   return path
     .toLowerCase()
@@ -32,7 +35,7 @@ export function splitPath(path: string): string[] {
     .filter((segment) => segment !== "");
 }
 
-/** Compiles grants; their order has no meaning. */
+/** Compiles grants to a trie; their order does not matter. */
 export function compileGrants(grants: readonly Grant[]): GrantMatcher {
   const roots = new Map<Method, TrieNode>();
   for (const { verb, spec } of grants) {
@@ -70,22 +73,22 @@ function insert(root: TrieNode, segments: readonly string[]): void {
   node.ends = true;
 }
 
-function matches(node: TrieNode, path: readonly string[], at: number, listsToo: boolean): boolean {
+function matches(node: TrieNode, path: readonly string[], at: number, includeLists: boolean): boolean {
   const segment = path[at];
-  if (segment === undefined) return node.ends || (listsToo && grantsItems(node));
+  if (segment === undefined) return node.ends || (includeLists && grantsItems(node));
   const named = node.named.get(segment);
-  if (named && matches(named, path, at + 1, listsToo)) return true;
-  return node.any !== null && matches(node.any, path, at + 1, listsToo);
+  if (named && matches(named, path, at + 1, includeLists)) return true;
+  return node.any !== null && matches(node.any, path, at + 1, includeLists);
 }
 
-/** True when a grant names an item directly below: `*` or an id, not the name of a sub-collection. */
+/** True when a grant names a direct item: `*` or an id, not the name of a sub-collection. */
 function grantsItems(node: TrieNode): boolean {
   if (node.any?.ends) return true;
   for (const [segment, child] of node.named) if (child.ends && isUuid(segment)) return true;
   return false;
 }
 
-/** True for a pattern that a permission may carry: `/` and segments of lower-case letters, digits and `-`, `*`, or ids. */
+/** True for a valid permission spec: `/` and segments of lower-case letters, digits and `-`, `*`, or ids. */
 export function isPathPattern(spec: string): boolean {
   return /^(\/(\*|[a-z0-9]+(-[a-z0-9]+)*))+$/i.test(spec) && !spec.startsWith("/*");
 }

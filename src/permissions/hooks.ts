@@ -36,13 +36,14 @@ import {
 import { presentScimGroupLinks } from "./scim-group-hooks.ts";
 import { createUserPresenter } from "./user-presenter.ts";
 
-/** Names a behaviour by the resource it is bound to. */
-export type BoundHooks = readonly [resource: AnyResource, behaviour: ResourceHooks];
+/** Hooks with the resource that they are bound to. */
+export type BoundHooks = readonly [resource: AnyResource, hooks: ResourceHooks];
 
 /**
- * The rules of who may be given what. own choice: nobody passes on more than the own rights, be it by a permission, a
- * membership, a tie to a directory's group, a token or a domain, nor locks somebody with greater rights; the organisation
- * never loses its last member of a super group, nor the last one who can log in.
+ * Hooks that prevent privilege escalation and lock-out. Nobody can delegate more than their own rights, by a
+ * permission, a membership, a link to a directory group, a token or a domain, nor lock a user with more rights. The
+ * organisation never loses its last member of a super group, nor the last one who can log in. @source
+ * docs/decisions/0401-permission-rules.md
  */
 export function accessHooks(clock: Clock, catalogue: Catalogue): readonly BoundHooks[] {
   return [
@@ -80,32 +81,32 @@ export function accessHooks(clock: Clock, catalogue: Catalogue): readonly BoundH
   ];
 }
 
-/** Forgets the row type, which the table of behaviours cannot keep. */
-function bind<R extends AnyResource>(resource: R, behaviour: ResourceHooks<R>): BoundHooks {
-  return [resource, behaviour as unknown as ResourceHooks];
+/** Erases the row type, which the table of hooks cannot express. */
+function bind<R extends AnyResource>(resource: R, hooks: ResourceHooks<R>): BoundHooks {
+  return [resource, hooks as unknown as ResourceHooks];
 }
 
 function checkUser({ before, after, given }: RowMutation<typeof users>, tx: StoreReader, by: ActorContext): void {
   if (!after) return;
-  // Else whoever may edit users could lock out everybody who may do more, or log in as them.
+  // Otherwise anyone who may edit users could lock out users with more rights, or log in as them.
   const isGuarded =
     given.has("lock") ||
     given.has("breakGlass") ||
     before?.passwordHash !== after.passwordHash ||
-    // Identity providers vouch for accounts by their addresses.
+    // Identity providers find accounts by their e-mail address.
     before?.email !== after.email;
   if (before && isGuarded && before.id !== by.actor.userId) {
     assertCanDelegate(by, readUserRights(tx, before.pk), domainIdsOf(before));
   }
   const joined = before ? domainIdsOf(after).filter((id) => !domainIdsOf(before).includes(id)) : [];
-  // What a user may do everywhere, it may do in a new domain too.
+  // Unlimited grants of the user then hold in the new domain too.
   if (before && joined.length > 0) assertCanDelegate(by, readUserRights(tx, before.pk), joined);
   if (after.email !== null && (after.type === "anonymous" || after.type === "application")) {
-    throw invalidValue("email", `A user of type ${after.type} has none.`);
+    throw invalidValue("email", `Must be empty for a user of type ${after.type}.`);
   }
   const { start = null, end = null } = after.lock ?? {};
-  if (start !== null && end !== null && end <= start) throw invalidValue("lock", "It must end after its start.");
-  // Its own password is good from now on, and no provider's word.
+  if (start !== null && end !== null && end <= start) throw invalidValue("lock", "The end must be after the start.");
+  // A break-glass account logs in with its local password only.
   if (after.breakGlass) after.providerKey = null;
 }
 
@@ -124,8 +125,8 @@ function checkToken(
   now: number,
 ): void {
   if (op !== "create" || !after) return;
-  if (after.tokenHash === null) throw new BugError("A token is made by createToken.");
-  if (after.expires !== null && after.expires <= now) throw invalidValue("expires", "It must lie ahead.");
+  if (after.tokenHash === null) throw new BugError("tokens must be created with createToken");
+  if (after.expires !== null && after.expires <= now) throw invalidValue("expires", "Must be in the future.");
   const holder = tx.get(users, after.userId);
   if (!holder || holder.id === by.actor.userId) return;
   assertCanDelegate(by, readUserRights(tx, holder.pk), readUserDomainIds(tx, holder.pk));
@@ -134,7 +135,7 @@ function checkToken(
 function checkGroup({ after, before }: RowMutation<typeof securityGroups>, tx: StoreReader, by: ActorContext): void {
   if (after?.superGroup && !before?.superGroup) assertSuperUser(by);
   if (before?.superGroup && !after?.superGroup && tx.count(securityGroups, { superGroup: true }) <= 1) {
-    throw new ConflictError("The last super group can't be deleted or made an ordinary group.", "superGroup");
+    throw new ConflictError("The last super group must not be deleted or made an ordinary group.", "superGroup");
   }
 }
 
@@ -145,7 +146,7 @@ function checkMember({ op, after }: RowMutation<typeof securityGroupMembers>, tx
   if (group && user) assertCanDelegate(by, readGroupRights(tx, group.pk), readUserDomainIds(tx, user.pk));
 }
 
-/** People of the directory's group belong to the security group, so a tie is as good as their memberships. */
+/** Members of the directory group become members of the security group, so a link delegates like their memberships. */
 function checkScimGroupLink(
   { op, after }: RowMutation<typeof securityGroupScimGroups>,
   tx: StoreReader,
@@ -165,10 +166,10 @@ function checkScimMember({ op, after }: RowMutation<typeof scimGroupMembers>, tx
   }
 }
 
-/** own choice: who provisions decides who is in every group, so nobody hands that on who may not do everything. */
+/** A provisioning directory decides about the members of every group, so only super users may create its tokens. */
 function checkScimToken({ op, after }: RowMutation<typeof scimTokens>, _tx: StoreReader, by: ActorContext): void {
   if (op !== "create" || !after) return;
-  if (after.tokenHash === null) throw new BugError("A directory's token is made by createScimToken.");
+  if (after.tokenHash === null) throw new BugError("SCIM tokens must be created with createScimToken");
   assertSuperUser(by);
 }
 
@@ -195,20 +196,20 @@ function checkUserPermission(
 }
 
 function assertPathPattern({ spec }: DomainGrant): void {
-  if (!isPathPattern(spec)) throw invalidValue("spec", "It must be a path such as /users/* or /users/*/devices/*.");
+  if (!isPathPattern(spec)) throw invalidValue("spec", "Must be a path such as /users/* or /users/*/devices/*.");
 }
 
-/** Refuses the step that would leave nobody who may do everything; before the first administrator there is no such step. */
+/** Throws ConflictError when no member of a super group would be left. */
 function assertAdministratorLeft({ op, given }: Pick<RowMutation, "op" | "given">, tx: StoreReader): void {
   if (op === "create" || (op === "update" && !given.has("superGroup"))) return;
   const member = tx.one(
     `SELECT m.pk FROM security_group_members m JOIN security_groups g ON g.pk = m.security_group_pk
      WHERE g.super_group = 1 LIMIT 1`,
   );
-  if (member === null) throw new ConflictError("The last member of the super groups can't be removed.");
+  if (member === null) throw new ConflictError("The last member of the super groups must not be removed.");
 }
 
-/** Refuses to lock out the last administrator; `carillon user unlock` is the way back in should it happen all the same. */
+/** Throws ConflictError when the last administrator would be locked out. `carillon user unlock` is the way back in. */
 function assertAdministratorCanLogIn({ pk }: RowOf<typeof users>, tx: StoreReader, now: number): void {
   const members = tx.all<{ pk: number }>(
     `SELECT DISTINCT m.user_pk AS pk FROM security_group_members m
@@ -220,5 +221,5 @@ function assertAdministratorCanLogIn({ pk }: RowOf<typeof users>, tx: StoreReade
     members.map((member) => member.pk),
   );
   if (administrators.some((user) => canLogIn(user, now))) return;
-  throw new ConflictError("The last member of the super groups who can log in can't be locked out.");
+  throw new ConflictError("The last member of the super groups who can log in must not be locked out.");
 }

@@ -1,11 +1,11 @@
 import type { Grant } from "./grants.ts";
 
 /**
- * What every user may do without any permission: read itself; read and delete own notifications, subscriptions and
- * permissions; answer own notifications; manage own devices; read and end the session. @source decisions.md 3
- *
- * own choice: own tokens, security groups, domains and all permissions can be read too, own tokens revoked, the own
- * password and profile changed, lists joined and left that are open to it, and messages declined that can be.
+ * The implicit grants of every user: read itself; read and delete its notifications, subscriptions and permissions;
+ * answer its notifications; manage its devices; read and end the session; read its tokens, security groups, domains and
+ * permissions; revoke its tokens; change its password and profile; join and leave open lists; opt out of messages that
+ * allow it. @source docs/decisions/0003-authentication.md, Permissions; docs/decisions/0401-permission-rules.md,
+ * Implicit grants
  */
 export function buildImplicitGrants(userId: string): Grant[] {
   const own = `/users/${userId}`;

@@ -9,17 +9,17 @@ import type { AnyResource, RowOf } from "../schema/resource.ts";
 import type { StoreReader } from "../store/store.ts";
 import { GROUP_MEMBERSHIPS_SQL } from "./security-group-memberships.ts";
 
-/** A right that somebody holds by a rule; a super group gives `*` on `*`. */
+/** A right with its limit; a super group gives `*` on `*`. */
 export interface HeldRight {
   verb: string;
   spec: string;
-  /** Domain within which, with those below it, it holds; null for wherever its holder may act. */
+  /** Domain to which the right is limited, with its descendants; null: every domain in which the holder may act. */
   domainId: string | null;
 }
 
-/** Who holds what by one rule. */
+/** The rights that one row gives, and their holders. */
 export interface RightsSource {
-  /** The row that gives it: a permission, a membership or a group. */
+  /** The row that gives the rights: a permission, a membership, a link or a group. */
   sourceId: string;
   /** Internal keys of users. */
   holders: readonly number[];
@@ -33,7 +33,7 @@ export interface UserRight extends HeldRight {
 
 const SUPER_USER_RIGHT: HeldRight = { verb: "*", spec: "*", domainId: null };
 
-/** Who holds what by a row; null for rows that give no rights. */
+/** Reads the rights that a row gives; null for rows that give none. */
 export function readRightsSource(reader: StoreReader, resource: AnyResource, row: unknown): RightsSource | null {
   const sourceId = (row as { id: string }).id;
   switch (resource.name) {
@@ -97,8 +97,8 @@ function readRights(reader: StoreReader, groupId: string): HeldRight[] {
 }
 
 /**
- * The holdings of `one` that `other` does not give, and that no rule but theirs gives either. A right everywhere, or in a
- * domain above, is as good as one in a domain.
+ * The rights of `one` that neither `other` nor any third row gives to the same users. A right without a domain limit,
+ * or in an ancestor domain, includes the right in a domain.
  */
 export function findRightsHeldOnlyBy(
   one: RightsSource | null,
@@ -107,35 +107,37 @@ export function findRightsHeldOnlyBy(
 ): UserRight[] {
   if (!one) return [];
   return one.rights.flatMap((right) => {
-    const places = right.domainId === null ? [] : readDomainPath(right.domainId, reader);
-    const isGiven = other?.rights.some((given) => covers(given, right, places)) ?? false;
-    const kept = new Set(isGiven ? other?.holders : []);
-    const holders = one.holders.filter((pk) => !kept.has(pk));
+    const domainPath = right.domainId === null ? [] : readDomainPath(right.domainId, reader);
+    const isGiven = other?.rights.some((given) => covers(given, right, domainPath)) ?? false;
+    const keepingUsers = new Set(isGiven ? other?.holders : []);
+    const holders = one.holders.filter((pk) => !keepingUsers.has(pk));
     const elsewhere =
-      holders.length === 0 ? new Set<number>() : findUsersWithOtherSource(holders, right, places, one.sourceId, reader);
+      holders.length === 0
+        ? new Set<number>()
+        : findUsersWithOtherSource(holders, right, domainPath, one.sourceId, reader);
     return holders.filter((pk) => !elsewhere.has(pk)).map((userPk) => ({ userPk, ...right }));
   });
 }
 
-function covers(given: HeldRight, { verb, spec }: HeldRight, places: readonly string[]): boolean {
-  const reaches = given.domainId === null || places.includes(given.domainId);
+function covers(given: HeldRight, { verb, spec }: HeldRight, domainPath: readonly string[]): boolean {
+  const reaches = given.domainId === null || domainPath.includes(given.domainId);
   return reaches && given.verb === verb && given.spec === spec;
 }
 
-/** Ids of a domain and those above it. */
+/** Ids of a domain and its ancestors. */
 function readDomainPath(domainId: string, reader: StoreReader): readonly string[] {
   return reader.get(domains, domainId)?.path?.split("/") ?? [domainId];
 }
 
-/** Which of the users hold a right by other rules, a membership in another super group included. */
+/** The users who hold a right through other rows, including membership in another super group. */
 function findUsersWithOtherSource(
   users: readonly number[],
   { verb, spec }: HeldRight,
-  places: readonly string[],
-  by: string,
+  domainPath: readonly string[],
+  sourceId: string,
   reader: StoreReader,
 ): Set<number> {
-  const [among, within] = [JSON.stringify(users), JSON.stringify(places)];
+  const [among, within] = [JSON.stringify(users), JSON.stringify(domainPath)];
   const reaches = `(p.domain_pk IS NULL
     OR p.domain_pk IN (SELECT d.pk FROM domains d WHERE d.id IN (SELECT value FROM json_each(?))))`;
   const found = reader.all<{ pk: number }>(
@@ -146,7 +148,7 @@ function findUsersWithOtherSource(
          AND ${reaches}
        WHERE (p.pk IS NOT NULL OR g.super_group = 1) AND m.id <> ? AND m.tie IS NOT ? AND g.id <> ?
          AND m.user_pk IN (SELECT value FROM json_each(?))`,
-    ...[verb, spec, by, within, among, verb, spec, by, within, by, by, by, among],
+    ...[verb, spec, sourceId, within, among, verb, spec, sourceId, within, sourceId, sourceId, sourceId, among],
   );
   return new Set(found.map(({ pk }) => pk));
 }

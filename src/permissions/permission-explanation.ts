@@ -13,19 +13,19 @@ import { buildImplicitGrants } from "./implicit-grants.ts";
 import { GROUP_MEMBERSHIPS_SQL } from "./security-group-memberships.ts";
 import { isOrganisationPath, organisationSegments } from "./user-scope.ts";
 
-/** A grant with where it comes from. */
+/** A grant with its source. */
 export interface SourcedGrant {
-  /** A method; `*` for all. */
+  /** Method; `*` for all. */
   verb: string;
-  /** Pattern of paths; `*` for all. */
+  /** Path pattern; `*` for all. */
   spec: string;
-  /** `implicit`: every user has it; `super-group`: everything; `own`: given to the user; `group`: given to a group. */
+  /** `implicit`: every user has it; `super-group`: all rights; `own`: given to the user; `group`: given to a group. */
   from: "implicit" | "super-group" | "own" | "group";
-  /** The row that gives it; null for what no permission gives, and for what the asker may not see. */
+  /** The permission row; null for implicit grants and for rows that the caller may not see. */
   permissionId: string | null;
   securityGroupId: string | null;
   securityGroupName: string | null;
-  /** Domain that it is limited to, with those below; null for everywhere. */
+  /** Domain to which it is limited, with its descendants; null: no limit. */
   domainId: string | null;
 }
 
@@ -43,16 +43,16 @@ const GRANTED_SQL = `SELECT DISTINCT 'super-group' AS "from", '*' AS verb, '*' A
   LEFT JOIN domains d ON d.pk = p.domain_pk WHERE m.user_pk = ?`;
 
 /**
- * Everything that a user may do, implicit grants first, as far as `scope` lets one know: grants limited to other domains
- * are left out, groups out of sight are not named.
+ * All grants of a user, implicit grants first, as far as `scope` may see them: grants limited to hidden domains are
+ * left out, hidden groups are not named.
  */
 export function listUserGrants(
   reader: StoreReader,
   { id, pk }: Pick<User, "id" | "pk">,
   scope: AccessScope,
 ): SourcedGrant[] {
-  const nowhere = { permissionId: null, securityGroupId: null, securityGroupName: null, domainId: null };
-  const implicit = buildImplicitGrants(id).map((grant) => ({ ...grant, ...nowhere, from: "implicit" as const }));
+  const noSource = { permissionId: null, securityGroupId: null, securityGroupName: null, domainId: null };
+  const implicit = buildImplicitGrants(id).map((grant) => ({ ...grant, ...noSource, from: "implicit" as const }));
   const given = reader.all<SourcedGrant & Record<string, string | null>>(GRANTED_SQL, pk, pk, pk);
   const known = given.filter(({ domainId }) => domainId === null || scope.canReference(domainId));
   return [...implicit, ...known.map((grant) => withoutHiddenGroup(grant, reader, scope))];
@@ -64,28 +64,28 @@ function withoutHiddenGroup(grant: SourcedGrant, reader: StoreReader, { domainVi
   return { ...grant, permissionId: null, securityGroupId: null, securityGroupName: null };
 }
 
-/** What somebody would ask for. */
+/** The request to explain. */
 export interface PermissionQuery {
   user: User;
   verb: Method;
-  /** Concrete: `/users/0190…`. */
+  /** Concrete path, such as `/users/0190…`. */
   path: string;
-  /** Null for the first domain available to the user. */
+  /** Acting domain; null: the first one available to the user. */
   domainId: string | null;
 }
 
-/** Whether a user may do something, and why. */
+/** Result of a permission check, with the reasons. */
 export interface PermissionExplanation {
   granted: boolean;
-  /** The domain that it would be done in; null when the user may not act there. */
+  /** The acting domain; null when the user may not act there. */
   domainId: string | null;
   /** The grants that allow it. */
   grants: readonly SourcedGrant[];
-  /** What stands against it, in words; empty when granted. */
+  /** Reasons for the refusal, in English; empty when granted. */
   missing: readonly string[];
 }
 
-/** What explaining needs. */
+/** Dependencies of the explanation. */
 export interface PermissionExplanationDeps {
   store: Store;
   access: AccessControl;
@@ -93,7 +93,7 @@ export interface PermissionExplanationDeps {
   clock: Clock;
 }
 
-/** Says whether `user` may do what is asked for and why, as far as the asker's `scope` lets one know. Throws invalid-value. */
+/** Explains whether `user` may perform a request, as far as the caller's `scope` may know. Throws invalid-value. */
 export function explainPermission(
   { user, verb, path, domainId }: PermissionQuery,
   deps: PermissionExplanationDeps,
@@ -107,7 +107,7 @@ export function explainPermission(
       granted: false,
       domainId: null,
       grants: [],
-      missing: [...missing, "The user may not act in this domain."],
+      missing: [...missing, "The user is not allowed to act in this domain."],
     };
   const grants = findApplicableGrants(listUserGrants(deps.store, user, scope), acting, { verb, path }, deps);
   if (!acting.allows(verb, path)) missing.push(...explainMissingGrants({ verb, path }, grants, deps));
@@ -132,16 +132,16 @@ function resolveActingScope(
 
 type RequestedOperation = Pick<PermissionQuery, "verb" | "path">;
 
-/** Grants that cover the request and hold in the acting domain. */
+/** The grants that cover the request in the acting domain. */
 function findApplicableGrants(
   grants: readonly SourcedGrant[],
   acting: AccessScope,
   { verb, path }: RequestedOperation,
   { store }: PermissionExplanationDeps,
 ): SourcedGrant[] {
-  const places = acting.domainId === null ? [] : (store.get(domains, acting.domainId)?.path?.split("/") ?? []);
+  const domainPath = acting.domainId === null ? [] : (store.get(domains, acting.domainId)?.path?.split("/") ?? []);
   return grants.filter((grant) => {
-    if (grant.domainId !== null && !places.includes(grant.domainId)) return false;
+    if (grant.domainId !== null && !domainPath.includes(grant.domainId)) return false;
     if (grant.verb === "*") return true;
     return compileGrants([{ verb: grant.verb as Method, spec: grant.spec }]).allows(verb, path);
   });
@@ -154,12 +154,12 @@ function explainMissingGrants(
 ): string[] {
   const isWhole = verb !== "get" && isOrganisationPath(path, organisationSegments(catalogue));
   if (grants.length > 0 && isWhole) {
-    return ["What belongs to the whole organisation takes a permission that is not limited to a domain."];
+    return ["Changing a resource of the whole organisation requires a permission that is not limited to a domain."];
   }
   return [`No permission covers ${verb} ${path} here.`];
 }
 
-/** The row that the path names may lie out of the acting domain's sight or reach. */
+/** The row of the path may be hidden or read-only in the acting domain. */
 function explainInvisibleRow(
   { verb, path }: RequestedOperation,
   acting: AccessScope,
@@ -168,25 +168,26 @@ function explainInvisibleRow(
   const named = parseItemPath(path, catalogue);
   if (!named) return [];
   const { resource, id } = named;
-  if (!store.get(resource, id, acting)) return ["The user does not see this row from there, or there is none."];
+  if (!store.get(resource, id, acting)) return ["The resource was not found, or it is not visible in this domain."];
   if (verb === "get" || store.get(resource, id, acting.changeable)) return [];
-  return ["The row is shared from a domain above and can be changed there alone."];
+  return ["The resource is shared by an ancestor domain and must be changed there."];
 }
 
-/** The resource and id of an item's path; null for collections and actions. */
+/** The resource and id of an item path; null for collections and actions. */
 function parseItemPath(path: string, catalogue: Catalogue): { resource: AnyResource; id: string } | null {
-  const asked = splitPath(path);
+  const requested = splitPath(path);
   for (const resource of catalogue.all) {
     for (const each of resource.paths) {
       const at = splitPath(each.at);
-      const fits = at.every((segment, index) => segment.startsWith("{") || segment === asked[index]);
-      if (fits && asked.length === at.length + 1 && !each.itemBy) return { resource, id: asked.at(-1) as string };
+      const matches = at.every((segment, index) => segment.startsWith("{") || segment === requested[index]);
+      if (matches && requested.length === at.length + 1 && !each.itemBy)
+        return { resource, id: requested.at(-1) as string };
     }
   }
   return null;
 }
 
-/** Throws invalid-value for a path that no request could have. */
+/** Throws invalid-value for a malformed path. */
 export function assertRequestPath(path: string): void {
-  if (!/^(\/[A-Za-z0-9-]+)+$/.test(path)) throw invalidValue("path", "It must be a path such as /users/0190….");
+  if (!/^(\/[A-Za-z0-9-]+)+$/.test(path)) throw invalidValue("path", "Must be a path such as /users/0190….");
 }

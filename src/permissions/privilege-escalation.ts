@@ -4,8 +4,8 @@ import type { Rights } from "./rights.ts";
 import type { UserScope } from "./user-scope.ts";
 
 /**
- * Refuses what would pass on more than `by` holds; `holders` are the domains of those who get the rights. The system may pass
- * on everything. Throws CallerError `forbidden`.
+ * Prevents privilege escalation: throws CallerError `forbidden` when `by` would delegate rights that it does not hold.
+ * `holders` are the domains of those who get the rights. System actors may delegate everything.
  */
 export function assertCanDelegate(by: ActorContext, rights: Rights, holders: readonly string[]): void {
   if (by.actor.kind === "system") return;
@@ -13,7 +13,7 @@ export function assertCanDelegate(by: ActorContext, rights: Rights, holders: rea
   if (!scope.canDelegate?.(rights, holders)) throw forbidden();
 }
 
-/** Refuses what only whoever may do everything may do. Throws CallerError `forbidden`. */
+/** Throws CallerError `forbidden` unless `by` is a super user or the system. */
 export function assertSuperUser(by: ActorContext): void {
   assertCanDelegate(by, { superUser: true, grants: [] }, []);
 }

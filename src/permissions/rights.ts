@@ -3,22 +3,22 @@ import type { Domain, DomainTree } from "./domain-tree.ts";
 import type { Grant } from "./grants.ts";
 import { GROUP_MEMBERSHIPS_SQL } from "./security-group-memberships.ts";
 
-/** A grant as it was given. */
+/** A grant with its domain limit. */
 export interface DomainGrant extends Grant {
-  /** Domain within which, with those below it, it holds; null for wherever its holder may act. */
+  /** Domain to which the grant is limited, with its descendants; null: every domain in which the holder may act. */
   domainId: string | null;
 }
 
-/** Everything that a user was given, without the rights that every user has. */
+/** The rights given to a user, without the implicit grants. */
 export interface Rights {
-  /** A member of a super group may do everything, everywhere. */
+  /** True for members of a super group: all rights in all domains. */
   superUser: boolean;
   grants: DomainGrant[];
 }
 
 type Line = Record<string, string | number | null>;
 
-/** Reads what groups and own permissions give to a user. */
+/** Reads the rights of a user from groups and user permissions. */
 export function readUserRights(reader: StoreReader, userPk: number): Rights {
   const superGroup = reader.one(
     `SELECT g.pk FROM ${GROUP_MEMBERSHIPS_SQL} m JOIN security_groups g ON g.pk = m.security_group_pk
@@ -37,7 +37,7 @@ export function readUserRights(reader: StoreReader, userPk: number): Rights {
   return { superUser: superGroup !== null, grants };
 }
 
-/** Reads what a security group gives to its members. */
+/** Reads the rights that a security group gives its members. */
 export function readGroupRights(reader: StoreReader, groupPk: number): Rights {
   const group = reader.one<{ super_group: number }>("SELECT super_group FROM security_groups WHERE pk = ?", groupPk);
   const grants = reader.all<DomainGrant & Line>(
@@ -48,14 +48,14 @@ export function readGroupRights(reader: StoreReader, groupPk: number): Rights {
   return { superUser: group?.super_group === 1, grants };
 }
 
-/** Ids of the domains that a user is in. */
+/** Ids of the domains of a user. */
 export function readUserDomainIds(reader: StoreReader, userPk: number): string[] {
   return uniqueDomainIds(
     reader.all("SELECT d.id, u.also_in FROM users u LEFT JOIN domains d ON d.pk = u.domain_pk WHERE u.pk = ?", userPk),
   );
 }
 
-/** Ids of the domains that the members of a security group are in. */
+/** Ids of the domains of the members of a security group. */
 export function readGroupMemberDomainIds(reader: StoreReader, groupPk: number): string[] {
   return uniqueDomainIds(
     reader.all(
@@ -66,7 +66,7 @@ export function readGroupMemberDomainIds(reader: StoreReader, groupPk: number): 
   );
 }
 
-/** Ids of the domains that the users in a group of a directory are in. */
+/** Ids of the domains of the members of a directory group. */
 export function readScimGroupMemberDomainIds(reader: StoreReader, scimGroupId: string): string[] {
   return uniqueDomainIds(
     reader.all(
@@ -86,8 +86,8 @@ function uniqueDomainIds(lines: readonly { id: string | null; also_in: string | 
 }
 
 /**
- * The topmost domains a user may act in; those below them are available too. own choice: a user's domains and those it
- * has a grant in; the members of super groups act everywhere.
+ * The topmost domains in which a user may act; their descendants are available too. These are the user's domains and
+ * the domains of its limited grants; super users act everywhere.
  */
 export function findAvailableDomains(
   reader: StoreReader,

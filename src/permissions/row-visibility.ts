@@ -5,10 +5,10 @@ import type { RowVisibility, SqlValue, VisibilityCondition } from "../store/stor
 import { buildTableLayout } from "../store/table-layout.ts";
 import type { Domain } from "./domain-tree.ts";
 
-/** From where somebody looks. */
+/** The acting domain and user for which visibility is compiled. */
 export interface VisibilityContext {
   acting: Domain;
-  /** Domains the user may act in by itself, which it may know of from anywhere. */
+  /** Topmost domains in which the user may act; visible from every acting domain. */
   own: readonly Domain[];
   userPk: number;
   catalogue: Catalogue;
@@ -19,33 +19,34 @@ interface SqlCondition {
   params: SqlValue[];
 }
 
-/** Internal keys and ids of a set of domains, as the JSON lists that conditions compare with. */
+/** Internal keys and ids of a set of domains, as JSON arrays for SQL conditions. */
 interface DomainSet {
   pks: string;
   ids: string;
 }
 
-/** The domains that decide, and how. */
+/** The domains that decide about visibility. */
 interface DomainSets {
-  /** The acting domain and those below. */
+  /** The acting domain and its descendants. */
   within: DomainSet;
-  /** Those above, whose shared rows are shown too; null where rows are to be changed. */
+  /** Ancestors, whose shared rows are visible too; null for changeable rows. */
   above: DomainSet | null;
-  /** The domains that are rows in question themselves. */
+  /** The domains that are visible as rows of `domains`. */
   themselves: DomainSet;
 }
 
 const MAX_DEPTH = 8;
 
 /**
- * The rows that the acting domain shows: its own, those of the domains below, and those that domains above share.
- * Sub-resources follow all that their paths name; what concerns the looking user itself is never out of sight. The one
- * place where domains decide. @source docs/decisions/0004-domains.md; docs/decisions/0023-visibility-and-permissions.md, Scope of resources
+ * The rows visible in the acting domain: its own, those of its descendants, and those shared by its ancestors.
+ * Sub-resources follow all parents in their paths; rows about the user itself are always visible. The only place where
+ * domains decide about visibility.
+ * @source docs/decisions/0004-domains.md; docs/decisions/0023-visibility-and-permissions.md, Scope of resources
  */
-export function compileDomainVisibility(viewpoint: VisibilityContext): RowVisibility {
-  const { acting, own } = viewpoint;
+export function compileDomainVisibility(context: VisibilityContext): RowVisibility {
+  const { acting, own } = context;
   const named = [...acting.within, ...acting.above, ...own];
-  return compileConditions(viewpoint, {
+  return compileConditions(context, {
     within: toDomainSet(acting.within),
     above: toDomainSet(acting.above),
     themselves: toDomainSet(named),
@@ -53,13 +54,13 @@ export function compileDomainVisibility(viewpoint: VisibilityContext): RowVisibi
 }
 
 /**
- * The rows that can be changed in the acting domain: those that lie in it or below it. own choice: a domain itself is
- * renamed and deleted from above.
+ * The rows that can be changed in the acting domain: its own and those of its descendants. A domain itself can be
+ * renamed and deleted only from an ancestor.
  */
-export function compileChangeableRows(viewpoint: VisibilityContext): RowVisibility {
-  const { acting } = viewpoint;
+export function compileChangeableRows(context: VisibilityContext): RowVisibility {
+  const { acting } = context;
   const below = acting.within.filter((domain) => domain !== acting);
-  return compileConditions(viewpoint, {
+  return compileConditions(context, {
     within: toDomainSet(acting.within),
     above: null,
     themselves: toDomainSet(below),
@@ -70,29 +71,29 @@ function toDomainSet(domains: readonly Domain[]): DomainSet {
   return { pks: JSON.stringify(domains.map(({ pk }) => pk)), ids: JSON.stringify(domains.map(({ id }) => id)) };
 }
 
-function compileConditions(viewpoint: VisibilityContext, where: DomainSets): RowVisibility {
+function compileConditions(context: VisibilityContext, where: DomainSets): RowVisibility {
   const compiled = new Map<string, VisibilityCondition>();
   return {
     visible(resource) {
-      const known = compiled.get(resource.name) ?? conditionFor(resource, "t", 0, viewpoint, where) ?? "all";
+      const known = compiled.get(resource.name) ?? conditionFor(resource, "t", 0, context, where) ?? "all";
       compiled.set(resource.name, known);
       return known;
     },
   };
 }
 
-/** The condition on the rows of `resource` under an alias; null when there is none. */
+/** The condition on the rows of `resource` under an alias; null: all rows are visible. */
 function conditionFor(
   resource: AnyResource,
   alias: string,
   depth: number,
-  viewpoint: VisibilityContext,
+  context: VisibilityContext,
   where: DomainSets,
 ): SqlCondition | null {
-  if (viewpoint.acting.parent === null) return null;
-  if (resource.scope === "organisation") return organisationCondition(resource, alias, depth, viewpoint, where);
-  if (resource.scope === "domain") return domainCondition(resource, alias, viewpoint, where);
-  return parentCondition(resource, alias, depth, viewpoint, where);
+  if (context.acting.parent === null) return null;
+  if (resource.scope === "organisation") return organisationCondition(resource, alias, depth, context, where);
+  if (resource.scope === "domain") return domainCondition(resource, alias, context, where);
+  return parentCondition(resource, alias, depth, context, where);
 }
 
 function organisationCondition(
@@ -131,7 +132,7 @@ function domainCondition(
   return { sql: terms.join(" OR "), params };
 }
 
-/** Few rows are in more than one domain, so what is not null is looked at last. */
+/** Few rows belong to more than one domain, so `also_in` is checked last. */
 function membershipCondition(alias: string, { pks, ids }: DomainSet): SqlCondition {
   const among = "IN (SELECT value FROM json_each(?))";
   const also = `EXISTS (SELECT 1 FROM json_each(${alias}.also_in) j WHERE j.value ${among})`;
@@ -145,17 +146,17 @@ function parentCondition(
   resource: AnyResource,
   alias: string,
   depth: number,
-  viewpoint: VisibilityContext,
+  context: VisibilityContext,
   where: DomainSets,
 ): SqlCondition | null {
-  const { catalogue } = viewpoint;
+  const { catalogue } = context;
   const layout = buildTableLayout(resource, catalogue);
   const terms: SqlCondition[] = [];
   for (const name of depth < MAX_DEPTH ? visibilityReferences(resource) : []) {
     const column = layout.columnOf(name);
     if (column?.spec.kind !== "ref") continue;
     const inner = `${alias}${depth}`;
-    const term = conditionFor(catalogue.byName(column.spec.to), inner, depth + 1, viewpoint, where);
+    const term = conditionFor(catalogue.byName(column.spec.to), inner, depth + 1, context, where);
     if (!term) continue;
     const key = `${alias}.${column.name}`;
     const there = `EXISTS (SELECT 1 FROM ${column.target} ${inner} WHERE ${inner}.pk = ${key} AND (${term.sql}))`;
@@ -166,17 +167,17 @@ function parentCondition(
   const params = terms.flatMap((term) => term.params);
   const user = layout.columnOf("userId");
   if (user?.target !== "users") return { sql: all, params };
-  return { sql: `(${all}) OR ${alias}.${user.name} = ?`, params: [...params, viewpoint.userPk] };
+  return { sql: `(${all}) OR ${alias}.${user.name} = ?`, params: [...params, context.userPk] };
 }
 
-/** Rows that both conditions admit. */
+/** Rows that match both conditions. */
 export function intersectVisibility(one: VisibilityCondition, other: VisibilityCondition): VisibilityCondition {
   if (one === "none" || other === "all") return one;
   if (other === "none" || one === "all") return other;
   return { sql: `(${one.sql}) AND (${other.sql})`, params: [...one.params, ...other.params] };
 }
 
-/** Rows that one of the conditions admits. */
+/** Rows that match at least one condition. */
 export function uniteVisibility(one: VisibilityCondition, other: VisibilityCondition): VisibilityCondition {
   if (one === "all" || other === "none") return one;
   if (other === "all" || one === "none") return other;

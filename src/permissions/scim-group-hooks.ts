@@ -12,8 +12,8 @@ interface GroupLine extends Record<string, string | number | null> {
 }
 
 /**
- * Shows how many users a directory's group has, where it is asked for. own choice: what a directory knows a group by decides
- * who is in it, so whoever changes that has the rights that are tied to it.
+ * Hooks of directory groups. Adds the member count on request. Renaming a group changes which directory group fills it,
+ * so the caller must hold the rights of the linked security groups.
  */
 export const scimGroupHooks: ResourceHooks<typeof scimGroups> = {
   beforeWrite: checkRename,
@@ -34,7 +34,7 @@ function checkRename({ before, after }: RowMutation<typeof scimGroups>, tx: Stor
   }
 }
 
-/** Shows what the directory calls the group of a tie, and how many users it has. */
+/** Adds the name of the directory group, and its member count on request, to links. */
 export function presentScimGroupLinks(
   rows: readonly { scimGroupId: string }[],
   context: PresentContext,
@@ -53,7 +53,7 @@ function memberCountOf(group: GroupLine | undefined): { memberCount?: number } {
   return group && group.n !== null ? { memberCount: group.n } : {};
 }
 
-/** One query a page; `n` is null unless the request asks for counts. */
+/** One query per page; `n` is null unless counts are requested. */
 function readGroups(ids: readonly string[], { reader, query }: PresentContext): Map<string, GroupLine> {
   const count = query.includeMemberCounts === true;
   const members = "(SELECT count(*) FROM scim_group_members m WHERE m.scim_group_pk = g.pk)";

@@ -7,34 +7,34 @@ import { findAvailableDomains, type Rights, readUserRights } from "./rights.ts";
 import { compileTokenScopes } from "./token-scopes.ts";
 import { type CompileScope, organisationSegments } from "./user-scope.ts";
 
-/** The compiled scopes of all who ask, kept until something they were made of changes. */
+/** Cache of compiled scopes, cleared when rights, users or the domain tree change. */
 export interface ScopeCache {
-  /** See `Access.scopeOf`. */
+  /** See `AccessControl.resolveScope`. */
   get(principal: Pick<Principal, "userId" | "userPk" | "scopes">, domain: string | null, named?: string): AccessScope;
-  /** Forgets everything. */
+  /** Clears the cache. */
   clear(): void;
 }
 
 interface UserRights {
   rights: Rights;
-  /** Topmost domains the user may act in. */
+  /** Topmost domains in which the user may act. */
   available: ReadonlySet<Domain>;
 }
 
-/** The rights of whoever was given none. */
+/** Rights of a user without permissions. */
 const NO_RIGHTS: Rights = { superUser: false, grants: [] };
 
-/** Scopes kept; beyond it all are made anew. */
+/** Maximum number of cached scopes; the cache is cleared when full. */
 const MAX_CACHED_SCOPES = 10_000;
 
-/** What `createScopes` needs. */
+/** Dependencies of the scope cache. */
 export interface ScopeCacheDeps {
   store: Store;
   catalogue: Catalogue;
   compile: CompileScope;
 }
 
-/** Makes the scopes of users from what the store says of them. */
+/** Creates the cache. */
 export function createScopeCache({ store, catalogue, compile }: ScopeCacheDeps): ScopeCache {
   const organisation = organisationSegments(catalogue);
   const compiled = new Map<string, AccessScope>();
@@ -77,7 +77,10 @@ export function createScopeCache({ store, catalogue, compile }: ScopeCacheDeps):
   };
 }
 
-/** The domain asked for, or the first available by name path. Throws invalid-value on `named` when the user may not act there. */
+/**
+ * The requested domain, or the first available one by name path. Throws invalid-value on `named` when the user may not
+ * act there.
+ */
 function chooseActingDomain(
   { domain, named }: { domain: string | null; named: string },
   tree: DomainTree,
@@ -85,6 +88,7 @@ function chooseActingDomain(
 ): Domain {
   const first = [...available].sort((one, other) => (one.namePath < other.namePath ? -1 : 1))[0];
   const found = domain === null ? first : tree.byId.get(domain.toLowerCase());
-  if (!found || !isWithinAny(found, available)) throw invalidValue(named, "Not a domain that the user may act in.");
+  if (!found || !isWithinAny(found, available))
+    throw invalidValue(named, "Must be a domain in which the user is allowed to act.");
   return found;
 }

@@ -8,8 +8,9 @@ import { GROUP_MEMBERSHIPS_SQL } from "./security-group-memberships.ts";
 type Group = RowOf<typeof securityGroups>;
 
 /**
- * Copies a group with its permissions into each of the domains, under its own name; all or none. Throws not-found,
- * invalid-value on `domainIds`, and all that giving the permissions throws. @source docs/decisions/0042-api-contract.md, Clone paths
+ * Copies a group with its permissions into each of the domains, under the same name; all or none. Throws not-found,
+ * invalid-value on `domainIds`, and what creating the permissions throws. @source docs/decisions/0042-api-contract.md,
+ * Clone paths
  */
 export async function cloneGroupToDomains(
   store: Store,
@@ -17,8 +18,8 @@ export async function cloneGroupToDomains(
   domainIds: readonly string[],
   by: ActorContext,
 ): Promise<Group[]> {
-  const stranger = domainIds.find((id) => !by.scope.canAssign(id));
-  if (stranger !== undefined) throw invalidValue("domainIds", `There is none with the id ${stranger}.`);
+  const unknown = domainIds.find((id) => !by.scope.canAssign(id));
+  if (unknown !== undefined) throw invalidValue("domainIds", `No resource with the id ${unknown} was found.`);
   return store.write((tx) => {
     const group = tx.get(securityGroups, groupId, by.scope);
     if (!group) throw notFound();
@@ -29,7 +30,7 @@ export async function cloneGroupToDomains(
   });
 }
 
-/** What a group may bind its members to. */
+/** Resources for which a group may define an allow list. */
 export type AllowListedResource = "message-templates" | "scenarios";
 
 const ALLOW_LIST_TABLES: Readonly<Record<AllowListedResource, string>> = {
@@ -38,8 +39,8 @@ const ALLOW_LIST_TABLES: Readonly<Record<AllowListedResource, string>> = {
 };
 
 /**
- * Internal keys of the only templates or scenarios that somebody may use; null for all of them. own choice: bound is whoever
- * is in a group that names some, to what such groups name together, unless a super group frees it; the system never is.
+ * Internal keys of the templates or scenarios that the actor may use; null: no restriction. Members of groups with
+ * allow lists are restricted to the union of these lists, except super users; the system is never restricted.
  */
 export function readAllowList(
   reader: StoreReader,

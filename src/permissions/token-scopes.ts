@@ -1,27 +1,28 @@
 import type { Method } from "../schema/resource.ts";
 import { splitPath } from "./grants.ts";
 
-/** What the scopes of a token leave of its user's rights. */
+/** The restriction that the scopes of a token put on its user's rights. */
 export interface TokenScopeLimit {
-  /** Nothing that was given to the user counts, only what every user may do with its own things. */
+  /** True when only the implicit grants apply, not the given rights. */
   isImplicitOnly: boolean;
-  /** For a path that is asked for, or a pattern of such paths. */
+  /** Accepts a concrete path or a pattern. */
   allows(method: Method, path: string): boolean;
 }
 
 /**
- * The scope of devices that are logged in by an invitation: of what every user may do, what concerns its messages, its
- * devices and the session. No application can ask for it. own choice
+ * Scope of devices that logged in by an invitation: the implicit grants for messages, devices and the session.
+ * Applications cannot request it.
  */
 export const DEVICE_SESSION_SCOPE = "urn:service:own-things";
-/** What lies below a user that its devices need. */
+/** Sub-collections of the user that such a device needs. */
 const DEVICE_SESSION_PATHS: ReadonlySet<string> = new Set(["notifications", "devices", "opt-outs"]);
 
 const SCOPE_PATTERN = /^urn:service:([a-z0-9-]+):(read|write)$/;
 
 /**
- * Reads scopes such as `urn:service:users:read`: read allows get, write allows all else. What is no such scope
- * (`offline_access`) allows nothing; null narrows nothing. @source docs/decisions/0023-visibility-and-permissions.md, Grants
+ * Compiles scopes such as `urn:service:users:read`: read allows get, write all other methods. Other scopes
+ * (`offline_access`) allow nothing; null means no restriction. @source
+ * docs/decisions/0023-visibility-and-permissions.md, Grants
  */
 export function compileTokenScopes(scopes: readonly string[] | null): TokenScopeLimit | null {
   if (scopes === null) return null;

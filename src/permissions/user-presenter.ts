@@ -31,9 +31,8 @@ interface SubscriptionOfUser {
 }
 
 /**
- * The computed members of users: `isLocked`, what follows from `source`, and of what the acting domain shows
- * `securityGroups` by name and the `subscriptions` that have not ended, oldest first; two queries a page, none within
- * other rows.
+ * The computed fields of users: `isLocked`, fields derived from `source`, and, as far as visible in the acting domain,
+ * `securityGroups` by name and active `subscriptions`, oldest first. Two queries per page; none for nested rows.
  */
 export function createUserPresenter(clock: Clock): Present {
   return (rows, { reader, scope, query, params, isNested }) => {
@@ -58,13 +57,13 @@ export function createUserPresenter(clock: Clock): Present {
   };
 }
 
-/** own choice: of all kinds of accounts the licence counts regular users alone. */
+/** The licence counts regular users only. */
 function licenseState({ type, isLicensed }: UserRow): string {
   if (type !== "regular") return "excluded";
   return isLicensed ? "licensed" : "not-licensed";
 }
 
-/** Whether a device of a user is switched on; one query a page. */
+/** Whether a user has an enabled device; one query per page. */
 function readDeviceStates(rows: readonly UserRow[], reader: StoreReader): (row: UserRow) => string | null {
   const found = reader.all<{ user: number; isOn: number }>(
     `SELECT user_pk AS user, MAX(disabled IS NOT 1) AS isOn FROM user_devices
@@ -75,7 +74,7 @@ function readDeviceStates(rows: readonly UserRow[], reader: StoreReader): (row: 
   return ({ pk }) => (isOn.has(pk) ? (isOn.get(pk) ? "enabled" : "disabled") : null);
 }
 
-/** Groups and lists that users are in, of each user; `memberships` says which ways into a group count. */
+/** Groups and subscriptions by user; `memberships` is the SQL of the memberships that count. */
 function readGroupsAndSubscriptions(
   rows: readonly UserRow[],
   reader: StoreReader,
@@ -115,7 +114,7 @@ function readGroupsAndSubscriptions(
   });
 }
 
-/** Who vouches for a user; of all providers, which are few, one query a page. */
+/** The identity provider of a user; one query per page. */
 function readProviders(reader: StoreReader): (user: UserRow, isShown: boolean) => Record<string, unknown> {
   const all = reader.find(identityProviders, {}).map(serializeProvider);
   const builtIn = all.find(({ isDefault }) => isDefault) ?? null;
@@ -128,7 +127,7 @@ function readProviders(reader: StoreReader): (user: UserRow, isShown: boolean) =
 
 type UserRow = RowOf<typeof users>;
 
-/** Domains by their name paths, of each user; one query a page. */
+/** The domains of each user, by name path; one query per page. */
 function readDomains(rows: readonly UserRow[], reader: StoreReader, scope: AccessScope): (row: UserRow) => object[] {
   const idsOf = ({ domainId, alsoIn }: UserRow): string[] => [...(domainId ? [domainId] : []), ...(alsoIn ?? [])];
   const found = reader.all<{ id: string; name: string; namePath: string | null }>(

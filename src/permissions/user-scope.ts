@@ -15,16 +15,16 @@ import {
 } from "./row-visibility.ts";
 import type { TokenScopeLimit } from "./token-scopes.ts";
 
-/** A scope that also knows what its holder could pass on. */
+/** A scope that can also check delegation. */
 export interface UserScope extends AccessScope {
   /**
-   * True when whoever acts holds all of `rights` and would let nobody act where it may not act itself: grants without a
-   * domain reach as far as their holders, who are in the domains `holders` (ids).
+   * True when the caller holds all of `rights` and may act wherever they would apply: grants without a domain limit
+   * reach as far as their holders, who are in the domains `holders` (ids).
    */
   canDelegate(rights: Rights, holders: readonly string[]): boolean;
 }
 
-/** Whose scope is compiled, and for where. */
+/** Input of the scope compiler. */
 export interface ScopeInput {
   user: { userId: string; userPk: number };
   rights: Rights;
@@ -33,25 +33,25 @@ export interface ScopeInput {
   /** Topmost domains in which the user may act. */
   available: ReadonlySet<Domain>;
   byId: ReadonlyMap<string, Domain>;
-  /** What the token's scopes leave; null for everything. */
+  /** Restriction by the token's scopes; null: none. */
   tokenLimit: TokenScopeLimit | null;
   catalogue: Catalogue;
   /** First segments of paths that belong to the whole organisation. */
   organisation: ReadonlySet<string>;
 }
 
-/** All rights everywhere; `home` says where new rows go. */
+/** A scope with all rights; `home` returns the home domain of new rows. */
 export function systemScope(home: () => string | null): UserScope {
   return Object.assign(fullScope(home), { canDelegate: () => true });
 }
 
-/** Which appliances are linked is the whole organisation's to say; what lost on a link belongs where its row does. */
+/** Links between appliances belong to the whole organisation; sync conflicts belong to the domain of their row. */
 const LINK_SEGMENT = "link";
 const CONFLICTS_SEGMENT = "conflicts";
-/** What concerns the appliance itself and stands in no row. */
+/** Paths about the appliance itself, without a resource. */
 const APPLIANCE_SEGMENTS = [LINK_SEGMENT, "certificate", "licence"];
 
-/** First segments of the paths that belong to the whole organisation; the tree of domains is everybody's own part of it. */
+/** First segments of the paths that belong to the whole organisation; `domains` is not one of them. */
 export function organisationSegments(catalogue: Catalogue): ReadonlySet<string> {
   const whole = catalogue.all.filter(({ scope, domainField }) => scope === "organisation" && !domainField);
   return new Set([
@@ -60,19 +60,21 @@ export function organisationSegments(catalogue: Catalogue): ReadonlySet<string> 
   ]);
 }
 
-/** True for the path of a change that takes a permission which is not limited to a domain. */
+/** True if changing this path requires a permission without a domain limit. */
 export function isOrganisationPath(path: string, organisation: ReadonlySet<string>): boolean {
   const [first = "", second] = splitPath(path);
   return organisation.has(first) && !(first === LINK_SEGMENT && second === CONFLICTS_SEGMENT);
 }
 
-/** The one decision of who may do and see what. */
+/** The single decision about permissions and visibility. */
 export type CompileScope = (input: ScopeInput) => UserScope;
 
-/** Compiles what a user may do and see in one domain. What it answers follows from its needs alone. */
+/**
+ * Compiles the permissions and visibility of a user in one acting domain. Pure: the result depends only on the input.
+ */
 export function compileScope(input: ScopeInput): UserScope {
   const { rights, acting, available, tokenLimit, byId } = input;
-  const judge = compileAuthorizer(input);
+  const authorizer = compileAuthorizer(input);
   const domainVisibility = acting
     ? compileDomainVisibility({ ...input.user, acting, own: [...available], catalogue: input.catalogue })
     : ALL_ROWS;
@@ -84,13 +86,13 @@ export function compileScope(input: ScopeInput): UserScope {
   const visible = new Map<string, VisibilityCondition>();
   return {
     domainId: acting?.id ?? null,
-    allows: judge.allows,
+    allows: authorizer.allows,
     visible(resource) {
       const found =
         visible.get(resource.name) ??
         uniteVisibility(
-          intersectVisibility(judge.grantedRows(resource), domainVisibility.visible(resource)),
-          judge.implicitRows(resource),
+          intersectVisibility(authorizer.grantedRows(resource), domainVisibility.visible(resource)),
+          authorizer.implicitRows(resource),
         );
       visible.set(resource.name, found);
       return found;
@@ -106,9 +108,9 @@ export function compileScope(input: ScopeInput): UserScope {
       const limited = grants.filter(({ domainId }) => domainId !== null);
       const reaches = (id: string): boolean => isAvailable(byId.get(id), available);
       return (
-        open.every((grant) => judge.allowsEverywhere(...requestFor(grant))) &&
+        open.every((grant) => authorizer.allowsEverywhere(...requestFor(grant))) &&
         (open.length === 0 || holders.every(reaches)) &&
-        limited.every((grant) => held.has(grant.domainId as string) && judge.allows(...requestFor(grant)))
+        limited.every((grant) => held.has(grant.domainId as string) && authorizer.allows(...requestFor(grant)))
       );
     },
   };
@@ -120,31 +122,33 @@ function isAvailable(domain: Domain | undefined, available: ReadonlySet<Domain>)
   return domain !== undefined && isWithinAny(domain, available);
 }
 
-/** The request that a grant would be needed for. */
+/** The request that a grant would allow. */
 function requestFor({ verb, spec }: Grant): [Method, string] {
   return [verb, verb === "post" ? spec.replace(/\/\*$/, "") : spec];
 }
 
 interface Authorizer {
   allows(method: Method, path: string): boolean;
-  /** As `allows`, by grants that are not limited to a domain alone. */
+  /** As `allows`, but only by grants without a domain limit. */
   allowsEverywhere(method: Method, path: string): boolean;
-  /** Rows that permissions show, wherever they lie. */
+  /** Rows visible by permissions, in any domain. */
   grantedRows(resource: AnyResource): VisibilityCondition;
-  /** Rows that every user sees because they concern it. */
+  /** Rows visible to every user because they are about that user. */
   implicitRows(resource: AnyResource): VisibilityCondition;
 }
 
 function compileAuthorizer({ user, rights, acting, tokenLimit, catalogue, organisation }: ScopeInput): Authorizer {
-  const left = (grant: Grant): boolean => tokenLimit?.allows(grant.verb, grant.spec) ?? true;
-  const own = compileGrants(buildImplicitGrants(user.userId).filter(left));
-  const places = new Set(acting ? [acting, ...acting.above].map(({ id }) => id) : []);
-  const given = rights.grants.filter(left).filter(({ domainId }) => domainId === null || places.has(domainId));
+  const withinToken = (grant: Grant): boolean => tokenLimit?.allows(grant.verb, grant.spec) ?? true;
+  const own = compileGrants(buildImplicitGrants(user.userId).filter(withinToken));
+  const actingPath = new Set(acting ? [acting, ...acting.above].map(({ id }) => id) : []);
+  const given = rights.grants
+    .filter(withinToken)
+    .filter(({ domainId }) => domainId === null || actingPath.has(domainId));
   const open = compileGrants([
-    ...buildImplicitGrants(user.userId).filter(left),
+    ...buildImplicitGrants(user.userId).filter(withinToken),
     ...given.filter((grant) => grant.domainId === null),
   ]);
-  const here = compileGrants([...buildImplicitGrants(user.userId).filter(left), ...given]);
+  const here = compileGrants([...buildImplicitGrants(user.userId).filter(withinToken), ...given]);
   const forGiven: GrantMatcher = compileGrants(given);
   const bySuper = (method: Method, path: string): boolean => tokenLimit?.allows(method, path) ?? true;
   if (rights.superUser) {

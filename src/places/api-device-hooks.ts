@@ -3,8 +3,8 @@ import type { ResourceHooks, StoreReader } from "../store/store.ts";
 import { assertConsistentLocation } from "./location-consistency.ts";
 
 /**
- * The levels of a device's place lie in each other; a zone alone tells its floor.
- * @source service-api.md, API device; decisions.md 7
+ * Validates the location of an API device; a zone implies its floor.
+ * @source docs/decisions/0007-scenarios.md, Unknown API device
  */
 export const apiDeviceHooks: ResourceHooks<typeof apiDevices> = {
   beforeWrite({ after }, tx) {
@@ -29,7 +29,7 @@ export const apiDeviceHooks: ResourceHooks<typeof apiDevices> = {
   },
 };
 
-/** Internal keys of the devices whose sites have their home in a domain. */
+/** Internal keys of the devices whose sites belong to a domain. */
 export function apiDeviceKeysOfDomain(reader: StoreReader, domainId: string): number[] {
   const lines = reader.all<{ pk: number }>(
     `SELECT a.pk FROM api_devices a JOIN sites s ON s.pk = a.site_pk JOIN domains d ON d.pk = s.domain_pk

@@ -3,18 +3,18 @@ import type { AnyResource } from "../schema/resource.ts";
 import type { PresentContext, SqlValue } from "../store/store.ts";
 import { buildVisibilitySql } from "../store/visibility-sql.ts";
 
-/** What lies within places: rows of `resource` by the level of which `column` holds the internal key. */
+/** Children of places: rows of `resource` whose `column` holds the internal key of the parent. */
 export interface ChildPlaceQuery {
   resource: AnyResource;
   column: string;
-  /** SQL of the members shown: `t.name`, `t.external_id AS externalId`. */
+  /** SQL of the selected members: `t.name`, `t.external_id AS externalId`. */
   members: string;
   order: string;
-  /** SQL over `t` that they fulfil. */
+  /** SQL condition over `t`. */
   condition?: string;
 }
 
-/** What lies within each of the places, as far as the asker sees it, in order; one query for all of them. */
+/** Sorted children of each place, as far as the caller may read them; one query for all places. */
 export function childPlacesOf(
   { resource, column, members, order, condition = "1" }: ChildPlaceQuery,
   pks: readonly number[],
@@ -36,7 +36,7 @@ export function childPlacesOf(
   return (pk) => found.get(pk) ?? [];
 }
 
-/** How much lies within each of the places, as far as the asker sees it. */
+/** Number of children of each place, as far as the caller may read them. */
 export function childPlaceCounts(
   { resource, column }: Pick<ChildPlaceQuery, "resource" | "column">,
   pks: readonly number[],

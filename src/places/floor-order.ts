@@ -6,8 +6,8 @@ import type { ActorContext, Store } from "../store/store.ts";
 const MAX_FLOORS = 1_000;
 
 /**
- * Puts a building's floors in order, the lowest first; returns their ids. own choice: all of them are named, each once.
- * Throws invalid-value on `floors`. @source decisions.md 6; digest `/v1/sites/{siteId}/buildings/{buildingId}/reorder-floors`
+ * Orders the floors of a building, lowest first; returns their ids. All floors must be given, each once. Throws
+ * invalid-value for `floors`. @source docs/decisions/0006-places.md
  */
 export async function reorderFloors(
   store: Store,
@@ -23,7 +23,7 @@ export async function reorderFloors(
       given.length !== present.size ||
       !given.every((id) => present.has(id))
     ) {
-      throw invalidValue("floors", "Every floor of the building is named once.");
+      throw invalidValue("floors", "Must contain every floor of the building exactly once.");
     }
     for (const [rank, id] of given.entries()) tx.update(floors, id, {}, by, { rank });
     return given;

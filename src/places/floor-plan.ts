@@ -1,7 +1,7 @@
 import type { StoreReader } from "../store/store.ts";
 import type { Location } from "./location-levels.ts";
 
-/** The plan of the floor that each place names, with the outline of its zone; null where there is none. One query. */
+/** Floor plan of each location's floor, with the boundary of its zone; null without one. One query. */
 export function floorPlansOf(
   places: readonly Partial<Location>[],
   reader: StoreReader,

@@ -4,18 +4,16 @@ import sites from "../resources/places/sites.ts";
 import zones from "../resources/places/zones.ts";
 import type { AnyResource } from "../schema/resource.ts";
 
-/** How exactly a place is told, from the widest to the narrowest. */
+/** Levels of a location, widest to narrowest. */
 export const LOCATION_LEVELS = ["site", "building", "floor", "zone"] as const;
-/** One of them. */
 export type LocationLevel = (typeof LOCATION_LEVELS)[number];
 
-/** A place by the ids of its levels; null from the first level on that is not told. */
+/** A location by the ids of its levels; null below the narrowest given level. */
 export type Location = Record<`${LocationLevel}Id`, string | null>;
 
-/** No place at all. */
 export const NO_LOCATION: Location = { siteId: null, buildingId: null, floorId: null, zoneId: null };
 
-/** The resource whose rows a level names. */
+/** Resource of each level. */
 export const RESOURCE_BY_LEVEL: Readonly<Record<LocationLevel, AnyResource>> = {
   site: sites,
   building: buildings,
@@ -23,7 +21,7 @@ export const RESOURCE_BY_LEVEL: Readonly<Record<LocationLevel, AnyResource>> = {
   zone: zones,
 };
 
-/** A row of any level; those above it are named by ids that a site has none of. */
+/** A row of any level with the ids of its parents. */
 export interface LocationRow {
   id: string;
   name: string;
@@ -33,7 +31,7 @@ export interface LocationRow {
   floorId?: string;
 }
 
-/** The place of a row of a level, with all levels above it. */
+/** Location of a row, with all levels above it. */
 export function locationOfRow(level: LocationLevel, row: LocationRow): Location {
   const { siteId = null, buildingId = null, floorId = null } = row;
   return { siteId, buildingId, floorId, zoneId: null, [`${level}Id`]: row.id };

@@ -2,10 +2,10 @@ import { tableName } from "../schema/catalogue.ts";
 import type { StoreReader } from "../store/store.ts";
 import { LOCATION_LEVELS, type Location, type LocationLevel, RESOURCE_BY_LEVEL } from "./location-levels.ts";
 
-/** A place with the names of its levels, as it is shown; levels that are not told are left out. */
+/** A location with the names of its levels, for responses; unset levels are absent. */
 export type NamedLocation = Partial<Record<LocationLevel, { id: string; name: string; externalId: string | null }>>;
 
-/** Names a place as it is called now; null for nowhere. */
+/** Uses the current names; null for no location. */
 export function nameLocation(place: Location, reader: StoreReader): NamedLocation | null {
   const named: NamedLocation = {};
   for (const level of LOCATION_LEVELS) {
@@ -21,14 +21,14 @@ export function nameLocation(place: Location, reader: StoreReader): NamedLocatio
   return named.site ? named : null;
 }
 
-/** A place in words, from the narrowest level up, as people say it; an empty text for nowhere. own choice: the form. */
+/** A location as text, narrowest level first; empty without a location. @source docs/decisions/0204-scenarios-incidents-and-places.md, Places */
 export function formatLocation(named: NamedLocation | null): string {
   return LOCATION_LEVELS.toReversed()
     .flatMap((level) => named?.[level]?.name ?? [])
     .join(", ");
 }
 
-/** Names of levels by id, all read at once. */
+/** Names of levels by id, in one query. */
 export function placeNamesById(
   level: LocationLevel,
   ids: readonly string[],

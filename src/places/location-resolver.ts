@@ -12,21 +12,21 @@ import {
   RESOURCE_BY_LEVEL,
 } from "./location-levels.ts";
 
-/** What a level may be told by: the first one given counts. @source decisions.md 7 */
+/** Keys of a level in order of precedence; the first one given counts. @source docs/decisions/0007-scenarios.md, Starting a scenario */
 const LOOKUP_KEYS = ["id", "externalId", "name"] as const;
 
-/** Places of one name that are looked at; own choice: more of them are ambiguous whatever stands below. */
+/** Candidates with the same name; more are ambiguous whatever is below. @source docs/decisions/0204-scenarios-incidents-and-places.md, Places */
 const MAX_CANDIDATES = 1_000;
 
 const LOOKUP_COLUMNS = { id: "id", externalId: "external_id", name: "name" } as const;
 
-/** What may lie above the level that is looked for. */
+/** Candidates for the level above. */
 interface ParentCandidates {
   level: LocationLevel;
   ids: readonly string[];
 }
 
-/** What one level was told by. */
+/** Reference to one level. */
 interface LevelReference {
   level: LocationLevel;
   key: (typeof LOOKUP_KEYS)[number];
@@ -34,47 +34,45 @@ interface LevelReference {
 }
 
 /**
- * The place that a client tells as `{site, building, floor, zone}`, each an object with id, externalId or name. The
- * narrowest level alone is enough; levels given above it must hold it. `sight` says which sites may be named.
- * Throws CallerError on `field`, or the level within it, for what is unknown, ambiguous or does not belong together.
- *
- * own choice: names and ids of other systems are compared without case.
- * @source decisions.md 7; service-api.md, Scenario location attributes
+ * Resolves `{site, building, floor, zone}`, each an object with id, externalId or name. The narrowest level is sufficient; any
+ * level given above must contain it. `visibility` limits which sites may be named. Names and external ids are compared without
+ * case. Throws CallerError for `field`, or the level within it, if the location is unknown, ambiguous or inconsistent.
+ * @source docs/decisions/0007-scenarios.md, Starting a scenario
  */
 export function resolveLocation(
   location: unknown,
   reader: StoreReader,
-  sight: RowVisibility,
+  visibility: RowVisibility,
   field = "location",
 ): Location {
-  const told = parseLocation(location, field);
+  const levels = parseLocation(location, field);
   let found: ParentCandidates | null = null;
-  for (const each of told) {
-    const ids = findLevelIds(each, found, reader, sight);
-    if (ids.length === 0) throw invalidValue(`${field}.${each.level}`, notFoundMessage(each, found, reader, sight));
+  for (const each of levels) {
+    const ids = findLevelIds(each, found, reader, visibility);
+    if (ids.length === 0) throw invalidValue(`${field}.${each.level}`, notFoundMessage(each, found, reader, visibility));
     found = { level: each.level, ids };
   }
   const { level, ids } = found as unknown as ParentCandidates;
-  if (ids.length > 1) throw invalidValue(`${field}.${level}`, "Several are called so.");
+  if (ids.length > 1) throw invalidValue(`${field}.${level}`, "The name is ambiguous.");
   return locationOfRow(level, reader.get(RESOURCE_BY_LEVEL[level], ids[0] as string) as unknown as LocationRow);
 }
 
 function parseLocation(location: unknown, field: string): LevelReference[] {
-  if (!isObject(location)) throw invalidValue(field, "An object with site, building, floor or zone is expected.");
-  const told = LOCATION_LEVELS.flatMap((level) => {
+  if (!isObject(location)) throw invalidValue(field, "Must be an object with site, building, floor or zone.");
+  const references = LOCATION_LEVELS.flatMap((level) => {
     const given = location[level];
     return given === null || given === undefined ? [] : [parseLevel(level, given, `${field}.${level}`)];
   });
-  if (told.length === 0) throw invalidValue(field, "It names no place.");
-  return told;
+  if (references.length === 0) throw invalidValue(field, "Must contain at least one of site, building, floor and zone.");
+  return references;
 }
 
 function parseLevel(level: LocationLevel, given: unknown, field: string): LevelReference {
-  if (!isObject(given)) throw invalidValue(field, `An object with ${LOOKUP_KEYS.join(", ")} is expected.`);
+  if (!isObject(given)) throw invalidValue(field, `Must be an object with ${LOOKUP_KEYS.join(", ")}.`);
   const key = LOOKUP_KEYS.find((name) => given[name] !== null && given[name] !== undefined && given[name] !== "");
   const value = key ? given[key] : null;
   if (!key || typeof value !== "string")
-    throw invalidValue(field, `A text as ${LOOKUP_KEYS.join(" or ")} is expected.`);
+    throw invalidValue(field, `Must have a string as ${LOOKUP_KEYS.join(" or ")}.`);
   return { level, key, value };
 }
 
@@ -82,16 +80,16 @@ function isObject(value: unknown): value is Record<string, unknown> {
   return typeof value === "object" && value !== null && !Array.isArray(value);
 }
 
-/** Ids of rows of a level that fit and lie in one of those above. */
+/** Ids of matching rows of a level that are in one of the rows above. */
 function findLevelIds(
   { level, key, value }: LevelReference,
   above: ParentCandidates | null,
   reader: StoreReader,
-  sight: RowVisibility,
+  visibility: RowVisibility,
 ): string[] {
   const resource = RESOURCE_BY_LEVEL[level];
   if (key === "id" && !isUuid(value)) return [];
-  const seen = buildVisibilitySql(sight.visible(resource));
+  const seen = buildVisibilitySql(visibility.visible(resource));
   const inside = above
     ? `t.${above.level}_pk IN (SELECT pk FROM ${tableName(RESOURCE_BY_LEVEL[above.level])} WHERE id IN (SELECT value FROM json_each(?)))`
     : "1";
@@ -105,11 +103,11 @@ function findLevelIds(
 }
 
 function notFoundMessage(
-  told: LevelReference,
+  reference: LevelReference,
   above: ParentCandidates | null,
   reader: StoreReader,
-  sight: RowVisibility,
+  visibility: RowVisibility,
 ): string {
-  const isElsewhere = above !== null && findLevelIds(told, null, reader, sight).length > 0;
-  return isElsewhere ? `It does not lie in that ${above.level}.` : `No ${told.level} has that ${told.key}.`;
+  const isElsewhere = above !== null && findLevelIds(reference, null, reader, visibility).length > 0;
+  return isElsewhere ? `Must be in the given ${above.level}.` : `No ${reference.level} with this ${reference.key} was found.`;
 }

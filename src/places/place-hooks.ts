@@ -30,7 +30,7 @@ const ZONES: ChildPlaceQuery = {
 };
 const ZONES_WITH_BOUNDARY: ChildPlaceQuery = { ...ZONES, members: `${NAME_COLUMNS}, t.type, t.boundary` };
 
-/** Sites show their buildings where they are asked for, and below a role who plays it there. */
+/** Serializes the buildings of a site, and for a role its recipient at the site, if requested. */
 export const siteHooks: ResourceHooks<typeof sites> = {
   present(rows, context) {
     const { query } = context;
@@ -50,7 +50,7 @@ export const siteHooks: ResourceHooks<typeof sites> = {
   },
 };
 
-/** Ids of the site recipients that play the path's role, by the internal key of their site. */
+/** Ids of the recipients of the path's role, by internal key of their site. */
 function siteRecipientIds(pks: readonly number[], { reader, params }: PresentContext): Map<number, string> {
   const lines = reader.all<{ site: number; id: string }>(
     `SELECT p.site_pk AS site, p.id FROM site_recipients p JOIN site_roles r ON r.pk = p.site_role_pk
@@ -61,7 +61,7 @@ function siteRecipientIds(pks: readonly number[], { reader, params }: PresentCon
   return new Map(lines.map(({ site, id }) => [site, id]));
 }
 
-/** Buildings show their floors and the name of their site where they are asked for. */
+/** Serializes the floors of a building and the name of its site if requested. */
 export const buildingHooks: ResourceHooks<typeof buildings> = {
   present(rows, context) {
     const { query } = context;
@@ -78,7 +78,7 @@ export const buildingHooks: ResourceHooks<typeof buildings> = {
   },
 };
 
-/** A new floor becomes the highest of its building; floors show their zones and parents' names where they are asked for. */
+/** A new floor becomes the highest of its building. Serializes zones and parent names if requested. */
 export const floorHooks: ResourceHooks<typeof floors> = {
   beforeWrite({ op, after }, tx) {
     if (op !== "create" || !after) return;
@@ -109,7 +109,7 @@ function withParsedBoundary(zone: Record<string, unknown>): Record<string, unkno
   return typeof zone.boundary === "string" ? { ...zone, boundary: JSON.parse(zone.boundary) } : zone;
 }
 
-/** Zones show the names of what they lie in where they are asked for. */
+/** Serializes the names of a zone's parents if requested. */
 export const zoneHooks: ResourceHooks<typeof zones> = {
   present(rows, context) {
     const parents = parentNames(rows, ["site", "building", "floor"], context);
@@ -117,13 +117,13 @@ export const zoneHooks: ResourceHooks<typeof zones> = {
   },
 };
 
-/** What other systems call a place, where that is asked for. */
+/** External ids of a place, if requested. */
 function externalSourcesOf(externalId: string | null, query: PresentContext["query"]): Record<string, unknown> {
   if (query.includeExternalSources !== true) return {};
   return { externalSources: externalId === null ? [] : [{ externalId }] };
 }
 
-/** `siteName`, `buildingName` … of each row with includeParentNames, one query a level. */
+/** `siteName`, `buildingName` … of each row with includeParentNames, one query per level. */
 function parentNames(
   rows: readonly (RowBase & Partial<Record<`${LocationLevel}Id`, string>>)[],
   levels: readonly LocationLevel[],

@@ -3,7 +3,7 @@ import sites from "../resources/places/sites.ts";
 import type { PresentContext, ResourceHooks } from "../store/store.ts";
 import { buildVisibilitySql } from "../store/visibility-sql.ts";
 
-/** Roles show at which sites somebody plays them, where that is asked for; one query a page. */
+/** Serializes the sites where a role is assigned, if requested; one query per page. */
 export const siteRoleHooks: ResourceHooks<typeof siteRoles> = {
   present(rows, context) {
     if (context.query.includeAssociatedSites !== true) return rows.map(() => ({}));

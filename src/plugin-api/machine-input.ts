@@ -1,29 +1,29 @@
 import { createHash } from "node:crypto";
 import { type CallReport, parseTriggerInput, type TriggerInput } from "./trigger-input.ts";
 
-/** What is known of a machine that says something. */
+/** How to read the payloads of a machine source. */
 export interface MachineInputOptions {
-  /** What it is called. */
+  /** Name of the source. */
   source: string;
-  /** Member of what it says that holds its state; `state` unless given. */
+  /** Payload member that holds the state; default `state`. */
   stateMember?: string;
-  /** Member of what it says that names the event, so that a repetition is known as one. */
+  /** Payload member that identifies the event, for deduplication. */
   idMember?: string;
-  /** A member `call` is the report of a call. */
+  /** Read the member `call` as a call report. */
   calls?: boolean;
 }
 
 /**
- * The input that a machine's words are: an object as it is, anything else is the state itself (`closed`, 1, true). The
- * member that holds the state is told as `state`, in words. Where it names no event, `dedupeKey` does. Throws an error whose
- * message says what is wrong.
+ * Converts a payload to a trigger input. An object becomes the input's values; any other value is the state (`closed`,
+ * 1, true). The state member is also provided as the string `state`. `dedupeKey` applies if the payload has no event
+ * id. Throws an Error with a message for people.
  */
 export function toTriggerInput(
   { source, stateMember = "state", idMember, calls = false }: MachineInputOptions,
-  said: unknown,
+  payload: unknown,
   dedupeKey: string,
 ): TriggerInput {
-  const members = isObject(said) ? said : { [stateMember]: said };
+  const members = isObject(payload) ? payload : { [stateMember]: payload };
   const { call, ...rest } = members;
   const state = members[stateMember];
   const id = idMember === undefined ? undefined : members[idMember];
@@ -36,12 +36,12 @@ export function toTriggerInput(
   });
 }
 
-/** The key of an event that its source names. */
+/** Deduplication key of an event id chosen by the source. */
 export function dedupeKeyOf(source: string, id: string): string {
   return createHash("sha256").update(`${source}\n${id}`).digest("hex");
 }
 
-/** What bytes of a machine say: JSON where they are JSON, else the text they are. */
+/** Parses a payload as JSON, else returns it as text. */
 export function parsePayload(bytes: Uint8Array): unknown {
   const text = new TextDecoder().decode(bytes).trim();
   try {

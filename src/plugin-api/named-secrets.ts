@@ -1,4 +1,4 @@
-/** Secrets by their names, from lines of `name=secret`; what is no such line is left out. */
+/** Parses lines of `name=secret`; ignores other lines. */
 export function parseNamedSecrets(lines: string | null): ReadonlyMap<string, string> {
   const pairs = (lines ?? "").split("\n").flatMap((line): [string, string][] => {
     const at = line.indexOf("=");

@@ -1,7 +1,7 @@
 import { RE2JS } from "re2js";
 import type { PluginManifest } from "../plugin-api/index.ts";
 
-/** A manifest that claims what another one has claimed before it. */
+/** A manifest that claims a pattern already claimed. */
 export interface ClaimConflict {
   plugin: string;
   /** The plugin that keeps the claim. */
@@ -10,7 +10,7 @@ export interface ClaimConflict {
   identifier: string;
 }
 
-/** The first pattern of `manifest` that one of `others` claims too; null when there is none. */
+/** First pattern of `manifest` that one of `others` claims as well; null without a conflict. */
 export function findClaimConflict(manifest: PluginManifest, others: readonly PluginManifest[]): ClaimConflict | null {
   for (const { type, identifier } of manifest.claims) {
     const holder = others.find((other) =>
@@ -22,8 +22,8 @@ export function findClaimConflict(manifest: PluginManifest, others: readonly Plu
 }
 
 /**
- * Compiles claims to one look-up: the plugin that claims a device, null when none does. Patterns are searched in the
- * identifier in linear time; where two of them fit, the manifest that comes first wins.
+ * Compiles claims to one lookup: the plugin that claims a device, null if none does. Patterns match anywhere in the
+ * identifier, in linear time; the first matching manifest wins.
  */
 export function compileClaims(
   manifests: readonly PluginManifest[],

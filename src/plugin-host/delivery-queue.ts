@@ -3,33 +3,35 @@ import type { DeliveryOutcome } from "../notifications/engine/delivery-providers
 import type { DeliveryItem, StopRequest } from "../plugin-api/index.ts";
 import type { OutcomeReport, ToPlugin } from "./plugin-protocol.ts";
 
-/** The deliveries that a plugin has in hand or will get, kept so that they outlive a run of it. */
+/** Deliveries of one plugin, queued or in progress; they survive a restart of the plugin. */
 export interface DeliveryQueue {
   add(items: readonly DeliveryItem[]): void;
-  /** Calls deliveries off; while the plugin does not run, those that reached a device wait for it. */
+  /**
+   * Cancels deliveries. While the plugin is down, cancellations of deliveries that reached a device wait for its next
+   * run.
+   */
   cancel(request: StopRequest): void;
-  /** Takes note of reports and gives them back as outcomes, in the same order. */
+  /** Applies outcome reports and returns them as delivery outcomes in the same order. */
   report(notes: readonly OutcomeReport[]): DeliveryOutcome[];
-  /** The plugin runs now: it gets what is outstanding, first what it must only follow up. */
+  /** The plugin is running: hands over outstanding deliveries, first those that only need following up. */
   resume(): void;
-  /** The plugin's run has ended. */
+  /** The plugin stopped or crashed. */
   pause(): void;
-  /** Ends everything as failed, `reason` in words; answers the notifications concerned. */
+  /** Fails all deliveries with `reason`; returns the affected notification ids. */
   failAll(reason: string): string[];
-  /** Items that wait or have no outcome yet. */
+  /** Number of queued and unfinished deliveries. */
   readonly size: number;
 }
 
-/** What handing over needs. */
 export interface DeliveryQueueDeps {
   plugin: string;
   clock: Clock;
-  /** Items without outcome at once; as many of emergencies beside them. */
+  /** Maximum number of deliveries without an outcome, separately for emergencies and for others. */
   maxUnacknowledged: number;
-  /** What it was given goes on after the device has taken it. */
+  /** The plugin places calls: deliveries continue after acceptance. */
   calls: boolean;
   send(message: ToPlugin): void;
-  /** For what the host itself has to report. */
+  /** Receives outcomes that the queue itself produces. */
   onOutcomes(outcomes: readonly DeliveryOutcome[]): void;
 }
 
@@ -37,28 +39,28 @@ type Reached = NonNullable<DeliveryItem["reached"]>;
 
 interface QueuedDelivery {
   item: DeliveryItem;
-  /** Highest level reported; null without any outcome. */
+  /** Highest reported level; null without an outcome. */
   reached: Reached | null;
-  /** The running plugin has it. */
+  /** Handed to the current run. */
   handed: boolean;
-  /** Runs of the plugin that were given it. */
+  /** Number of runs that received this delivery. */
   runs: number;
 }
 
 const BATCH_SIZE = 200;
-/** How long after its use an item is kept for a plugin that comes back. own choice: longer than any programme. */
+/** How long an item is kept past `notAfter` for a plugin that comes back; longer than any audio program. */
 const RETENTION_MS = 3_600_000;
 const SWEEP_INTERVAL_MS = 60_000;
-/** A delivery that no run of the plugin survives must not switch it off for all others. own choice */
+/** A delivery that crashes the plugin repeatedly must not disable it for all others. */
 const MAX_RUNS = 3;
 const FINAL_LEVELS = new Set(["failed", "skipped", "expired", "confirmed"]);
 const RANK: readonly Reached[] = ["sent", "accepted", "playing"];
 
-/** What waits for what: emergencies go first. @source interfaces.md, Priorities */
+/** Emergencies have their own queue and window. @source docs/decisions/0022-priorities.md */
 type PriorityClass = "urgent" | "other";
 const PRIORITY_CLASSES: readonly PriorityClass[] = ["urgent", "other"];
 
-/** Makes the hand-over of one plugin; it begins paused. */
+/** Creates the queue of one plugin, paused. */
 export function createDeliveryQueue({
   plugin,
   clock,
@@ -68,17 +70,17 @@ export function createDeliveryQueue({
   onOutcomes,
 }: DeliveryQueueDeps): DeliveryQueue {
   const held = new Map<number, QueuedDelivery>();
-  /** Not handed over yet, oldest first; those of emergencies apart, which wait for no others. */
+  /** Waiting deliveries, oldest first; emergencies never wait for others. */
   const queues: Record<PriorityClass, QueuedDelivery[]> = { urgent: [], other: [] };
   let pendingCancellations: StopRequest[] = [];
   let running = false;
-  /** Handed over and without outcome. */
-  const open: Record<PriorityClass, number> = { urgent: 0, other: 0 };
-  let swept = clock.now();
+  /** Deliveries handed over without an outcome. */
+  const inFlight: Record<PriorityClass, number> = { urgent: 0, other: 0 };
+  let lastSweepAt = clock.now();
 
   const drop = (entry: QueuedDelivery): void => {
     held.delete(entry.item.deliveryId);
-    if (entry.handed && entry.reached === null) open[priorityClassOf(entry)]--;
+    if (entry.handed && entry.reached === null) inFlight[priorityClassOf(entry)]--;
   };
 
   const reportOutcome = (entries: readonly QueuedDelivery[], level: "failed" | "expired", reason: string): void => {
@@ -90,18 +92,18 @@ export function createDeliveryQueue({
     );
   };
 
-  /** The next batch that may go: nothing that was called off meanwhile, and no more new items than the window has room. */
-  function nextBatch(line: PriorityClass): QueuedDelivery[] {
+  /** Next batch within the window, without cancelled deliveries. */
+  function nextBatch(priorityClass: PriorityClass): QueuedDelivery[] {
     const batch: QueuedDelivery[] = [];
-    const waiting = queues[line];
+    const waiting = queues[priorityClass];
     for (let entry = waiting[0]; entry && batch.length < BATCH_SIZE; entry = waiting[0]) {
       const live = held.get(entry.item.deliveryId) === entry;
-      if (live && entry.reached === null && open[line] >= maxUnacknowledged) break;
+      if (live && entry.reached === null && inFlight[priorityClass] >= maxUnacknowledged) break;
       waiting.shift();
       if (!live) continue;
       entry.handed = true;
       entry.runs++;
-      if (entry.reached === null) open[line]++;
+      if (entry.reached === null) inFlight[priorityClass]++;
       batch.push(entry);
     }
     return batch;
@@ -109,13 +111,13 @@ export function createDeliveryQueue({
 
   function sendBatches(): void {
     if (!running) return;
-    for (const line of PRIORITY_CLASSES) {
-      for (let batch = nextBatch(line); batch.length > 0; batch = nextBatch(line))
+    for (const priorityClass of PRIORITY_CLASSES) {
+      for (let batch = nextBatch(priorityClass); batch.length > 0; batch = nextBatch(priorityClass))
         send({ kind: "deliver", items: batch.map(toItem) });
     }
   }
 
-  /** Has these wait and nothing else. */
+  /** Replaces the queues with these entries. */
   function requeue(entries: readonly QueuedDelivery[]): void {
     for (const name of PRIORITY_CLASSES) queues[name] = entries.filter((entry) => priorityClassOf(entry) === name);
   }
@@ -123,21 +125,21 @@ export function createDeliveryQueue({
   function applyReport({ deliveryId, level, details }: OutcomeReport): void {
     const entry = held.get(deliveryId);
     if (!entry) return;
-    // A text that was taken needs no following up.
+    // Accepted text needs no follow-up.
     const isTaken = entry.item.audio === null && level !== "sent" && !calls;
     if (FINAL_LEVELS.has(level) || details.last || isTaken) {
       drop(entry);
       return;
     }
-    if (entry.handed && entry.reached === null) open[priorityClassOf(entry)]--;
+    if (entry.handed && entry.reached === null) inFlight[priorityClassOf(entry)]--;
     const proven = level === "heard" ? "playing" : (level as Reached);
     if (entry.reached === null || RANK.indexOf(proven) > RANK.indexOf(entry.reached)) entry.reached = proven;
   }
 
   function sweep(): void {
     const now = clock.now();
-    if (now - swept < SWEEP_INTERVAL_MS) return;
-    swept = now;
+    if (now - lastSweepAt < SWEEP_INTERVAL_MS) return;
+    lastSweepAt = now;
     for (const entry of held.values()) if (entry.item.notAfter + RETENTION_MS < now) drop(entry);
   }
 
@@ -163,7 +165,7 @@ export function createDeliveryQueue({
       const ids = request.deliveryIds.filter((id) => {
         const entry = held.get(id);
         if (!entry) return false;
-        // It may have reached the device, which must then be silenced but not asked again.
+        // It may have reached the device, which must be silenced and must not receive it again.
         if (entry.runs > 0) entry.reached ??= "sent";
         if (entry.reached === null) drop(entry);
         return entry.reached !== null;
@@ -182,7 +184,7 @@ export function createDeliveryQueue({
       reportOutcome(
         all.filter(({ item, reached }) => reached === null && item.notAfter <= now),
         "expired",
-        `${plugin} did not run in time`,
+        `${plugin} was not running in time`,
       );
       const live = [...held.values()];
       requeue([...live.filter(({ reached }) => reached !== null), ...live.filter(({ reached }) => reached === null)]);
@@ -195,7 +197,7 @@ export function createDeliveryQueue({
     },
     pause() {
       running = false;
-      for (const name of PRIORITY_CLASSES) open[name] = 0;
+      for (const name of PRIORITY_CLASSES) inFlight[name] = 0;
       requeue([]);
       const fatal: QueuedDelivery[] = [];
       for (const entry of held.values()) {
@@ -205,13 +207,13 @@ export function createDeliveryQueue({
         }
         entry.handed = false;
       }
-      reportOutcome(fatal, "failed", `${plugin} ended ${MAX_RUNS} times while it had this in hand`);
+      reportOutcome(fatal, "failed", `${plugin} crashed ${MAX_RUNS} times while handling this delivery`);
     },
     failAll(reason) {
       const all = [...held.values()];
       pendingCancellations = [];
       requeue([]);
-      // What has reached a device keeps what is proven: the broadcast itself ends it.
+      // A delivery that reached a device keeps its proven level; the notification itself ends it.
       const lost = all.filter(({ reached }) => reached === null);
       for (const entry of all) drop(entry);
       reportOutcome(lost, "failed", reason);

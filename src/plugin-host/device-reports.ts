@@ -4,7 +4,6 @@ import devices from "../resources/devices/devices.ts";
 import { ONPREM_EXTENSION_ID } from "../resources/devices/on-premises-extension.ts";
 import type { ActorContext, Store, Transaction } from "../store/store.ts";
 
-/** What taking device reports needs. */
 export interface DeviceReportDeps {
   store: Store;
   by: ActorContext;
@@ -12,24 +11,24 @@ export interface DeviceReportDeps {
   findProvider(type: string, deviceIdentifier: string): string | null;
 }
 
-/** Devices per transaction: a long report must not hold up other writes. */
+/** Devices per transaction, so that a long report does not block other writes. */
 const CHUNK_SIZE = 50;
 const MAX_DEVICES = 50_000;
 
 /**
- * Makes or updates the devices that `plugin` reports. Reported attributes win over stored ones, others stay. Throws
- * CallerError for a device that another plugin serves, before anything of the report is written.
+ * Creates or updates the devices reported by `plugin`. Reported attributes replace stored ones, others stay. Throws
+ * CallerError before writing anything if a device belongs to another plugin.
  */
-export async function applyDeviceReport(plugin: string, given: unknown, needs: DeviceReportDeps): Promise<void> {
+export async function applyDeviceReport(plugin: string, given: unknown, deps: DeviceReportDeps): Promise<void> {
   const reports = validateReports(given);
   for (const { type, deviceIdentifier } of reports) {
-    if (needs.findProvider(type, deviceIdentifier) !== plugin)
+    if (deps.findProvider(type, deviceIdentifier) !== plugin)
       throw new CallerError("invalid-value", `devices.report: ${type} ${deviceIdentifier} is not claimed by ${plugin}`);
   }
   for (let at = 0; at < reports.length; at += CHUNK_SIZE) {
     const slice = reports.slice(at, at + CHUNK_SIZE);
-    await needs.store.write((tx) => {
-      for (const report of slice) upsert(report, plugin, tx, needs);
+    await deps.store.write((tx) => {
+      for (const report of slice) upsert(report, plugin, tx, deps);
     });
   }
 }
@@ -43,29 +42,29 @@ function upsert(report: DeviceReport, plugin: string, tx: Transaction, { by, end
   const row = known && tx.get(devices, known.id);
   if (!row) {
     const parents = { extensionId: ONPREM_EXTENSION_ID, endpointId: endpointId() };
-    const words = description || deviceIdentifier;
-    tx.create(devices, { ...parents, deviceIdentifier, type, description: words, attributes }, by, {
+    const text = description || deviceIdentifier;
+          tx.create(devices, { ...parents, deviceIdentifier, type, description: text, attributes }, by, {
       provider: plugin,
     });
     return;
   }
   if (row.provider !== plugin)
-    throw new CallerError("conflict", `devices.report: ${deviceIdentifier} is served by ${row.provider}`);
+    throw new CallerError("conflict", `devices.report: ${deviceIdentifier} conflicts with a device of ${row.provider}`);
   const merged = { ...(row.attributes as Record<string, string>), ...attributes };
-  const words = description || row.description;
-  tx.update(devices, row.id, { type, description: words, attributes: merged, defunct: false }, by);
+  const text = description || row.description;
+  tx.update(devices, row.id, { type, description: text, attributes: merged, defunct: false }, by);
 }
 
 function validateReports(given: unknown): DeviceReport[] {
   if (!Array.isArray(given) || given.length > MAX_DEVICES)
-    throw new CallerError("invalid-value", `devices.report: a list of at most ${MAX_DEVICES} devices`);
+    throw new CallerError("invalid-value", `devices.report: must be a list of at most ${MAX_DEVICES} devices`);
   for (const report of given as Partial<DeviceReport>[]) {
     const texts = [report?.deviceIdentifier, report?.type, report?.description];
     const attributes: unknown = report?.attributes;
     if (texts.some((text) => typeof text !== "string") || typeof attributes !== "object" || attributes === null)
       throw new CallerError(
         "invalid-value",
-        "devices.report: each has deviceIdentifier, type, description, attributes",
+        "devices.report: each device must have deviceIdentifier, type, description and attributes",
       );
   }
   return given as DeviceReport[];

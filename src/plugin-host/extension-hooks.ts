@@ -8,21 +8,20 @@ import type { PluginConfig } from "./plugin-config.ts";
 
 type Extension = RowOf<typeof extensions>;
 
-/** What the extension rows need to know of the plugins behind them. */
+/** What the extension hooks need to know about plugins. */
 export interface ExtensionPlugins {
-  /** Null when no such plugin is installed or its fields can't be read. */
+  /** Null if the plugin is not installed or its fields cannot be read. */
   config(plugin: string): PluginConfig | null;
-  /** What the row shows as `status`. */
+  /** Value of `status` in the row. */
   status(plugin: string): Record<string, unknown>;
-  /** Names of the resources that it watches. */
   watches(plugin: string): readonly string[];
-  /** Somebody wrote switch or configuration, perhaps with the value it had: a plugin that failed is tried again. */
+  /** The switch or configuration was written, possibly unchanged: a stopped plugin is started again. */
   onSettingsWritten(plugin: string): void;
 }
 
 /**
- * The rules of extension rows with a plugin behind them. own choice: such a row can't be deleted, since it would come
- * back with the next start; it is switched off instead.
+ * Hooks of extension rows that belong to a plugin. Such a row cannot be deleted, because it would be recreated at the
+ * next start; it can be disabled.
  */
 export function extensionHooks(plugins: ExtensionPlugins): ResourceHooks<typeof extensions> {
   return {
@@ -53,8 +52,8 @@ export function extensionHooks(plugins: ExtensionPlugins): ResourceHooks<typeof 
 }
 
 function rejectRemoval(row: Extension | null): void {
-  if (row?.id === ONPREM_EXTENSION_ID) throw new ConflictError("The appliances stand behind this extension.");
-  if (row?.plugin) throw new ConflictError("A plugin stands behind this extension: switch it off instead.");
+  if (row?.id === ONPREM_EXTENSION_ID) throw new ConflictError("This extension cannot be deleted: it represents the appliances.");
+  if (row?.plugin) throw new ConflictError("This extension cannot be deleted because it belongs to a plugin. Disable it instead.");
 }
 
 function storeConfig(
@@ -63,6 +62,6 @@ function storeConfig(
   plugins: ExtensionPlugins,
 ): void {
   const config = plugins.config(plugin);
-  if (!config) throw new UpstreamError("starting", `The plugin ${plugin} can't check its configuration now.`);
+  if (!config) throw new UpstreamError("starting", `Plugin ${plugin} is not loaded, so its configuration cannot be validated.`);
   if (after) after.config = config.toStored(after.config, before?.config);
 }

@@ -3,12 +3,15 @@ import type { PluginManifest } from "../plugin-api/index.ts";
 import extensions from "../resources/devices/extensions.ts";
 import type { ActorContext, Store, Transaction } from "../store/store.ts";
 
-/** Id of the extension row of a plugin, the same on every installation. @source interfaces.md, Extensions, endpoints, devices */
+/**
+ * Id of a plugin's extension row, the same in every installation.
+ * @source docs/decisions/0018-plugin-api.md, Devices and claims
+ */
 export function extensionIdOf(plugin: string): string {
   return derivedId("extension", plugin);
 }
 
-/** Makes the rows of plugins that have none, and brings what follows from the manifest up to date. */
+/** Creates missing extension rows and updates what derives from the manifest. */
 export async function writeExtensionRows(
   manifests: readonly PluginManifest[],
   store: Store,

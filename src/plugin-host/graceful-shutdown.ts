@@ -1,4 +1,4 @@
-/** Asks the thread of a plugin to close its sockets, before it is ended whatever it does. */
+/** Asks a plugin's worker to close its sockets before it is terminated. */
 export const SHUTDOWN_REQUEST = "shutdown-request";
-/** Its answer. */
+/** Acknowledges the request. */
 export const SHUTDOWN_COMPLETE = "shutdown-complete";

@@ -17,7 +17,7 @@ import { type InstalledPlugin, loadPluginFields } from "./installed-plugins.ts";
 import { createLogTail, createTailedLog, type LogTail, type TailedLog } from "./log-tail.ts";
 import { createPendingRequests, type PendingRequestLimits } from "./pending-requests.ts";
 import { recordPluginStopped, recordUnreached } from "./plugin-activities.ts";
-import { configFaultText, createPluginConfig, type PluginConfig } from "./plugin-config.ts";
+import { configErrorText, createPluginConfig, type PluginConfig } from "./plugin-config.ts";
 import type { PluginHostDeps } from "./plugin-host-deps.ts";
 import { launchInWorker } from "./plugin-instance.ts";
 import type { FromPlugin, OutcomeReport, PluginInit, ToPlugin } from "./plugin-protocol.ts";
@@ -28,72 +28,74 @@ import { createRouteRequests } from "./route-requests.ts";
 import { handlePluginCall, type PluginCallDeps } from "./rpc-handlers.ts";
 import { sanitizeOutcomes } from "./sanitize-outcomes.ts";
 
-/** MiB of objects for a plugin whose manifest does not say. @source plugin-api, PluginManifest */
+/** Default JavaScript heap limit of a plugin in MiB, see PluginManifest.memoryMb. */
 const DEFAULT_MEMORY_MB = 128;
-/** Why a plugin starts anew though nothing is wrong. */
-const CONFIG_CHANGED_REASON = "its configuration was changed";
-const RESTART_REQUESTED_REASON = "somebody asked for it";
+/** Reasons that are no failures. */
+const CONFIG_CHANGED_REASON = "configuration changed";
+const RESTART_REQUESTED_REASON = "restart requested";
+const DISABLED_REASON = "disabled";
 
-/** How quiet tests wait. own choice */
+/** Limits of silent connectivity tests. */
 const PROBE_LIMITS: PendingRequestLimits<ProbeResult> = {
   timeoutMs: 10_000,
   maxPending: 1_000,
-  timedOut: { proof: null, reason: "No answer within 10 s." },
-  dropped: { proof: null, reason: "The plugin does not run." },
-  overloaded: { proof: null, reason: "Too many tests at once." },
+  timedOut: { proof: null, reason: "No response within 10 s." },
+  dropped: { proof: null, reason: "The plugin is not running." },
+  overloaded: { proof: null, reason: "Too many tests are running." },
 };
 
-/** How a plugin runs, in the words of its extension row. */
+/** Status of a plugin as shown in its extension row. */
 export interface PluginStatus {
   state: "running" | "restarting" | "disabled" | "stopped";
   health: "ok" | "degraded" | "down";
   reason: string | null;
-  /** Failures within the last 10 minutes; with the fifth it is given up. */
+  /** Failures in the last 10 minutes; the fifth stops the plugin. */
   failures: number;
-  /** ISO time of the next start after a failure, null when none is waited for. */
+  /** ISO time of the next start after a failure; null if none is scheduled. */
   nextTryAt: string | null;
 }
 
-/** What a hosted plugin needs. */
 export interface HostedPluginDeps {
   host: PluginHostDeps;
-  answers: Omit<PluginCallDeps, "grants" | "mayHearRings">;
+  answers: Omit<PluginCallDeps, "grants" | "grantsRings">;
 }
 
-/** One installed plugin: its configuration, its run, and what is outstanding with it. */
+/** One installed plugin: its configuration, its run and its deliveries. */
 export class HostedPlugin {
   #plugin: InstalledPlugin;
-  readonly #needs: HostedPluginDeps;
+  readonly #deps: HostedPluginDeps;
   readonly #log: TailedLog;
   readonly #tail: LogTail;
   readonly #supervisor: PluginSupervisor;
-  readonly #handOver;
+  readonly #deliveryQueue;
   readonly #routes;
   readonly #probes;
   #config: PluginConfig | null = null;
   #configFields: ConfigFields | null = null;
   #profileSchema: ProfileSchema | null = null;
-  #loadFault: string | null = null;
-  /** The first `apply` has not been done. */
-  #waiting = true;
-  #closed = false;
-  #runsWith: Record<string, unknown> = {};
+  #loadError: string | null = null;
+  /** Until the first `apply`. */
+  #isPending = true;
+  /** Until the first `apply` is complete. */
+  #isFirstStart = true;
+  #isClosed = false;
+  #runningConfig: Record<string, unknown> = {};
   #redact: Redact = createRedact([]);
-  /** What the host knows. */
+  /** State as known to the host. */
   #state: Pick<PluginStatus, "state" | "reason"> = { state: "restarting", reason: null };
-  /** What the running plugin says of itself. */
+  /** Health as reported by the running plugin. */
   #health: Pick<PluginStatus, "health" | "reason"> = { health: "ok", reason: null };
   readonly #ports;
   #watches = new Set<string>();
-  #follows = new Set<string>();
-  #work: Promise<void> = Promise.resolve();
+  #subscribedEvents = new Set<string>();
+  #pending: Promise<void> = Promise.resolve();
 
-  constructor(plugin: InstalledPlugin, needs: HostedPluginDeps) {
-    const { host } = needs;
+  constructor(plugin: InstalledPlugin, deps: HostedPluginDeps) {
+    const { host } = deps;
     const { name, window: maxUnacknowledged, calls = false, memoryMb = DEFAULT_MEMORY_MB } = plugin.manifest;
-    const onLine = (line: string): void => this.#log.debug({ line: this.#redact(line) }, "printed");
+    const onLine = (line: string): void => this.#log.debug({ event: "plugin.output", line: this.#redact(line) }, "plugin output");
     this.#plugin = plugin;
-    this.#needs = needs;
+    this.#deps = deps;
     this.#tail = createLogTail(host.clock);
     this.#log = createTailedLog(host.log.child({ plugin: name }), this.#tail, (value) => this.#redact(value));
     this.#supervisor = new PluginSupervisor({
@@ -101,9 +103,9 @@ export class HostedPlugin {
       launchPlugin: host.launch?.(plugin) ?? launchInWorker(plugin.entry, memoryMb, onLine),
       init: () => this.#init(),
       onMessage: (message, reply) => this.#receive(message, reply),
-      onState: (state, reason) => this.#entered(state, reason),
+      onState: (state, reason) => this.#onStateChange(state, reason),
     });
-    this.#handOver = createDeliveryQueue({
+    this.#deliveryQueue = createDeliveryQueue({
       plugin: name,
       clock: host.clock,
       maxUnacknowledged,
@@ -143,202 +145,214 @@ export class HostedPlugin {
   get isRunning(): boolean {
     return this.#supervisor.state === "running";
   }
-  /** Items given to it now wait until it runs. */
+  /** Deliveries received now wait for the next run. */
   get isRestarting(): boolean {
-    return this.#waiting || this.#supervisor.state === "starting" || this.#supervisor.state === "restarting";
+    return this.#isPending || this.#supervisor.state === "starting" || this.#supervisor.state === "restarting";
   }
 
-  /** Reads the fields of its configuration; without them it can't run. Never rejects. */
+  /** Loads the configuration fields; without them the plugin cannot run. Never rejects. */
   async load(): Promise<void> {
     try {
       const { config, profile } = await loadPluginFields(this.#plugin);
       this.#configFields = config;
-      this.#config = createPluginConfig(config, this.#needs.host.store.secrets);
+      this.#config = createPluginConfig(config, this.#deps.host.store.secrets);
       this.#profileSchema = profile && compileProfileSchema(profile);
     } catch (error) {
-      this.#loadFault = `its config.js can't be read: ${errorText(error)}`;
+      this.#loadError = `failed to load config.js: ${errorText(error)}`;
     }
   }
 
   /**
-   * Takes a newer version at the same place and starts it when it may run; what is outstanding goes on. How many items and
-   * how much memory it may hold is as it was until the daemon starts anew. Never rejects.
+   * Replaces the plugin by a newer version in the same folder and starts it if enabled; outstanding deliveries
+   * continue. The delivery window and the memory limit stay as they are until the daemon restarts. Never rejects.
    */
   async replaceVersion(plugin: InstalledPlugin, row: RowOf<typeof extensions>): Promise<void> {
     this.#plugin = plugin;
-    this.#loadFault = null;
+    this.#loadError = null;
     await this.load();
     await this.restart(row).catch(() => this.apply(row));
   }
 
-  /** Brings it in line with its row, one change after the other; `again` starts one that was given up, too. Never rejects. */
+  /** Applies the extension row, one change at a time; `again` also starts a stopped plugin. Never rejects. */
   apply(row: RowOf<typeof extensions>, again = false): Promise<void> {
-    this.#work = this.#work.then(() => this.#bring(row, again));
-    return this.#work;
+    this.#pending = this.#pending
+      .then(() => this.#reconcile(row, again))
+      .then(() => {
+        this.#isFirstStart = false;
+      });
+    return this.#pending;
   }
 
   /**
-   * Stops it and starts it anew, one that was given up too; resolves when it runs or has failed its first start.
-   * Throws ConflictError when it must not run.
+   * Restarts the plugin, also a stopped one; resolves when it is running or its first start has failed. Throws
+   * ConflictError if it must not run.
    */
   restart(row: RowOf<typeof extensions>): Promise<void> {
-    const restarting = this.#work.then(() => {
-      const wanted = this.#wanted(row);
-      if (typeof wanted === "string") throw new ConflictError(`${this.manifest.name} can't be started: ${wanted}`);
+    const restarting = this.#pending.then(() => {
+      const wanted = this.#resolveRunConfig(row);
+      if (typeof wanted === "string") throw new ConflictError(`Plugin ${this.manifest.name} cannot be started: ${wanted}`);
       return this.#run(wanted, RESTART_REQUESTED_REASON);
     });
-    this.#work = restarting.catch(() => {});
+    this.#pending = restarting.catch(() => {});
     return restarting;
   }
 
-  /** Ends it for good. */
+  /** Stops the plugin permanently. */
   async stop(): Promise<void> {
-    this.#closed = true;
+    this.#isClosed = true;
     await this.#supervisor.stop("the appliance is stopping");
   }
 
-  /** Takes items to hand over; when it is off they fail at once. */
+  /** Queues deliveries; they fail at once if the plugin is disabled or stopped. */
   deliver(items: readonly DeliveryItem[]): void {
-    this.#handOver.add(items);
-    if (!this.isRunning && !this.isRestarting) this.#giveUp();
+    this.#deliveryQueue.add(items);
+    if (!this.isRunning && !this.isRestarting) this.#failDeliveries();
   }
 
-  /** Calls deliveries off. */
   cancelDeliveries(request: StopRequest): void {
-    this.#handOver.cancel(request);
+    this.#deliveryQueue.cancel(request);
   }
 
-  /** Has it answer a request; null when it does not run. */
+  /** Forwards a request; resolves with null if the plugin is not running. */
   async handleRequest(request: PluginRequest): Promise<PluginResponse | null> {
     return this.isRunning ? this.#routes.send(request) : null;
   }
 
-  /** Has it test the way to a device. */
+  /** Runs a silent connectivity test of a device. */
   async probe(device: DeliveryItem["device"]): Promise<ProbeResult> {
     if (!this.isRunning) return PROBE_LIMITS.dropped;
     return this.#probes.request((id) => this.#supervisor.send({ kind: "probe", id, device }));
   }
 
-  /** Tells a changed row to a plugin that watches its kind. */
+  /** Forwards a row change if the plugin watches the resource. */
   notifyChange(path: string, id: string, op: "create" | "update" | "delete"): void {
     if (this.#watches.has(path)) this.#supervisor.send({ kind: "change", path, id, op });
   }
 
-  /** Tells an event to a plugin that follows it. */
+  /** Forwards an event if the plugin subscribed to it. */
   notifyEvent<K extends keyof PluginEvents>(name: K, payload: PluginEvents[K]): void {
-    if (this.#follows.has(name)) this.#supervisor.send({ kind: "event", name, payload });
+    if (this.#subscribedEvents.has(name)) this.#supervisor.send({ kind: "event", name, payload });
   }
 
-  async #bring(row: RowOf<typeof extensions>, again: boolean): Promise<void> {
-    const wanted = this.#wanted(row);
-    this.#waiting = false;
+  async #reconcile(row: RowOf<typeof extensions>, again: boolean): Promise<void> {
+    const wanted = this.#resolveRunConfig(row);
+    this.#isPending = false;
     const { state } = this.#supervisor;
-    if (this.#closed) return;
+    if (this.#isClosed) return;
     if (typeof wanted === "string") {
       await this.#supervisor.stop(wanted);
-      this.#giveUp();
+      this.#failDeliveries();
       return;
     }
-    const same = JSON.stringify(wanted.config) === JSON.stringify(this.#runsWith);
+    const same = JSON.stringify(wanted.config) === JSON.stringify(this.#runningConfig);
     if (same && state !== "disabled" && !(again && state === "stopped")) return;
     await this.#run(wanted, CONFIG_CHANGED_REASON);
   }
 
   async #run({ config, redact }: ReturnType<PluginConfig["toRuntime"]>, reason: string): Promise<void> {
-    this.#runsWith = config;
+    this.#runningConfig = config;
     this.#redact = redact;
-    if (this.#closed) return;
+    if (this.#isClosed) return;
     if (this.#supervisor.state === "disabled") await this.#supervisor.start();
     else await this.#supervisor.restart(reason);
   }
 
-  /** What to run it with, or in words why it must not run. */
-  #wanted(row: RowOf<typeof extensions>): string | ReturnType<PluginConfig["toRuntime"]> {
-    if (row.disabled || row.globalDisabled) return "it is switched off";
-    if (!this.#config) return this.#loadFault ?? "its config.js was not read";
+  /** The configuration to run with, or the reason why the plugin must not run. */
+  #resolveRunConfig(row: RowOf<typeof extensions>): string | ReturnType<PluginConfig["toRuntime"]> {
+    if (row.disabled || row.globalDisabled) return DISABLED_REASON;
+    if (!this.#config) return this.#loadError ?? "config.js is not loaded";
     try {
       return this.#config.toRuntime(row.config);
     } catch (error) {
-      return configFaultText(error);
+      return configErrorText(error);
     }
   }
 
   #init(): PluginInit {
     const { name, watches } = this.manifest;
-    const { settings, baseUrl } = this.#needs.host;
+    const { settings, baseUrl } = this.#deps.host;
     const { allowedTargets } = settings.network;
     const ports = this.#ports.settings();
-    return { plugin: name, config: this.#runsWith, ports, watches, allowedTargets, baseUrl: baseUrl() };
+    return { plugin: name, config: this.#runningConfig, ports, watches, allowedTargets, baseUrl: baseUrl() };
   }
 
-  #entered(state: PluginRunState, reason: string | null): void {
-    const words = reason === null ? null : this.#redact(reason);
+  #onStateChange(state: PluginRunState, reason: string | null): void {
+    const text = reason === null ? null : this.#redact(reason);
     const didRun = this.#state.state === "running";
     if (state === "running") {
-      // It may have said how it is while it was being started.
+      // The plugin may have reported its health during its start.
       this.#show("running", this.#health.reason);
-      this.#log.info({}, "plugin runs");
-      this.#handOver.resume();
+      this.#log.info({ event: "plugin.started" }, "plugin started");
+      this.#deliveryQueue.resume();
       return;
     }
     this.#ports.close({ forget: state === "restarting" && !didRun });
     this.#health = { health: "ok", reason: null };
     this.#watches.clear();
-    this.#follows.clear();
-    this.#handOver.pause();
+    this.#subscribedEvents.clear();
+    this.#deliveryQueue.pause();
     this.#routes.resolveAllDropped();
     this.#probes.resolveAllDropped();
-    if (state !== "starting") this.#show(state, words);
+    if (state !== "starting") this.#show(state, text);
     else if (this.#state.state !== "restarting") this.#show("restarting", null);
-    if (state === "disabled") this.#log.info({ reason: words }, "plugin does not run");
-    else if (words === CONFIG_CHANGED_REASON || words === RESTART_REQUESTED_REASON)
-      this.#log.info({ reason: words }, "plugin starts anew");
-    else if (words !== null) this.#log.warn({ reason: words, state }, "plugin failed");
+    if (state === "disabled") this.#logDisabled(text);
+    else if (text === CONFIG_CHANGED_REASON || text === RESTART_REQUESTED_REASON)
+      this.#log.info({ event: "plugin.restarting", reason: text }, "plugin restarting");
+    else if (text !== null) this.#log.warn({ event: "plugin.failed", reason: text, state }, "plugin failed");
     if (state !== "stopped") return;
-    this.#giveUp();
-    this.#record(recordPluginStopped(this.manifest, words ?? "", this.#needs.host));
+    this.#failDeliveries();
+    this.#record(recordPluginStopped(this.manifest, text ?? "", this.#deps.host));
   }
 
   #show(state: PluginStatus["state"], reason: string | null): void {
     const before = this.#state;
     this.#state = { state, reason };
     if (before.state === state && before.reason === reason) return;
-    const said = state === "running" ? { health: this.#health.health } : {};
-    this.#needs.host.events.emit("plugin.changed", { plugin: this.manifest.name, state, reason, ...said });
-  }
+    const reported = state === "running" ? { health: this.#health.health } : {};
+      this.#deps.host.events.emit("plugin.changed", { plugin: this.manifest.name, state, reason, ...reported });
+    }
+    
+    /** The host logs all plugins that are disabled at start-up in one line. */
+    #logDisabled(reason: string | null): void {
+      const values = { event: "plugin.disabled", reason };
+      if (this.#isFirstStart && reason === DISABLED_REASON) this.#tail.add("info", values, "plugin disabled");
+      else this.#log.info(values, "plugin disabled");
+    }
 
-  #giveUp(): void {
-    const reason = `${this.manifest.name} does not run: ${this.#state.reason ?? "it is switched off"}`;
-    const notificationIds = this.#handOver.failAll(reason);
-    this.#record(recordUnreached(this.manifest, notificationIds, reason, this.#needs.host));
+  #failDeliveries(): void {
+    const reason = `${this.manifest.name} is not running: ${this.#state.reason ?? DISABLED_REASON}`;
+    const notificationIds = this.#deliveryQueue.failAll(reason);
+    this.#record(recordUnreached(this.manifest, notificationIds, reason, this.#deps.host));
   }
 
   #record(written: Promise<void>): void {
-    written.catch((error: unknown) => this.#log.error({ err: error }, "a failure could not be written down"));
+    written.catch((error: unknown) =>
+      this.#log.error({ event: "plugin.activity_failed", err: error }, "failed to record a plugin failure"),
+    );
   }
 
   #receive(message: FromPlugin, reply: (message: ToPlugin) => void): void {
     switch (message.kind) {
       case "outcomes":
-        this.#takeNotes(message.notes);
+        this.#handleOutcomes(message.notes);
         break;
       case "call":
-        void this.#answer(message, reply);
+        void this.#handleCall(message, reply);
         break;
       case "response":
         this.#routes.resolve(message.id, message.response);
         break;
       case "probed": {
         const { proof, reason } = message.result;
-        const words = reason === undefined ? {} : { reason: this.#redact(reason) };
-        this.#probes.resolve(message.id, { proof, ...words });
+        const details = reason === undefined ? {} : { reason: this.#redact(reason) };
+        this.#probes.resolve(message.id, { proof, ...details });
         break;
       }
       case "log":
         this.#log[message.level](this.#redact(message.values), this.#redact(message.message));
         break;
       case "status":
-        this.#takeHealth(message.state, this.#redact(message.reason));
+        this.#updateHealth(message.state, this.#redact(message.reason));
         break;
       case "listening":
         this.#ports.opened(message.name, message.url, message.port);
@@ -347,37 +361,37 @@ export class HostedPlugin {
         if (this.manifest.watches.includes(message.path)) this.#watches.add(message.path);
         break;
       case "follow":
-        this.#follows.add(message.name);
+        this.#subscribedEvents.add(message.name);
     }
   }
 
-  #takeHealth(health: PluginStatus["health"], reason: string | null): void {
+  #updateHealth(health: PluginStatus["health"], reason: string | null): void {
     const before = this.#health;
     this.#health = { health, reason };
     const { name: plugin } = this.manifest;
     if (this.isRunning && (before.health !== health || before.reason !== reason))
-      this.#needs.host.events.emit("plugin.changed", { plugin, state: "running", reason, health });
+      this.#deps.host.events.emit("plugin.changed", { plugin, state: "running", reason, health });
   }
 
-  #takeNotes(notes: readonly OutcomeReport[]): void {
-    const outcomes = this.#handOver.report(sanitizeOutcomes(notes, this.#redact));
-    if (outcomes.length > 0) this.#needs.host.onOutcomes(outcomes);
+  #handleOutcomes(notes: readonly OutcomeReport[]): void {
+    const outcomes = this.#deliveryQueue.report(sanitizeOutcomes(notes, this.#redact));
+    if (outcomes.length > 0) this.#deps.host.onOutcomes(outcomes);
   }
 
-  async #answer(
+  async #handleCall(
     { id, method, args }: Extract<FromPlugin, { kind: "call" }>,
     reply: (message: ToPlugin) => void,
   ): Promise<void> {
     try {
       const value = await handlePluginCall(this.manifest.name, method, args, {
-        ...this.#needs.answers,
+        ...this.#deps.answers,
         grants: this.manifest.watches,
-        mayHearRings: this.manifest.rings === true,
+        grantsRings: this.manifest.rings === true,
       });
       reply({ kind: "reply", id, value });
     } catch (error) {
       const message = errorText(error);
-      this.#log.warn({ method, reason: message }, "a call of the plugin was refused");
+      this.#log.warn({ event: "plugin.call_refused", method, reason: message }, "host call refused");
       reply({ kind: "refusal", id, message });
     }
   }

@@ -6,34 +6,34 @@ import type { ConfigFields, PluginManifest } from "../plugin-api/index.ts";
 import { findClaimConflict } from "./claims.ts";
 import { readManifest } from "./manifest.ts";
 
-/** A plugin that lies in the plugin folder and was not refused. */
+/** A usable plugin in a plugin folder. */
 export interface InstalledPlugin {
   manifest: PluginManifest;
-  /** Its index.js. */
+  /** URL of index.js. */
   entry: URL;
-  /** Its config.js. */
+  /** URL of config.js. */
   configEntry: URL;
 }
 
-/** A plugin that can't be used, and why, in words. */
+/** A plugin that was refused, with reasons as sentences. */
 export interface RejectedPlugin {
   name: string;
   reasons: string[];
 }
 
-/** The folder of the plugins that come with Carillon, as they were built. */
+/** Folder of the built-in plugins. */
 export function builtInPluginFolder(): URL {
   return new URL("../../plugins/", workerEntry(import.meta.url, "./plugin-worker"));
 }
 
-/** Folder of the plugins that were installed into an appliance, with a slash at its end; it may be missing. */
+/** Folder of the plugins installed on an appliance, with a trailing slash; it may be missing. */
 export function installedPluginFolder(dataDir: string): URL {
   return pathToFileURL(`${join(dataDir, "plugins")}/`);
 }
 
 /**
- * Finds the plugins that come with Carillon in `folder`, then those installed in `ownFolder`, in order of their names. No
- * code of theirs is run. A missing folder holds none. own choice: what was installed starts switched off, whatever it says.
+ * Finds the built-in plugins in `folder`, then those installed in `ownFolder`, sorted by name. Runs no plugin code. A
+ * missing folder contains no plugins. Installed plugins start disabled, whatever their manifest says.
  */
 export function findPlugins(
   folder: URL,
@@ -45,9 +45,9 @@ export function findPlugins(
     subfolderNames(each).map((name) => ({ name, own: new URL(`${name}/`, each), foreign: each === ownFolder })),
   );
   for (const { name, own, foreign } of found) {
-    const { manifest: read, faults } = readManifest(readText(new URL("plugin.json", own)), name);
+    const { manifest: read, errors } = readManifest(readText(new URL("plugin.json", own)), name);
     if (!read || installed.some((plugin) => plugin.manifest.name === name)) {
-      refused.push({ name, reasons: faults ?? ["Carillon brings a plugin of this name."] });
+      refused.push({ name, reasons: errors ?? ["A built-in plugin of this name already exists."] });
       continue;
     }
     const manifest = foreign ? { ...read, enabledByDefault: false } : read;
@@ -64,16 +64,16 @@ export function findPlugins(
   return { installed, refused };
 }
 
-/** What a plugin's config.js exports: the fields of its configuration, and of what profiles may say of it. */
+/** Exports of a plugin's config.js: its configuration fields and its profile fields. */
 export interface PluginFields {
   config: ConfigFields;
-  /** Null when it does not say. */
+  /** Null without profile fields. */
   profile: ConfigFields | null;
 }
 
-/** Reads a plugin's fields; runs its config.js, which holds nothing but them. */
+/** Loads a plugin's fields by importing config.js, which contains nothing else. */
 export async function loadPluginFields({ configEntry }: InstalledPlugin): Promise<PluginFields> {
-  // A newer version lies at the same place and must not be taken for the one that was read before.
+  // A newer version has the same path and must not come from the module cache.
   const { mtimeMs } = statSync(configEntry);
   const { default: config, profile = null } = (await import(`${configEntry.href}?${mtimeMs}`)) as {
     default: ConfigFields;

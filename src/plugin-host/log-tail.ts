@@ -2,32 +2,35 @@ import type { Clock } from "../lib/clock.ts";
 import { type Log, redactSecrets } from "../lib/log.ts";
 import type { PluginLogLevel } from "./plugin-protocol.ts";
 
-/** Lines kept of each plugin. own choice */
+/** Lines kept per plugin. */
 const MAX_LINES = 500;
-/** Characters kept of a message, and of what was logged with it. own choice */
+/** Characters kept of a message and of its details. */
 const MAX_MESSAGE_LENGTH = 1_000;
 const MAX_DETAILS_LENGTH = 2_000;
 
 /** A line of a plugin's log. */
 export interface PluginLogLine {
-  /** Counts the lines of the plugin from 1 since the daemon started. */
+  /** Line number, from 1 since the daemon started. */
   seq: number;
   /** Epoch ms. */
   at: number;
   level: PluginLogLevel;
   message: string;
-  /** What was logged with it, as JSON, cut off when it is long; null for nothing. */
+  /** Logged values as JSON, truncated; null without values. */
   details: string | null;
 }
 
-/** The last lines that a plugin, or the host about it, has logged; they are gone with the process. */
+/** The latest log lines of a plugin and of the host about it, in memory only. */
 export interface LogTail {
   add(level: PluginLogLevel, values: object, message: string): void;
-  /** At most `limit` of the newest lines after number `after`, oldest first; one not reached yet, as after a restart, counts as 0. */
+  /**
+   * At most `limit` of the newest lines after number `after`, oldest first. A number that was not reached yet, as after
+   * a restart, counts as 0.
+   */
   read(limit: number, after: number): PluginLogLine[];
 }
 
-/** Makes an empty tail of at most 500 lines. */
+/** Creates an empty tail of at most 500 lines. */
 export function createLogTail(clock: Clock): LogTail {
   const lines: PluginLogLine[] = [];
   let seq = 0;
@@ -42,10 +45,10 @@ export function createLogTail(clock: Clock): LogTail {
   };
 }
 
-/** Writes each line to the daemon's log and to a tail; what goes to the tail is struck through by `redact`. */
+/** Writes each line to the daemon's log and, redacted, to a tail. */
 export type TailedLog = Record<PluginLogLevel, (values: object, message: string) => void>;
 
-/** Makes such a log. The tail gets every level, whatever the daemon's log leaves out. */
+/** Creates the log. The tail receives every level, whatever the daemon's log level is. */
 export function createTailedLog(log: Log, tail: LogTail, redact: <T>(value: T) => T): TailedLog {
   const both =
     (level: PluginLogLevel) =>
@@ -56,7 +59,7 @@ export function createTailedLog(log: Log, tail: LogTail, redact: <T>(value: T) =
   return { debug: both("debug"), info: both("info"), warn: both("warn"), error: both("error") };
 }
 
-/** An error says nothing as JSON; its words do. */
+/** Errors serialize to `{}`; their messages are kept instead. */
 function plainErrors(values: object): object {
   const entries = Object.entries(values);
   return Object.fromEntries(entries.map(([name, value]) => [name, value instanceof Error ? value.message : value]));
@@ -67,7 +70,7 @@ function detailsOf(values: object): string | null {
   try {
     return JSON.stringify(values).slice(0, MAX_DETAILS_LENGTH);
   } catch {
-    // A circle or a bigint, which a copy between threads allows and JSON does not.
+    // A cycle or a bigint: structured clone allows it, JSON does not.
     return `{${Object.keys(values).join(", ")}}`.slice(0, MAX_DETAILS_LENGTH);
   }
 }

@@ -3,10 +3,10 @@ import type { PluginManifest } from "../plugin-api/index.ts";
 import { DEVICE_TYPES } from "../resources/devices/device-types.ts";
 import { NOTIFICATION_ACTIVITY_TYPES } from "../resources/notifications/notification-activity-types.ts";
 
-/** A plugin's manifest, or what is wrong with it: one sentence per fault. */
-export type ManifestResult = { manifest: PluginManifest; faults?: never } | { manifest?: never; faults: string[] };
+/** A valid manifest, or its errors as sentences. */
+export type ManifestResult = { manifest: PluginManifest; errors?: never } | { manifest?: never; errors: string[] };
 
-/** What is wrong with a member's value, in words that follow its name; null when nothing is. */
+/** Predicate phrase of the error for a member's value; null if valid. */
 type Check = (value: unknown) => string | null;
 
 /** Names of plugins and of their ports. */
@@ -16,7 +16,7 @@ const MAX_PATTERN_LENGTH = 200;
 const OPTIONAL_MEMBERS = ["deviceType", "calls", "rings", "builtOn", "memoryMb", "failureCode"];
 
 const MEMBER_CHECKS: Readonly<Record<keyof PluginManifest, Check>> = {
-  name: matching(PLUGIN_NAME, "a word of small letters, digits and hyphens"),
+  name: matching(PLUGIN_NAME, "a word of lower-case letters, digits and hyphens"),
   version: matching(/^\d+\.\d+\.\d+$/, "a version such as 1.0.0"),
   description: matching(/\S/, "a sentence"),
   extensionType: oneOf(EXTENSION_TYPES),
@@ -25,7 +25,7 @@ const MEMBER_CHECKS: Readonly<Record<keyof PluginManifest, Check>> = {
   calls: (value) => (typeof value === "boolean" ? null : "must be true or false"),
   window: between(1, 4_096),
   enabledByDefault: (value) => (typeof value === "boolean" ? null : "must be true or false"),
-  listens: listOf(matching(PLUGIN_NAME, "a word of small letters, digits and hyphens")),
+  listens: listOf(matching(PLUGIN_NAME, "a word of lower-case letters, digits and hyphens")),
   watches: listOf(matching(PLUGIN_NAME, "the name of a resource, such as devices")),
   rings: (value) => (typeof value === "boolean" ? null : "must be true or false"),
   packages: listOf(matching(/^(@[a-z0-9._-]+\/)?[a-z0-9._-]+$/, "the name of a package")),
@@ -38,17 +38,17 @@ const MEMBER_CHECKS: Readonly<Record<keyof PluginManifest, Check>> = {
 export function readManifest(json: string, folder: string): ManifestResult {
   const read = parse(json);
   if (typeof read !== "object" || read === null || Array.isArray(read))
-    return { faults: ["plugin.json is no JSON object."] };
+    return { errors: ["plugin.json must be a JSON object."] };
   const given = read as Record<string, unknown>;
-  const faults = Object.entries(MEMBER_CHECKS).flatMap(([name, check]) => {
+  const errors = Object.entries(MEMBER_CHECKS).flatMap(([name, check]) => {
     if (!Object.hasOwn(given, name)) return OPTIONAL_MEMBERS.includes(name) ? [] : [`${name} is missing.`];
-    const fault = check(given[name]);
-    return fault === null ? [] : [`${name} ${fault}.`];
+    const error = check(given[name]);
+      return error === null ? [] : [`${name} ${error}.`];
   });
-  for (const name of Object.keys(given)) if (!Object.hasOwn(MEMBER_CHECKS, name)) faults.push(`${name} is not known.`);
-  if (faults.length === 0 && given.name !== folder) faults.push(`name must be that of the folder, ${folder}.`);
-  if (given.extensionType === "device" && !given.deviceType) faults.push("deviceType is missing for type device.");
-  return faults.length > 0 ? { faults } : { manifest: given as unknown as PluginManifest };
+  for (const name of Object.keys(given)) if (!Object.hasOwn(MEMBER_CHECKS, name)) errors.push(`${name} is unknown.`);
+  if (errors.length === 0 && given.name !== folder) errors.push(`name must equal the folder name ${folder}.`);
+  if (given.extensionType === "device" && !given.deviceType) errors.push("deviceType is missing for type device.");
+  return errors.length > 0 ? { errors } : { manifest: given as unknown as PluginManifest };
 }
 
 function parse(json: string): unknown {
@@ -67,11 +67,11 @@ function oneOf(words: readonly string[]): Check {
   return (value) => (words.includes(value as string) ? null : `must be one of ${words.join(", ")}`);
 }
 
-function between(least: number, most: number): Check {
+function between(min: number, max: number): Check {
   return (value) =>
-    Number.isInteger(value) && (value as number) >= least && (value as number) <= most
+    Number.isInteger(value) && (value as number) >= min && (value as number) <= max
       ? null
-      : `must be a whole number from ${least} to ${most}`;
+      : `must be an integer from ${min} to ${max}`;
 }
 
 function listOf(check: Check): Check {
@@ -82,7 +82,7 @@ function listOf(check: Check): Check {
   };
 }
 
-/** Several claims often ask for the same patterns, each of which takes milliseconds to compile. */
+/** Claims often share patterns, and each takes milliseconds to compile. */
 function claimCheck(): Check {
   const known = new Map<string, boolean>();
   const isPattern = (text: string): boolean => {
@@ -98,17 +98,17 @@ type IsPattern = (text: string) => boolean;
 function checkClaim(value: unknown, isPattern: IsPattern): string | null {
   const { type, identifier, attributes } = (value ?? {}) as Record<string, unknown>;
   if (!(DEVICE_TYPES as readonly string[]).includes(type as string))
-    return `needs a type, one of ${DEVICE_TYPES.join(", ")}`;
+    return `must have a type, one of ${DEVICE_TYPES.join(", ")}`;
   if (typeof identifier !== "string" || identifier === "" || identifier.length > MAX_PATTERN_LENGTH)
-    return `needs an identifier, a pattern of at most ${MAX_PATTERN_LENGTH} characters`;
-  if (!isPattern(identifier)) return `has an identifier that is no RE2 pattern: ${identifier}`;
+    return `must have an identifier, a pattern of at most ${MAX_PATTERN_LENGTH} characters`;
+  if (!isPattern(identifier)) return `has an identifier that is not a valid RE2 pattern: ${identifier}`;
   return attributes === undefined ? null : checkRules(attributes, isPattern);
 }
 
 function checkRules(value: unknown, isPattern: IsPattern): string | null {
-  if (typeof value !== "object" || value === null || Array.isArray(value)) return "has attributes that are no object";
+  if (typeof value !== "object" || value === null || Array.isArray(value)) return "must have an object as attributes";
   const wrong = Object.entries(value).find(([, rule]) => !isRule(rule, isPattern));
-  return wrong ? `asks of ${wrong[0]} what is neither from and to, values, nor pattern and words` : null;
+  return wrong ? `must constrain ${wrong[0]} by from and to, by values, or by pattern and words` : null;
 }
 
 function isRule(rule: unknown, isPattern: IsPattern): boolean {

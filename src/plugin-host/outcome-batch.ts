@@ -1,18 +1,18 @@
 import type { Clock, Timer } from "../lib/clock.ts";
 import type { OutcomeReport } from "./plugin-protocol.ts";
 
-/** How long reports are gathered: one message carries those of about one turn. */
+/** How long outcomes are collected for one message. */
 const BATCH_WINDOW_MS = 15;
-/** A batch this long leaves at once. */
+/** A batch of this size is sent at once. */
 const MAX_REPORTS = 500;
 
-/** Gathers a plugin's reports, so that thousands of answering devices do not mean thousands of messages. */
+/** Batches a plugin's outcomes, so that thousands of responding devices do not cause thousands of messages. */
 export interface OutcomeBatcher {
   add(note: OutcomeReport): void;
   flush(): void;
 }
 
-/** Makes a batch that sends itself 15 ms after its first report, or when it is full. */
+/** Creates a batcher that sends 15 ms after the first outcome, or when the batch is full. */
 export function createOutcomeBatcher(clock: Clock, send: (notes: OutcomeReport[]) => void): OutcomeBatcher {
   let notes: OutcomeReport[] = [];
   let timer: Timer | null = null;

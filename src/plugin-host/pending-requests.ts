@@ -1,15 +1,15 @@
 import type { Clock } from "../lib/clock.ts";
 
-/** Questions to a plugin that wait for its answer. */
+/** Requests to a plugin that wait for a response. */
 export interface PendingRequests<A> {
-  /** Always answers; `send` puts the question on the wire. */
+  /** Always resolves; `send` transmits the request. */
   request(send: (id: number) => void): Promise<A>;
   resolve(id: number, answer: A): void;
-  /** The plugin's run has ended. */
+  /** The plugin stopped or crashed. */
   resolveAllDropped(): void;
 }
 
-/** How long a question may wait, how many may at once, and what is answered instead. */
+/** Timeout and limit, with the responses used instead. */
 export interface PendingRequestLimits<A> {
   timeoutMs: number;
   maxPending: number;
@@ -18,7 +18,7 @@ export interface PendingRequestLimits<A> {
   overloaded: A;
 }
 
-/** Makes the waiting room of one kind of questions to one plugin. */
+/** Creates the pending requests of one kind to one plugin. */
 export function createPendingRequests<A>(
   clock: Clock,
   { timeoutMs, maxPending, timedOut, dropped, overloaded }: PendingRequestLimits<A>,

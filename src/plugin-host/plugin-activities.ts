@@ -8,7 +8,6 @@ import type { RowOf } from "../schema/resource.ts";
 import type { Actor, ActorContext, Store } from "../store/store.ts";
 import { extensionIdOf } from "./extension-rows.ts";
 
-/** What writing down what became of plugins needs. */
 export interface PluginActivityDeps {
   store: Store;
   by: ActorContext;
@@ -17,13 +16,13 @@ export interface PluginActivityDeps {
 
 type FailureCode = RowOf<typeof extensions>["failureCode"];
 
-/** Writes on the appliance that a plugin was switched off, and why. */
+/** Records on the appliance's endpoint that a plugin was stopped after too many failures. */
 export async function recordPluginStopped(
   manifest: PluginManifest,
   reason: string,
-  needs: PluginActivityDeps,
+  deps: PluginActivityDeps,
 ): Promise<void> {
-  const { store, by, endpointId } = needs;
+  const { store, by, endpointId } = deps;
   const extensionId = extensionIdOf(manifest.name);
   const failureCode = store.get(extensions, extensionId)?.failureCode ?? null;
   await store.create(
@@ -40,14 +39,16 @@ export async function recordPluginStopped(
   );
 }
 
-/** Writes the extension's failure code, if it has one, once on each notification that it could not be reached for. */
+/**
+ * Records the extension's failure code, if it has one, once per notification that the plugin could not be reached for.
+ */
 export async function recordUnreached(
   manifest: PluginManifest,
   notificationIds: readonly string[],
   reason: string,
-  needs: PluginActivityDeps,
+  deps: PluginActivityDeps,
 ): Promise<void> {
-  const { store, by, endpointId } = needs;
+  const { store, by, endpointId } = deps;
   const extensionId = extensionIdOf(manifest.name);
   const type: FailureCode = store.get(extensions, extensionId)?.failureCode ?? null;
   if (type === null || notificationIds.length === 0) return;
@@ -64,13 +65,13 @@ export async function recordUnreached(
   });
 }
 
-/** Writes on the appliance that somebody had a plugin started anew. */
+/** Records on the appliance's endpoint who restarted a plugin. */
 export async function recordPluginRestart(
   manifest: PluginManifest,
   { name, userId }: Pick<Actor, "name" | "userId">,
   { store, by, endpointId }: PluginActivityDeps,
 ): Promise<void> {
-  const value = { extensionId: extensionIdOf(manifest.name), plugin: manifest.name, reason: "restarted by hand" };
+  const value = { extensionId: extensionIdOf(manifest.name), plugin: manifest.name, reason: "restarted manually" };
   await store.create(
     endpointActivities,
     {

@@ -6,22 +6,22 @@ import { createRedact, type Redact } from "./redaction.ts";
 
 type Values = Record<string, unknown>;
 
-/** A plugin's configuration: stored with sealed secrets, run with open ones, shown without. */
+/** A plugin's configuration: stored with sealed secrets, open at runtime, and shown without secrets. */
 export interface PluginConfig {
   /**
-   * What to store for `input`: its checked values, secrets sealed. A secret that is not given keeps what `stored` has,
-   * null clears it. Throws CallerError whose faults name `config.<field>`.
+   * The values to store for `input`: validated, with sealed secrets. A secret that is not given keeps the stored value;
+   * null clears it. Throws CallerError with errors for `config.<field>`.
    */
   toStored(input: unknown, stored: unknown): Values;
-  /** Names of its values that are no secrets. */
+  /** Names of the non-secret values. */
   readonly publicNames: readonly string[];
-  /** What may be shown of a stored configuration. */
+  /** The non-secret part of a stored configuration. */
   toPublic(stored: unknown): Values;
-  /** What the plugin runs with: defaults filled in, secrets open. Throws CallerError when a required value is missing. */
+  /** The runtime configuration: defaults filled in, secrets open. Throws CallerError if a required value is missing. */
   toRuntime(stored: unknown): { config: Values; redact: Redact };
 }
 
-/** Makes the configuration of a plugin with these fields. Nested values hold no secrets. */
+/** Creates the configuration handling for these fields. Nested values contain no secrets. */
 export function createPluginConfig(fields: ConfigFields, secrets: Secrets): PluginConfig {
   const checker = compileValidator(fields);
   const secretNames = Object.entries(fields)
@@ -32,11 +32,11 @@ export function createPluginConfig(fields: ConfigFields, secrets: Secrets): Plug
     toStored(input, stored) {
       const before = asObject(stored) ?? {};
       const given = asObject(input ?? {});
-      if (!given) throw invalidValue("config", "An object is expected.");
+      if (!given) throw invalidValue("config", "Must be an object.");
       for (const name of Object.keys(given))
-        if (!Object.hasOwn(fields, name)) throw invalidValue(`config.${name}`, "There is no such setting.");
+        if (!Object.hasOwn(fields, name)) throw invalidValue(`config.${name}`, "Unknown setting.");
       const kept = secretNames.filter((name) => given[name] === undefined && typeof before[name] === "string");
-      // A secret that is kept must not count as missing.
+      // A secret that keeps its stored value must not count as missing.
       const asked = { ...given, ...Object.fromEntries(kept.map((name) => [name, "kept"])) };
       const values = checkValues(checker, asked);
       for (const name of secretNames)
@@ -75,7 +75,7 @@ function checkValues(checker: Validator, input: Values): Values {
   );
 }
 
-/** True for what was given: defaults are filled in when the plugin runs, so that a new default counts. */
+/** True for given values. Defaults are not stored but filled in at runtime, so that a changed default takes effect. */
 function isGiven(given: Values, name: string): boolean {
   return given[name] !== undefined && given[name] !== null;
 }
@@ -84,8 +84,8 @@ function asObject(value: unknown): Values | null {
   return typeof value === "object" && value !== null && !Array.isArray(value) ? (value as Values) : null;
 }
 
-/** The words of a fault in a configuration. */
-export function configFaultText(error: unknown): string {
+/** Message for an invalid configuration. */
+export function configErrorText(error: unknown): string {
   if (error instanceof CallerError) return error.faults.map(({ message }) => message).join(" ") || error.message;
   return error instanceof Error ? error.message : String(error);
 }

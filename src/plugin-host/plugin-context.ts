@@ -10,7 +10,6 @@ import type { Registrations } from "./registrations.ts";
 import type { HostRpcClient } from "./rpc-client.ts";
 import type { ScopedClock } from "./scoped-clock.ts";
 
-/** What a plugin's context is made of. */
 export interface PluginContextParts {
   init: PluginInit;
   /** Aborts when the plugin must stop. */
@@ -19,13 +18,13 @@ export interface PluginContextParts {
   log: ReturnType<typeof createPluginLog>;
   outcomes: OutcomeBatcher;
   calls: HostRpcClient;
-  /** Filled by what the plugin registers. */
+  /** Filled by the plugin's registrations. */
   registrations: Registrations;
   send(message: FromPlugin): void;
   onError: PluginPortDeps["onError"];
 }
 
-/** Makes what `activate` is given. */
+/** Creates the context passed to `activate`. */
 export function createPluginContext(parts: PluginContextParts): PluginContext {
   const { init, signal, clock, log, outcomes, calls, registrations: made, send } = parts;
   const ssrfGuard = createSsrfGuard({ allowedTargets: init.allowedTargets });
@@ -92,7 +91,7 @@ export function createPluginContext(parts: PluginContextParts): PluginContext {
     },
     resources: {
       watch(path, handler) {
-        if (!init.watches.includes(path)) throw new BugError(`plugin.json does not grant to watch ${path}`);
+        if (!init.watches.includes(path)) throw new BugError(`plugin.json does not list ${path} in watches`);
         made.changeHandlers.push({ path, handler });
         send({ kind: "watch", path });
       },
@@ -115,12 +114,12 @@ async function openPort(
   { init, clock, signal, registrations: made, send, onError }: PluginContextParts,
 ): Promise<string> {
   const setting = init.ports[name];
-  if (!setting) throw new BugError(`plugin.json does not name the port ${name}`);
+  if (!setting) throw new BugError(`plugin.json does not list port ${name} in listens`);
   const port = await openPluginPort(name, setting, handler, { clock, onError });
   if (signal.aborted) {
-    // Everything else was undone while the port was being opened.
+    // The plugin stopped while the port was opening.
     await port.close();
-    throw new UpstreamError("upstream", "the plugin is being stopped");
+    throw new UpstreamError("upstream", "the plugin is stopping");
   }
   made.undo.push(() => port.close());
   urls[name] = port.url;

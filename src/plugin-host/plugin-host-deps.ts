@@ -9,31 +9,29 @@ import type { ActorContext, Store } from "../store/store.ts";
 import type { InstalledPlugin } from "./installed-plugins.ts";
 import type { LaunchPlugin } from "./plugin-instance.ts";
 
-/** What the plugin host is made of. */
 export interface PluginHostDeps {
   store: Store;
   clock: Clock;
   events: Events;
   log: Log;
   settings: Pick<Settings, "network" | "plugins">;
-  /** Folder of built plugins, `<name>/{plugin.json,config.js,index.js}`, with a slash at its end. */
+  /** Folder of built-in plugins, `<name>/{plugin.json,config.js,index.js}`, with a trailing slash. */
   pluginFolder: URL;
-  /** Folder of the plugins that were installed later, with a slash at its end; there are none without. */
+  /** Folder of installed plugins, with a trailing slash; without it there are none. */
   ownPluginFolder?: URL;
-  /** In whose name extension rows, devices and activities are written. */
+  /** Actor of writes to extension rows, devices and activities. */
   by: ActorContext;
-  /** This appliance's endpoint. */
+  /** Id of this appliance's endpoint. */
   endpointId(): string;
-  /** Where the appliance is reached. */
+  /** Public base URL of the appliance. */
   baseUrl(): string;
-  /** Takes reports as they come; a plugin may name any delivery, so whose it is must be looked at. Must not throw. */
+  /** Receives outcomes. A plugin may name any delivery, so the receiver must check ownership. Must not throw. */
   onOutcomes(outcomes: readonly DeliveryOutcome[]): void;
   /** Resolves when the first packet to the target has left. */
   openStream(provider: string, target: Omit<AudioTarget, "ssrc">, notificationId: string): Promise<void>;
   closeStream(target: Pick<AudioTarget, "group" | "port">, notificationId: string): void;
-  /** Speaks in the calls of plugins. */
   voice: VoiceCalls;
-  /** The rings to come, by the plugin whose devices hear them; there are none without. */
+  /** Upcoming rings by provider; absent if not available. */
   rings?: {
     planned(provider: string, deviceIdentifier: string): Promise<RingPlan | null>;
     sound(provider: string, sha256: string, from: number): Promise<Uint8Array | null>;
@@ -41,10 +39,9 @@ export interface PluginHostDeps {
     behind(provider: string, deviceIdentifiers: readonly string[]): void;
   };
   confirm(provider: string, recipientId: string, option: string): Promise<string | null>;
-  /** Takes a text message from a person. */
   receive(message: TextMessage): Promise<TextReply>;
-  /** Checks and stores an input from outside; resolves when it is stored, and what follows is not the host's to wait for. */
+  /** Validates and stores an external trigger; resolves when it is stored, without waiting for its effects. */
   trigger(plugin: string, input: unknown): Promise<void>;
-  /** How plugins are run: each in a thread of its own unless given. */
+  /** How plugins are launched; default: a worker thread each. */
   launch?: (plugin: InstalledPlugin) => LaunchPlugin;
 }

@@ -28,74 +28,75 @@ import { unknownPluginSettings } from "./unknown-settings.ts";
 
 export type { PluginHostDeps } from "./plugin-host-deps.ts";
 
-/** All installed plugins, each run and watched on its own: what happens to one delays nothing on another. */
+/** All installed plugins, each run and supervised independently: one plugin cannot delay another. */
 export interface PluginHost extends DeliveryProviders {
-  /** Makes the extension rows and starts what is enabled; resolves when each runs or has failed its first start. */
+  /**
+   * Creates the extension rows and starts enabled plugins; resolves when each is running or its first start has failed.
+   */
   start(): Promise<void>;
-  /** Takes up plugins that were installed while it runs, and newer versions; gives their names. */
+  /** Loads plugins that were installed or updated since; returns their names. */
   loadNewPlugins(): Promise<string[]>;
-  /** Stops every plugin; resolves within about 2 s, when all are gone. */
+  /** Stops all plugins; resolves within about 2 s. */
   stop(): Promise<void>;
-  /** Calls deliveries of one provider off. */
+  /** Cancels deliveries of one provider. */
   stop(provider: string, request: StopRequest): void;
-  /** Of the plugins that were not refused, by name. */
+  /** Manifests of usable plugins, by name. */
   readonly manifests: readonly PluginManifest[];
-  /** Provider of a device by the manifests' claims; null when nobody claims it. */
+  /** Provider of a device by the manifests' claims; null if unclaimed. */
   findProvider(type: string, deviceIdentifier: string): string | null;
-  /** Tests the way to a device quietly, by its provider. */
+  /** Runs a silent connectivity test through the device's provider. */
   probe(provider: string, device: DeliveryItem["device"]): Promise<ProbeResult>;
-  /** `{"ip-phones/auth": "http://…"}` of all open own ports. */
+  /** `{"ip-phones/auth": "http://…"}` of all open plugin ports. */
   urls(): Record<string, string>;
   /**
-   * A request under /x/<plugin>, its prefix cut off; null when no such plugin is switched on. Throws UpstreamError `starting`
-   * while one that is does not run.
+   * Handles a request below /x/<plugin>, with the prefix removed; null if no such plugin is enabled. Throws
+   * UpstreamError `starting` if the plugin is enabled but not running.
    */
   handleRequest(plugin: string, request: PluginRequest): Promise<PluginResponse | null>;
   /**
-   * Starts the plugin behind an extension anew, one that was given up too, and writes down who asked; resolves when it
-   * runs or has failed its first start. Throws ConflictError when no plugin stands behind it or it must not run.
+   * Restarts the plugin of an extension, also a stopped one, and records who did it; resolves when it is running or its
+   * first start has failed. Throws ConflictError if the extension has no plugin or the plugin must not run.
    */
   restart(extensionId: string, by: ActorContext): Promise<void>;
-  /** At most `limit` of the newest lines after `after` that the plugin behind an extension logged; null without a plugin. */
+  /** At most `limit` of the newest log lines after `after` of the plugin of an extension; null without a plugin. */
   readLog(extensionId: string, limit: number, after: number): PluginLogLine[] | null;
-  /** Fields of the plugins' configurations by extension id, of those whose fields can be read. */
+  /** Configuration fields by extension id, of plugins whose fields can be read. */
   configFields(): Record<string, ConfigFields>;
-  /** Checks the configuration by the plugin's fields, seals its secrets and never shows them. */
+  /** Validates configurations by the plugin's fields, seals secrets and never shows them. */
   readonly extensionHooks: ResourceHooks<typeof extensions>;
 }
 
-/** Tables that the host needs in the store. */
 export const PLUGIN_HOST_TABLES: readonly InternalTable[] = [PLUGIN_STATE];
 
 const ABSENT = { state: "absent", health: "down", reason: null, failures: 0, nextTryAt: null };
 
-/** The events of the core that plugins may follow. */
+/** Core events that plugins may subscribe to. */
 const PLUGIN_EVENTS = [
   "notification.accepted",
   "notification.stopped",
   "notification.settled",
 ] as const satisfies readonly (keyof PluginEvents)[];
 
-/** Finds the plugins in the folder; nothing of them runs before `start`. */
-export function createPluginHost(needs: PluginHostDeps): PluginHost {
-  const { store, clock, events, log, by } = needs;
-  const installed = findUsablePlugins(needs);
+/** Finds the plugins; nothing runs before `start`. */
+export function createPluginHost(deps: PluginHostDeps): PluginHost {
+  const { store, clock, events, log, by } = deps;
+  const installed = findUsablePlugins(deps);
   const manifests = installed.map(({ manifest }) => manifest);
-  for (const words of unknownPluginSettings(needs.settings, manifests))
-    log.warn({ setting: words }, "setting without effect");
+  for (const setting of unknownPluginSettings(deps.settings, manifests))
+    log.warn({ event: "plugin.setting_ignored", setting }, "unknown plugin setting ignored");
   let matchClaim = compileClaims(manifests);
   const findProvider = (type: string, identifier: string): string | null => matchClaim(type, identifier);
-  const callDeps: Omit<PluginCallDeps, "grants" | "mayHearRings"> = { ...needs, findProvider };
+  const callDeps: Omit<PluginCallDeps, "grants" | "grantsRings"> = { ...deps, findProvider };
   const plugins = new Map(
-    installed.map((plugin) => [plugin.manifest.name, new HostedPlugin(plugin, { host: needs, answers: callDeps })]),
+    installed.map((plugin) => [plugin.manifest.name, new HostedPlugin(plugin, { host: deps, answers: callDeps })]),
   );
   let versionStamps = new Map(installed.map((plugin) => [plugin.manifest.name, versionStampOf(plugin)]));
   const unsubscribe: (() => void)[] = [];
   let isStopped = false;
 
-  /** Brings a plugin in line with its row; `again` tries one that was given up. */
+  /** Applies a plugin's extension row; `again` also starts a stopped plugin. */
   async function applyRow(name: string, again = false): Promise<void> {
-    // What was touched last comes to its turn when the store may be closed.
+    // A deferred call may arrive after the store was closed.
     if (isStopped) return;
     const row = store.get(extensions, extensionIdOf(name));
     if (row) await plugins.get(name)?.apply(row, again);
@@ -123,23 +124,25 @@ export function createPluginHost(needs: PluginHostDeps): PluginHost {
         ),
       );
       await Promise.all([...plugins.keys()].map((name) => applyRow(name)));
+      const disabled = [...plugins].flatMap(([name, { status }]) => (status.state === "disabled" ? [name] : []));
+      if (disabled.length > 0) log.debug({ event: "plugin.disabled", plugins: disabled }, "plugins disabled");
     },
     async loadNewPlugins() {
-      const found = findUsablePlugins(needs);
+      const found = findUsablePlugins(deps);
       const fresh = found.filter((plugin) => versionStamps.get(plugin.manifest.name) !== versionStampOf(plugin));
       versionStamps = new Map(found.map((plugin) => [plugin.manifest.name, versionStampOf(plugin)]));
       for (const plugin of fresh) {
         const { name } = plugin.manifest;
         const at = manifests.findIndex((manifest) => manifest.name === name);
         manifests.splice(at < 0 ? manifests.length : at, at < 0 ? 0 : 1, plugin.manifest);
-        const hosted = plugins.get(name) ?? new HostedPlugin(plugin, { host: needs, answers: callDeps });
+        const hosted = plugins.get(name) ?? new HostedPlugin(plugin, { host: deps, answers: callDeps });
         plugins.set(name, hosted);
         matchClaim = compileClaims(manifests);
         if (at < 0) await hosted.load();
         await writeExtensionRows([plugin.manifest], store, by);
         const row = store.get(extensions, extensionIdOf(name));
         if (row) await (at < 0 ? hosted.apply(row) : hosted.replaceVersion(plugin, row));
-        log.info({ plugin: name, version: plugin.manifest.version }, "plugin taken up");
+        log.info({ event: "plugin.loaded", plugin: name, version: plugin.manifest.version }, "plugin loaded");
       }
       return fresh.map(({ manifest }) => manifest.name);
     },
@@ -160,15 +163,15 @@ export function createPluginHost(needs: PluginHostDeps): PluginHost {
     async handleRequest(name, request) {
       const answer = (await plugins.get(name)?.handleRequest(request)) ?? null;
       const isOn = answer === null && plugins.has(name) && !store.get(extensions, extensionIdOf(name))?.disabled;
-      if (isOn) throw new UpstreamError("starting", `The plugin ${name} does not run at the moment.`);
+      if (isOn) throw new UpstreamError("starting", `Plugin ${name} is not running.`);
       return answer;
     },
     async restart(extensionId, restartedBy) {
       const row = store.get(extensions, extensionId);
       const plugin = row?.plugin ? plugins.get(row.plugin) : undefined;
-      if (!row || !plugin) throw new ConflictError("No plugin stands behind this extension.");
+      if (!row || !plugin) throw new ConflictError("This extension has no plugin.");
       await plugin.restart(row);
-      await recordPluginRestart(plugin.manifest, restartedBy.actor, needs);
+      await recordPluginRestart(plugin.manifest, restartedBy.actor, deps);
     },
     readLog: (extensionId, limit, after) => {
       const name = store.get(extensions, extensionId)?.plugin;
@@ -192,9 +195,9 @@ export function createPluginHost(needs: PluginHostDeps): PluginHost {
     deliver(provider, items) {
       const plugin = plugins.get(provider);
       if (plugin) return void plugin.deliver(items);
-      const details = { reason: `${provider} is not installed` };
+      const details = { reason: `plugin ${provider} is not installed` };
       const at = clock.now();
-      needs.onOutcomes(
+      deps.onOutcomes(
         items.map(({ deliveryId }) => ({ provider, deliveryId, level: "failed" as const, details, at })),
       );
     },
@@ -202,21 +205,21 @@ export function createPluginHost(needs: PluginHostDeps): PluginHost {
       config: (name) => plugins.get(name)?.config ?? null,
       status: (name) => ({ ...(plugins.get(name)?.status ?? ABSENT) }),
       watches: (name) => plugins.get(name)?.manifest.watches ?? [],
-      // After the write's commit, when the row can be read.
+      // Deferred until the write is committed and the row is readable.
       onSettingsWritten: (name) => clock.defer(() => void applyRow(name, true)),
     }),
   };
 }
 
-/** Every plugin that was not refused; those are told in the log. */
+/** All usable plugins; logs refused ones. */
 function findUsablePlugins({ pluginFolder, ownPluginFolder, log }: PluginHostDeps): InstalledPlugin[] {
   if (ownPluginFolder && existsSync(ownPluginFolder)) linkPluginApi(ownPluginFolder);
   const { installed, refused } = findPlugins(pluginFolder, ownPluginFolder);
-  for (const { name, reasons } of refused) log.error({ plugin: name, reasons }, "plugin refused");
+  for (const { name, reasons } of refused) log.error({ event: "plugin.refused", plugin: name, reasons }, "plugin refused");
   return installed;
 }
 
-/** Differs as soon as another version lies in the plugin's place. */
+/** Changes with each installed version. */
 function versionStampOf({ entry, manifest }: InstalledPlugin): string {
   return `${manifest.version} ${statSync(entry, { throwIfNoEntry: false })?.mtimeMs}`;
 }

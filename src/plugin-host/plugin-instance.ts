@@ -8,33 +8,33 @@ import type { FromPlugin, PluginInit, ToPlugin } from "./plugin-protocol.ts";
 import { createPluginRuntime } from "./plugin-runtime.ts";
 import type { PluginWorkerData } from "./plugin-worker.ts";
 
-/** What a running plugin tells its supervisor; nothing more comes after `onEnd`. */
+/** Callbacks of a running plugin; nothing follows `onEnd`. */
 export interface PluginInstanceEvents {
   onMessage(message: FromPlugin): void;
-  /** The plugin is gone without having been killed; `reason` is in words. */
+  /** The plugin exited without `kill`; `reason` is text for people. */
   onEnd(reason: string): void;
 }
 
 /** One run of a plugin. */
 export interface PluginInstance {
   send(message: ToPlugin): void;
-  /** Ends it at once, whatever it does; resolves when it is gone. */
+  /** Terminates the run unconditionally; resolves when it is gone. */
   kill(): Promise<void>;
 }
 
 /** Starts one run of a plugin. */
 export type LaunchPlugin = (init: PluginInit, events: PluginInstanceEvents) => PluginInstance;
 
-/** Memory of a plugin's thread that is not the old generation, in MiB. */
+/** Further memory limits of a plugin's thread, in MiB. */
 const YOUNG_MB = 16;
 const STACK_MB = 4;
 const MAX_LINE_LENGTH = 1_000;
-/** A thread that is not stuck closes its sockets at once. own choice */
+/** A responsive thread closes its sockets within this time. */
 const SHUTDOWN_TIMEOUT_MS = 300;
 
 /**
- * Launches a plugin in a thread of its own, with `memoryMb` for its objects and nothing of the environment. `onLine` gets
- * what it prints: stdout belongs to the daemon's own lines.
+ * Launches plugins in worker threads with a heap of `memoryMb` and an empty environment. `onLine` receives their
+ * output: stdout is reserved for the daemon.
  */
 export function launchInWorker(entry: URL, memoryMb: number, onLine: (line: string) => void): LaunchPlugin {
   return (init, events) => {
@@ -59,7 +59,7 @@ export function launchInWorker(entry: URL, memoryMb: number, onLine: (line: stri
       if (!over) events.onMessage(message);
     });
     worker.on("error", (error: Error & { code?: string }) => end(exitReasonOf(error)));
-    worker.on("exit", (code) => end(`it ended by itself with code ${code}`));
+    worker.on("exit", (code) => end(`the process exited with code ${code}`));
     return {
       send: (message) => worker.postMessage(message),
       async kill() {
@@ -71,7 +71,7 @@ export function launchInWorker(entry: URL, memoryMb: number, onLine: (line: stri
   };
 }
 
-/** Resolves when no datagram comes to the thread any more, when it is gone, or when it does not say so in time. */
+/** Resolves when the thread has closed its UDP sockets, is gone, or does not respond in time. */
 function socketsClosed(worker: Worker): Promise<void> {
   return new Promise((resolve) => {
     if (worker.threadId === -1) return resolve();
@@ -84,7 +84,7 @@ function socketsClosed(worker: Worker): Promise<void> {
   });
 }
 
-/** Launches a plugin in this thread, for tests: the same door and the same copies, but no guard against a busy loop. */
+/** Launches plugins in this thread, for tests: the same interface and copies, but no protection against a busy loop. */
 export function launchInline(definition: PluginDefinition, clock: Clock): LaunchPlugin {
   return (init, events) => {
     let over = false;
@@ -95,7 +95,7 @@ export function launchInline(definition: PluginDefinition, clock: Clock): Launch
         if (!over) handler(copy);
       });
     };
-    const door = createPluginRuntime(
+    const runtime = createPluginRuntime(
       {
         send: (message) => carry(message, events.onMessage),
         receive: (handler) => {
@@ -105,7 +105,7 @@ export function launchInline(definition: PluginDefinition, clock: Clock): Launch
       structuredClone(init),
       clock,
     );
-    void door.start(definition);
+    void runtime.start(definition);
     return {
       send: (message) => carry(message, (copy) => receive(copy)),
       async kill() {
@@ -117,8 +117,8 @@ export function launchInline(definition: PluginDefinition, clock: Clock): Launch
 }
 
 function exitReasonOf(error: Error & { code?: string }): string {
-  if (error.code === "ERR_WORKER_OUT_OF_MEMORY") return "it needed more memory than it may have";
-  return `it threw: ${error.message}`;
+  if (error.code === "ERR_WORKER_OUT_OF_MEMORY") return "out of memory";
+  return `uncaught exception: ${error.message}`;
 }
 
 function readLines(stream: Readable, onLine: (line: string) => void): void {

@@ -2,10 +2,10 @@ import type { Clock } from "../lib/clock.ts";
 import type { PluginLog } from "../plugin-api/index.ts";
 import type { PluginLogLevel } from "./plugin-protocol.ts";
 
-/** Lines a plugin may write within one second; what is above is counted, not written. */
+/** Rate limit in lines per second; further lines are counted and dropped. */
 const LINES_PER_SECOND = 100;
 
-/** Makes a plugin's log. Values that can't be copied are left out of their line. */
+/** Creates a plugin's log. Values that cannot be cloned are replaced by strings. */
 export function createPluginLog(
   clock: Clock,
   send: (level: PluginLogLevel, values: Record<string, unknown>, message: string) => void,
@@ -16,7 +16,7 @@ export function createPluginLog(
   const write = (level: PluginLogLevel, values: Record<string, unknown>, message: string): void => {
     const now = Math.floor(clock.monotonicMs() / 1000);
     if (now !== second) {
-      if (dropped > 0) send("warn", { dropped }, "log lines dropped: too many in one second");
+      if (dropped > 0) send("warn", { event: "plugin.log_dropped", dropped }, "log lines dropped by the rate limit");
       second = now;
       lines = 0;
       dropped = 0;

@@ -6,45 +6,42 @@ import { UpstreamError } from "../lib/errors.ts";
 import type { PluginRequest, PluginRequestHandler, PluginResponse } from "../plugin-api/index.ts";
 import type { PluginPortSettings } from "./plugin-protocol.ts";
 
-/** Longest request body a handler gets. */
+/** Maximum request body. */
 export const MAX_BODY_BYTES = 65_536;
-/** How long a handler may take. */
 export const HANDLER_TIMEOUT_MS = 10_000;
-/** Thousands of devices call back at once; a connection waits here rather than being refused. */
+/** Thousands of devices call back at once; their connections queue here instead of being refused. */
 const BACKLOG = 4_096;
 const MAX_CONNECTIONS = 8_192;
 
 /** An open port of a plugin. */
 export interface PluginPort {
-  /** The public URL; its path is the port's name. */
   url: string;
   port: number;
-  /** Closes listener and connections. */
   close(): Promise<void>;
 }
 
-/** What serving a plugin's requests needs; `onError` gets what a handler threw. */
+/** `onError` receives exceptions of handlers. */
 export interface PluginPortDeps {
   clock: Clock;
   onError(error: unknown): void;
 }
 
-/** Opens the port `name`. Throws UpstreamError when it is taken or the address is not this machine's. */
+/** Opens the port `name`. Rejects with UpstreamError if it is in use or the address is not local. */
 export function openPluginPort(
   name: string,
   setting: PluginPortSettings,
   handler: PluginRequestHandler,
-  needs: PluginPortDeps,
+  deps: PluginPortDeps,
 ): Promise<PluginPort> {
   const server = createServer(
-    // own choice: a device sends its short request at once, so a slow one is cut off.
+    // Devices send their short requests at once, so slow ones are cut off.
     { headersTimeout: 5_000, requestTimeout: 10_000, connectionsCheckingInterval: 1_000, keepAliveTimeout: 5_000 },
-    (request, response) => void serve(request, response, handler, needs),
+    (request, response) => void serve(request, response, handler, deps),
   );
   server.maxConnections = MAX_CONNECTIONS;
   return new Promise((resolve, reject) => {
     server.once("error", (error) => {
-      reject(new UpstreamError("upstream", `port ${setting.host}:${setting.port} can't be opened: ${error.message}`));
+      reject(new UpstreamError("upstream", `port ${setting.host}:${setting.port} cannot be opened: ${error.message}`));
     });
     server.listen({ host: setting.host, port: setting.port, backlog: BACKLOG }, () => {
       const { port } = server.address() as AddressInfo;
@@ -66,7 +63,7 @@ function publicUrl(name: string, setting: PluginPortSettings, port: number): str
   return `http://${isIP(host) === 6 ? `[${host}]` : host}:${port}/${name}`;
 }
 
-/** The first address under which other machines may know this one. */
+/** The first external IPv4 address of this machine. */
 function externalAddress(): string {
   const entries = Object.values(networkInterfaces()).flatMap((list) => list ?? []);
   return entries.find((entry) => entry.family === "IPv4" && !entry.internal)?.address ?? "127.0.0.1";
@@ -76,7 +73,7 @@ async function serve(
   request: IncomingMessage,
   response: ServerResponse,
   handler: PluginRequestHandler,
-  needs: PluginPortDeps,
+  deps: PluginPortDeps,
 ): Promise<void> {
   try {
     const body =
@@ -88,40 +85,40 @@ async function serve(
       url,
       headers,
       body: typeof body === "string" ? new Uint8Array() : body,
-      // Costs a system call, and few handlers want it.
+      // A getter, because it costs a system call and few handlers need it.
       get remoteAddress() {
         return request.socket.remoteAddress ?? "";
       },
     };
-    sendResponse(response, await handleWithTimeout(asked, handler, needs));
+    sendResponse(response, await handleWithTimeout(asked, handler, deps));
   } catch (error) {
-    // The caller went away while sending: there is nobody to answer.
+    // The caller disconnected while sending.
     if (!request.complete) return void request.destroy();
-    needs.onError(error);
+    deps.onError(error);
     sendResponse(response, { status: 500 });
   }
 }
 
-/** The handler's answer, 504 when it takes too long, 500 when it throws. */
+/** The handler's response; 504 on timeout, 500 if it throws. */
 export async function handleWithTimeout(
   request: PluginRequest,
   handler: PluginRequestHandler,
-  needs: PluginPortDeps,
+  deps: PluginPortDeps,
 ): Promise<PluginResponse> {
   try {
     const made = handler(request);
     if (!(made instanceof Promise)) return made;
     return await new Promise<PluginResponse>((resolve, reject) => {
-      const timer = needs.clock.after(HANDLER_TIMEOUT_MS, () => resolve({ status: 504 }));
+      const timer = deps.clock.after(HANDLER_TIMEOUT_MS, () => resolve({ status: 504 }));
       made.then(resolve, reject).finally(() => timer.cancel());
     });
   } catch (error) {
-    needs.onError(error);
+    deps.onError(error);
     return { status: 500 };
   }
 }
 
-/** The whole body, null when it is too long; what follows is dropped until the request's time is over. */
+/** The whole body; null if too long. The excess is discarded until the request times out. */
 function readBody(request: IncomingMessage): Promise<Uint8Array | null> {
   return new Promise((resolve, reject) => {
     const parts: Buffer[] = [];

@@ -9,29 +9,28 @@ import type {
   StopRequest,
 } from "../plugin-api/index.ts";
 
-/** Where an own port of a plugin listens, and under which URL devices reach it (null: made from host and port). */
+/** Listen address of a plugin port, and the URL under which devices reach it (null: derived from host and port). */
 export interface PluginPortSettings {
   host: string;
-  /** 0 lets the system choose. */
+  /** 0: chosen by the system. */
   port: number;
   publicUrl: string | null;
 }
 
-/** What the plugin's side of the door is told at its start. */
+/** Initial data of a plugin run. */
 export interface PluginInit {
   plugin: string;
-  /** Checked, secrets in the clear. */
+  /** Validated, secrets in clear text. */
   config: Record<string, unknown>;
   /** By the names in the manifest's `listens`. */
   ports: Record<string, PluginPortSettings>;
-  /** Names of the resources that the manifest grants to watch. */
   watches: readonly string[];
   allowedTargets: readonly string[];
-  /** Where the main server is reached. */
+  /** Base URL of the main server. */
   baseUrl: string;
 }
 
-/** One report about one delivery; `at` is epoch ms of the moment the plugin knew. */
+/** One outcome of one delivery; `at` is the time the plugin learned it, epoch ms. */
 export interface OutcomeReport {
   deliveryId: number;
   level: OutcomeLevel;
@@ -39,7 +38,7 @@ export interface OutcomeReport {
   at: number;
 }
 
-/** The calls a plugin can make of the host. */
+/** Host calls available to plugins. */
 export type HostMethod =
   | "stream.open"
   | "stream.close"
@@ -59,10 +58,12 @@ export type HostMethod =
   | "state.get"
   | "state.set";
 
-/** Levels of a plugin's log. */
 export type PluginLogLevel = "debug" | "info" | "warn" | "error";
 
-/** From the host to a plugin. `request` is for a route, `probe` a quiet test; `reply` and `refusal` answer a `call`. */
+/**
+ * Messages from the host to a plugin. `request` is for a route, `probe` a silent connectivity test; `reply` and
+ * `refusal` answer a `call`.
+ */
 export type ToPlugin =
   | { kind: "deliver"; items: DeliveryItem[] }
   | { kind: "stop"; request: StopRequest }
@@ -75,7 +76,7 @@ export type ToPlugin =
   | { kind: "ping" }
   | { kind: "shutdown" };
 
-/** From a plugin to the host. `active` follows a good `activate`, `fault` whatever the plugin threw. */
+/** Messages from a plugin to the host. `active` follows a successful `activate`; `fault` reports an exception. */
 export type FromPlugin =
   | { kind: "active" }
   | { kind: "fault"; message: string; stack: string }
@@ -91,7 +92,7 @@ export type FromPlugin =
   | { kind: "pong" }
   | { kind: "stopped" };
 
-/** One end of the connection between host and plugin; messages arrive as copies, in order. */
+/** One end of the connection between host and plugin; messages arrive as copies and in order. */
 export interface PluginConnection<Out, In> {
   send(message: Out): void;
   receive(handler: (message: In) => void): void;

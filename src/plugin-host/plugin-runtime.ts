@@ -10,13 +10,13 @@ import { emptyRegistrations, findRoute } from "./registrations.ts";
 import { createHostRpcClient } from "./rpc-client.ts";
 import { createScopedClock } from "./scoped-clock.ts";
 
-/** The plugin's side of the door, the same in a worker thread and inline. */
+/** The plugin's side of the connection, the same in a worker thread and inline. */
 export interface PluginRuntime {
-  /** Runs `activate`; what it throws reaches the host as a fault, after everything was undone. Never rejects. */
+  /** Runs `activate`; an exception is reported to the host after all registrations are undone. Never rejects. */
   start(definition: PluginDefinition): Promise<void>;
 }
 
-/** Opens the door over `link`. It answers the host's messages from now on. */
+/** Creates the runtime over `link` and handles the host's messages from now on. */
 export function createPluginRuntime(
   link: PluginConnection<FromPlugin, ToPlugin>,
   init: PluginInit,
@@ -26,7 +26,7 @@ export function createPluginRuntime(
   const reportFault = (error: unknown): void => link.send(faultMessage(error));
   const clock = createScopedClock(machineClock, reportFault);
   const log = createPluginLog(clock, (level, values, message) => link.send({ kind: "log", level, values, message }));
-  const onError = (error: unknown): void => log.error({ error: errorText(error) }, "a request could not be answered");
+  const onError = (error: unknown): void => log.error({ event: "plugin.request_failed", error: errorText(error) }, "request handler failed");
   const outcomes = createOutcomeBatcher(clock, (notes) => link.send({ kind: "outcomes", notes }));
   const calls = createHostRpcClient(clock, (id, method, args) => link.send({ kind: "call", id, method, args }));
   const registrations = emptyRegistrations();
@@ -43,9 +43,9 @@ export function createPluginRuntime(
     onError,
   });
 
-  /** Undoes everything in reverse; what can't be undone is told and keeps nothing else open. */
+  /** Undoes registrations in reverse order; errors are reported and do not stop the others. */
   async function shutDown(): Promise<void> {
-    stopping.abort(new UpstreamError("upstream", "the plugin is being stopped"));
+    stopping.abort(new UpstreamError("upstream", "the plugin is stopping"));
     for (const undo of registrations.undo.splice(0).reverse()) await guard(undo);
     Object.assign(registrations, emptyRegistrations());
     outcomes.flush();
@@ -53,7 +53,7 @@ export function createPluginRuntime(
     clock.close();
   }
 
-  /** Runs code of the plugin; what it throws, now or later, is a fault. */
+  /** Runs plugin code; reports exceptions and rejections. */
   async function guard(run: () => unknown): Promise<void> {
     try {
       await run();
@@ -67,7 +67,7 @@ export function createPluginRuntime(
     if (deliver) void guard(() => deliver(items));
     else
       for (const { deliveryId } of items)
-        context.outcome(deliveryId, "failed", { reason: "the plugin takes no deliveries" });
+        context.outcome(deliveryId, "failed", { reason: "the plugin does not accept deliveries" });
   }
 
   async function respond(id: number, request: PluginRequest): Promise<void> {

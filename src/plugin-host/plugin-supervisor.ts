@@ -2,37 +2,36 @@ import type { Clock, Timer } from "../lib/clock.ts";
 import type { LaunchPlugin, PluginInstance } from "./plugin-instance.ts";
 import type { FromPlugin, PluginInit, ToPlugin } from "./plugin-protocol.ts";
 
-/** `stopped` is off after too many failures, `disabled` not meant to run. */
+/** `stopped`: off after too many failures. `disabled`: not meant to run. */
 export type PluginRunState = "starting" | "running" | "restarting" | "disabled" | "stopped";
 
-/** What a supervisor needs of the host. */
 export interface PluginSupervisorDeps {
   clock: Clock;
   launchPlugin: LaunchPlugin;
-  /** Made anew for each run. */
+  /** Called for each run. */
   init(): PluginInit;
-  /** Everything a run says that is not about its life; `reply` reaches that run alone. */
+  /** Receives all messages except life-cycle ones; `reply` reaches only that run. */
   onMessage(message: FromPlugin, reply: (message: ToPlugin) => void): void;
-  /** Told on every change; `reason` is in words. */
+  /** Called on every state change; `reason` is text for people. */
   onState(state: PluginRunState, reason: string | null): void;
 }
 
-/** @source house.md, Plugins: after 5 failures in 10 minutes it is off. */
+/** After 5 failures in 10 minutes the plugin is stopped. @source docs/decisions/0018-plugin-api.md, Lifecycle */
 const MAX_FAILURES = 5;
 const FAILURE_WINDOW_MS = 600_000;
 const INITIAL_BACKOFF_MS = 1_000;
 const START_TIMEOUT_MS = 10_000;
 const PING_INTERVAL_MS = 1_000;
-/** Pings without any word from the plugin before it counts as dead. */
+/** Unanswered pings before the plugin counts as dead. */
 const MAX_SILENT_PINGS = 5;
 const STOP_TIMEOUT_MS = 2_000;
 
-/** Keeps one plugin running: starts it, watches it, and starts it again after a growing delay when it fails. */
+/** Keeps one plugin running: starts it, pings it, and restarts it with exponential backoff when it fails. */
 export class PluginSupervisor {
-  readonly #needs: PluginSupervisorDeps;
+  readonly #deps: PluginSupervisorDeps;
   #state: PluginRunState = "disabled";
   #instance: PluginInstance | null = null;
-  /** The run before is gone, with its ports. */
+  /** Resolves when the previous run has released its ports. */
   #gone: Promise<void> = Promise.resolve();
   #failures: number[] = [];
   #nextTryAt: number | null = null;
@@ -41,25 +40,25 @@ export class PluginSupervisor {
   #firstTry: (() => void) | null = null;
   #stopped: (() => void) | null = null;
 
-  constructor(needs: PluginSupervisorDeps) {
-    this.#needs = needs;
+  constructor(deps: PluginSupervisorDeps) {
+    this.#deps = deps;
   }
 
   get state(): PluginRunState {
     return this.#state;
   }
 
-  /** Failures that count towards giving it up. */
+  /** Failures in the last 10 minutes. */
   get failures(): number {
-    const now = this.#needs.clock.monotonicMs();
+    const now = this.#deps.clock.monotonicMs();
     return this.#failures.filter((at) => now - at < FAILURE_WINDOW_MS).length;
   }
-  /** Epoch ms of the next start after a failure, null when none is waited for. */
+  /** Epoch ms of the next start after a failure; null if none is scheduled. */
   get nextTryAt(): number | null {
     return this.#nextTryAt;
   }
 
-  /** Starts it, forgetting earlier failures; resolves when it runs or has failed its first start. */
+  /** Starts the plugin with a cleared failure count; resolves when it is running or its first start has failed. */
   start(): Promise<void> {
     this.#failures = [];
     return new Promise((resolve) => {
@@ -68,18 +67,18 @@ export class PluginSupervisor {
     });
   }
 
-  /** Ends it in an orderly way, or by force after 2 s; resolves when it is gone. `reason` is in words. */
+  /** Stops the plugin, by force after 2 s; resolves when it is gone. `reason` is text for people. */
   stop(reason: string): Promise<void> {
     return this.#end("disabled", reason);
   }
 
-  /** As `stop`, then `start`; something that comes back in between. */
+  /** Stops and starts the plugin; shown as restarting in between. */
   async restart(reason: string): Promise<void> {
     await this.#end("restarting", reason);
     if (this.#state === "restarting" && !this.#instance) await this.start();
   }
 
-  /** Passed over unless it runs. */
+  /** Dropped unless the plugin is running. */
   send(message: ToPlugin): void {
     if (this.#state === "running") this.#instance?.send(message);
   }
@@ -96,7 +95,7 @@ export class PluginSupervisor {
 
   async #endRun(instance: PluginInstance): Promise<void> {
     await new Promise<void>((resolve) => {
-      const timer = this.#needs.clock.after(STOP_TIMEOUT_MS, resolve);
+      const timer = this.#deps.clock.after(STOP_TIMEOUT_MS, resolve);
       this.#stopped = () => {
         timer.cancel();
         resolve();
@@ -115,15 +114,15 @@ export class PluginSupervisor {
     try {
       this.#instance = this.#open();
     } catch (error) {
-      this.#fail(`it can't be started: ${error instanceof Error ? error.message : String(error)}`);
+      this.#fail(`failed to start: ${error instanceof Error ? error.message : String(error)}`);
       return;
     }
-    const slow = (): void => this.#fail(`it did not start within ${START_TIMEOUT_MS / 1000} s`);
-    this.#timers.push(this.#needs.clock.after(START_TIMEOUT_MS, slow, { background: true }));
+    const slow = (): void => this.#fail(`start timed out after ${START_TIMEOUT_MS / 1000} s`);
+    this.#timers.push(this.#deps.clock.after(START_TIMEOUT_MS, slow, { background: true }));
   }
 
   #open(): PluginInstance {
-    const { launchPlugin, init } = this.#needs;
+    const { launchPlugin, init } = this.#deps;
     const instance: PluginInstance = launchPlugin(init(), {
       onMessage: (message) => this.#receive(instance, message),
       onEnd: (reason) => {
@@ -137,7 +136,7 @@ export class PluginSupervisor {
   #receive(from: PluginInstance, message: FromPlugin): void {
     const current = this.#instance === from;
     if (current) this.#silentPings = 0;
-    // While it is being stopped, its last reports still count.
+    // During a stop its last outcomes still count.
     else if (this.#stopped === null) return;
     switch (message.kind) {
       case "stopped":
@@ -147,12 +146,12 @@ export class PluginSupervisor {
         if (current) this.#run();
         break;
       case "fault":
-        if (current) this.#fail(`it threw: ${message.message}`);
+        if (current) this.#fail(`uncaught exception: ${message.message}`);
         break;
       case "pong":
         break;
       default:
-        this.#needs.onMessage(message, (answer) => {
+        this.#deps.onMessage(message, (answer) => {
           if (this.#instance === from) from.send(answer);
         });
     }
@@ -161,21 +160,21 @@ export class PluginSupervisor {
   #run(): void {
     this.#clearTimers();
     this.#silentPings = 0;
-    this.#timers.push(this.#needs.clock.every(PING_INTERVAL_MS, () => this.#ping()));
+    this.#timers.push(this.#deps.clock.every(PING_INTERVAL_MS, () => this.#ping()));
     this.#enter("running", null);
     this.#settleFirstTry();
   }
 
   #ping(): void {
-    // Counted rather than timed: when this thread itself was held up, the plugin is not to blame.
+    // Counts pings instead of time: a blocked host thread must not count against the plugin.
     if (this.#silentPings < MAX_SILENT_PINGS) {
       this.#silentPings++;
       this.#instance?.send({ kind: "ping" });
-    } else this.#fail(`it did not answer for ${MAX_SILENT_PINGS} s`);
+    } else this.#fail(`no response for ${MAX_SILENT_PINGS} s`);
   }
 
   #fail(reason: string): void {
-    const { clock } = this.#needs;
+    const { clock } = this.#deps;
     this.#clearTimers();
     if (this.#instance) this.#gone = this.#instance.kill();
     this.#instance = null;
@@ -195,7 +194,7 @@ export class PluginSupervisor {
   #enter(state: PluginRunState, reason: string | null): void {
     if (state === this.#state && reason === null) return;
     this.#state = state;
-    this.#needs.onState(state, reason);
+    this.#deps.onState(state, reason);
   }
 
   #settleFirstTry(): void {

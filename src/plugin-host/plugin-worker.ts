@@ -7,17 +7,17 @@ import { SHUTDOWN_COMPLETE, SHUTDOWN_REQUEST } from "./graceful-shutdown.ts";
 import type { FromPlugin, PluginInit, ToPlugin } from "./plugin-protocol.ts";
 import { createPluginRuntime } from "./plugin-runtime.ts";
 
-/** What the thread of one plugin is started with; `entry` is the URL of its index.js. */
+/** Start data of a plugin's worker; `entry` is the URL of index.js. */
 export interface PluginWorkerData {
   entry: string;
   init: PluginInit;
 }
 
-if (!parentPort) throw new BugError("plugin-worker runs in a worker thread only");
+if (!parentPort) throw new BugError("plugin-worker must run in a worker thread");
 const port = parentPort;
 const closeSockets = trackUdpSockets();
 const { entry, init } = workerData as PluginWorkerData;
-/** A plugin that has undone everything ends its thread by itself; one that left something open is ended by force. */
+/** After a complete shutdown the thread exits by itself; open handles keep it alive until it is terminated. */
 function send(message: FromPlugin): void {
   port.postMessage(message);
   if (message.kind !== "stopped") return;

@@ -1,22 +1,21 @@
 import type { PluginPortSettings } from "./plugin-protocol.ts";
 
-/** Where the own ports of one plugin are to listen, and which are open. */
+/** Listen settings and open ports of one plugin. */
 export interface PortRegistry {
-  /** By the names in the manifest. */
   settings(): Record<string, PluginPortSettings>;
   opened(name: string, url: string, port: number): void;
-  /** The run has ended; `forget` lets the system choose anew where it may. */
+  /** The run ended; `forget` drops ports chosen by the system. */
   close(options: { forget: boolean }): void;
-  /** Public URLs of the open ones. */
+  /** Public URLs of open ports. */
   readonly urls: Readonly<Record<string, string>>;
 }
 
-/** own choice: a port that nothing is said about listens on loopback. */
+/** A port without settings listens on loopback. */
 const DEFAULT_PORT: PluginPortSettings = { host: "127.0.0.1", port: 0, publicUrl: null };
 
 /**
- * Keeps a plugin's ports. A port that the system chose is asked for again by the next run, since devices were told its
- * URL; it is given up when a run does not come up with it.
+ * Creates the registry. A port chosen by the system is reused by the next run, because devices know its URL; it is
+ * dropped if a run fails to start with it.
  */
 export function createPortRegistry(
   given: Readonly<Record<string, PluginPortSettings>>,

@@ -5,12 +5,12 @@ import collaborationGroups from "../resources/collaboration/collaboration-groups
 import type { AnyResource } from "../schema/resource.ts";
 import type { StoreReader } from "../store/store.ts";
 
-/** Families whose rows plugins may read; few rows each. */
+/** Resources that plugins may read; each has few rows. */
 const READABLE_RESOURCES: readonly AnyResource[] = [callmgrClusters, collaborationGroups, areasOfInterest];
 
 /**
- * The rows of a resource that the plugin's manifest grants, at most 1,000, with their plain members: never a secret. Throws
- * CallerError.
+ * Rows of a resource that the plugin's manifest grants, at most 1,000, without secret, internal and computed fields.
+ * Throws CallerError.
  */
 export function listResourceRows(
   name: unknown,

@@ -1,10 +1,10 @@
-/** Shorter secrets would make a log unreadable without protecting anything. */
+/** Redacting shorter secrets would make logs unreadable without protecting anything. */
 const MIN_SECRET_LENGTH = 4;
 
-/** Replaces secrets in whatever a plugin says: texts, and texts inside lists and objects. */
+/** Replaces secrets in strings, also within arrays and objects. */
 export type Redact = <T>(value: T) => T;
 
-/** Makes the replacement for these secrets; without any it gives back what it gets. */
+/** Creates the redaction of these secrets; the identity function without secrets. */
 export function createRedact(secrets: readonly string[]): Redact {
   const long = secrets.filter((secret) => secret.length >= MIN_SECRET_LENGTH).sort((a, b) => b.length - a.length);
   if (long.length === 0) return (value) => value;

@@ -10,7 +10,7 @@ import type {
 type ChangeHandler = Parameters<PluginContext["resources"]["watch"]>[1];
 type EventHandler = (payload: PluginEvents[keyof PluginEvents]) => void;
 
-/** What a plugin has registered at its door. */
+/** Handlers registered by a plugin. */
 export interface Registrations {
   deliver: ((batch: DeliveryItem[]) => void) | null;
   stop: ((request: StopRequest) => void) | null;
@@ -18,16 +18,15 @@ export interface Registrations {
   routes: Map<string, PluginRequestHandler>;
   changeHandlers: { path: string; handler: ChangeHandler }[];
   eventHandlers: { name: keyof PluginEvents; handler: EventHandler }[];
-  /** How to undo what reaches outside, oldest first. */
+  /** Undo functions for external effects, oldest first. */
   undo: (() => Promise<void> | void)[];
 }
 
-/** Registrations of a plugin that has not asked for anything. */
 export function emptyRegistrations(): Registrations {
   return { deliver: null, stop: null, probe: null, routes: new Map(), changeHandlers: [], eventHandlers: [], undo: [] };
 }
 
-/** The handler of the longest registered path that the request's path is or lies below; null when there is none. */
+/** Handler of the longest registered path that equals or contains the request path; null without a match. */
 export function findRoute(
   routes: ReadonlyMap<string, PluginRequestHandler>,
   requestUrl: string,

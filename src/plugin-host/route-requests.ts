@@ -4,37 +4,36 @@ import { createPendingRequests } from "./pending-requests.ts";
 import { HANDLER_TIMEOUT_MS, MAX_BODY_BYTES } from "./plugin-port.ts";
 import type { ToPlugin } from "./plugin-protocol.ts";
 
-/** Requests under /x/<plugin> that wait for the plugin's answer. */
+/** Requests below /x/<plugin> that wait for the plugin's response. */
 export interface RouteRequests {
-  /** Always answers: 413 for a long body, 503 when the plugin ends meanwhile, 504 when it takes too long. */
+  /** Always resolves: 413 for a long body, 503 if the plugin ends or too many requests wait, 504 on timeout. */
   send(request: PluginRequest): Promise<PluginResponse>;
   resolve(id: number, response: PluginResponse): void;
-  /** The plugin's run has ended. */
+  /** The plugin stopped or crashed. */
   resolveAllDropped(): void;
 }
 
-/** The plugin itself gives up after `HANDLER_MS`; this is for one that does not even do that. */
+/** The plugin times out after `HANDLER_TIMEOUT_MS`; this catches plugins that fail to. */
 const GRACE_MS = 1_000;
-/** Requests that may wait at once; more are refused. own choice */
+/** Maximum number of waiting requests; more are refused. */
 const MAX_PENDING = 1_000;
 
-/** Makes the waiting room of one plugin's requests. */
 export function createRouteRequests(clock: Clock, send: (message: ToPlugin) => void): RouteRequests {
-  const gone = { status: 503 };
-  const rules = {
+  const unavailable = { status: 503 };
+  const limits = {
     timeoutMs: HANDLER_TIMEOUT_MS + GRACE_MS,
     maxPending: MAX_PENDING,
     timedOut: { status: 504 },
-    dropped: gone,
-    overloaded: gone,
+    dropped: unavailable,
+    overloaded: unavailable,
   };
-  const questions = createPendingRequests<PluginResponse>(clock, rules);
+  const pending = createPendingRequests<PluginResponse>(clock, limits);
   return {
     send(request) {
       if (request.body.byteLength > MAX_BODY_BYTES) return Promise.resolve({ status: 413 });
-      return questions.request((id) => send({ kind: "request", id, request }));
+      return pending.request((id) => send({ kind: "request", id, request }));
     },
-    resolve: questions.resolve,
-    resolveAllDropped: questions.resolveAllDropped,
+    resolve: pending.resolve,
+    resolveAllDropped: pending.resolveAllDropped,
   };
 }

@@ -2,17 +2,17 @@ import type { Clock, Timer } from "../lib/clock.ts";
 import { UpstreamError } from "../lib/errors.ts";
 import type { HostMethod } from "./plugin-protocol.ts";
 
-/** How long a plugin waits for the host. @source reliability.md 6 */
+/** Timeout of a host call. @source docs/decisions/0018-plugin-api.md, Lifecycle */
 const CALL_TIMEOUT_MS = 5_000;
-const STOPPING_REASON = "the plugin is being stopped";
+const STOPPING_REASON = "the plugin is stopping";
 
-/** The calls of a plugin that wait for the host's answer. */
+/** A plugin's pending host calls. */
 export interface HostRpcClient {
-  /** Rejects with UpstreamError when the host refuses or does not answer within 5 s. */
+  /** Rejects with UpstreamError if the host refuses or does not answer within 5 s. */
   call(method: HostMethod, ...args: unknown[]): Promise<unknown>;
   resolve(id: number, value: unknown): void;
   reject(id: number, message: string): void;
-  /** Rejects everything that still waits or comes later. */
+  /** Rejects pending and later calls. */
   close(): void;
 }
 
@@ -22,7 +22,7 @@ interface PendingCall {
   timer: Timer;
 }
 
-/** Makes the plugin's side of the calls; `send` puts one on the wire. */
+/** Creates the client; `send` transmits a call. */
 export function createHostRpcClient(
   clock: Clock,
   send: (id: number, method: HostMethod, args: unknown[]) => void,

@@ -5,7 +5,7 @@ const MAX_MODEL_LENGTH = 60;
 const MAX_REASON_LENGTH = 500;
 const LEVELS = new Set(["sent", "accepted", "playing", "heard", "confirmed", "failed", "skipped", "expired"]);
 
-/** What the host takes of a plugin's reports: those that make sense, with short reasons that hold no secrets. */
+/** Filters a plugin's outcomes: drops invalid ones, limits and redacts reasons. */
 export function sanitizeOutcomes(notes: readonly OutcomeReport[], redact: Redact): OutcomeReport[] {
   return notes
     .filter(({ deliveryId, level }) => Number.isSafeInteger(deliveryId) && LEVELS.has(level))

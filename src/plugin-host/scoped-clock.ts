@@ -1,12 +1,11 @@
 import type { Clock, Timer } from "../lib/clock.ts";
 
-/** A clock whose timers can be cancelled all at once. */
 export interface ScopedClock extends Clock {
-  /** Cancels what still waits; the clock starts nothing afterwards. */
+  /** Cancels pending timers; later ones never fire. */
   close(): void;
 }
 
-/** Wraps `clock` for one plugin: what a timer's function throws goes to `onError`, and nothing outlives `close`. */
+/** Wraps `clock` for one plugin: exceptions of timer functions go to `onError`, and no timer outlives `close`. */
 export function createScopedClock(clock: Clock, onError: (error: unknown) => void): ScopedClock {
   const pending = new Set<Timer>();
   let closed = false;

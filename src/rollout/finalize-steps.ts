@@ -13,46 +13,45 @@ import {
   STEPS_PER_TRANSACTION,
 } from "./rollout-steps.ts";
 
-/** What following those that were told needs. */
 export interface FinalizeStepsDeps extends RolloutStepDeps {
-  /** When the cloud began to listen to its appliances; epoch ms. */
+  /** Start of this process; epoch ms. */
   startedAt: number;
   isStopped(): boolean;
 }
 
 const MINUTE_MS = 60_000;
-/** A cloud that starts hears nothing of its appliances until they have come back. own choice */
+/** Time for appliances to reconnect after a start of the cloud. @source docs/decisions/0305-staged-rollouts.md */
 const RECONNECT_GRACE_MS = 300_000;
 const MAX_STEPS = 10_000;
 
-/** Notes what became of those that were told to upgrade; the first that fails stops the whole. */
-export async function finalizeSteps(upgradeId: string, needs: FinalizeStepsDeps): Promise<void> {
-  const { store, clock } = needs;
+/** Records the results of ordered upgrades; the first failure stops the rollout. */
+export async function finalizeSteps(upgradeId: string, deps: FinalizeStepsDeps): Promise<void> {
+  const { store, clock } = deps;
   const upgrade = store.get(applianceUpgrades, upgradeId);
   if (!upgrade) return;
   const ordered = store.find(applianceUpgradeTurns, { applianceUpgradeId: upgradeId, state: "ordered" }, MAX_STEPS);
-  const connected = new Set(needs.connected());
-  for (const [at, turn] of ordered.entries()) {
+  const connected = new Set(deps.connected());
+  for (const [at, step] of ordered.entries()) {
     if (at % STEPS_PER_TRANSACTION === STEPS_PER_TRANSACTION - 1) await yieldToEventLoop(clock);
-    if (needs.isStopped()) return;
-    const seen = observeStep(turn, connected, store);
-    const verdict = evaluateStep(clock.now(), seen, stepTarget(upgrade, turn, needs.startedAt));
-    if (verdict) await store.write((tx) => recordResult(turn, verdict, tx, needs));
+    if (deps.isStopped()) return;
+    const observed = observeStep(step, connected, store);
+    const result = evaluateStep(clock.now(), observed, stepTarget(upgrade, step, deps.startedAt));
+    if (result) await store.write((tx) => recordResult(step, result, tx, deps));
   }
 }
 
 function recordResult(
-  turn: RolloutStep,
-  verdict: RolloutResult,
+  step: RolloutStep,
+  result: RolloutResult,
   tx: Transaction,
   { clock, by }: FinalizeStepsDeps,
 ): void {
-  if (tx.get(applianceUpgradeTurns, turn.id)?.state !== "ordered") return;
-  tx.update(applianceUpgradeTurns, turn.id, {}, by, { ...verdict, endedAt: clock.now() });
-  const upgrade = tx.get(applianceUpgrades, turn.applianceUpgradeId);
-  if (verdict.state === "done" || (upgrade?.state !== "running" && upgrade?.state !== "paused")) return;
-  const name = tx.get(endpoints, turn.endpointId)?.name ?? turn.endpointId;
-  tx.update(applianceUpgrades, upgrade.id, {}, by, { state: "stopped", reason: `${name}: ${verdict.reason}` });
+  if (tx.get(applianceUpgradeTurns, step.id)?.state !== "ordered") return;
+  tx.update(applianceUpgradeTurns, step.id, {}, by, { ...result, endedAt: clock.now() });
+  const upgrade = tx.get(applianceUpgrades, step.applianceUpgradeId);
+  if (result.state === "done" || (upgrade?.state !== "running" && upgrade?.state !== "paused")) return;
+  const name = tx.get(endpoints, step.endpointId)?.name ?? step.endpointId;
+  tx.update(applianceUpgrades, upgrade.id, {}, by, { state: "stopped", reason: `${name}: ${result.reason}` });
 }
 
 function observeStep(
@@ -60,20 +59,20 @@ function observeStep(
   connected: ReadonlySet<string>,
   reader: StoreReader,
 ): StepObservation {
-  const order = activityId === null ? null : reader.get(endpointActivities, activityId);
+  const command = activityId === null ? null : reader.get(endpointActivities, activityId);
   const presence = readPresence(reader, endpointId);
-  const told = presence?.told ?? null;
+  const reported = presence?.told ?? null;
   return {
-    order: order?.state === "pending" ? null : { failed: order?.state !== "success", reason: reasonOf(order?.value) },
+    order: command?.state === "pending" ? null : { failed: command?.state !== "success", reason: reasonOf(command?.value) },
     isLinked: connected.has(endpointId),
     version: presence?.version ?? null,
     since: presence?.since ?? null,
-    health: told && { status: told.health, reasons: told.reasons },
+    health: reported && { status: reported.health, reasons: reported.reasons },
     healthBefore,
   };
 }
 
-/** When an appliance must be there by, and with what. */
+/** Version and deadline for an appliance. */
 function stepTarget(upgrade: ApplianceUpgrade, { orderedAt }: RolloutStep, startedAt: number): StepTarget {
   const steadyMs = upgrade.steadyTime * 1_000;
   const until = Math.max((orderedAt ?? 0) + upgrade.timeLimit * MINUTE_MS, startedAt + RECONNECT_GRACE_MS + steadyMs);
@@ -82,5 +81,5 @@ function stepTarget(upgrade: ApplianceUpgrade, { orderedAt }: RolloutStep, start
 
 function reasonOf(value: unknown): string {
   const reason = (value as { reason?: unknown } | null | undefined)?.reason;
-  return typeof reason === "string" ? reason.slice(0, 10_000) : "The order failed.";
+  return typeof reason === "string" ? reason.slice(0, 10_000) : "The upgrade failed.";
 }

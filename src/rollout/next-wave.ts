@@ -9,9 +9,8 @@ import type { Transaction } from "../store/store.ts";
 import { PRESENCES, readPresence } from "../sync/hub/presence-store.ts";
 import { type ApplianceUpgrade, type RolloutStepDeps, writeInBatches } from "./rollout-steps.ts";
 
-/** What beginning a wave needs. */
 export interface NextWaveDeps extends RolloutStepDeps {
-  /** The version that lies ready; null when none does. */
+  /** The upgrade on offer; null if there is none. */
   offered(): OfferedUpgrade | null;
 }
 
@@ -23,14 +22,15 @@ interface WaitingAppliance {
 }
 
 const MINUTE_MS = 60_000;
-const NOT_CONNECTED = "It was not connected when its turn came.";
+const NOT_CONNECTED = "Not connected when its wave started.";
 
 /**
- * Begins the next wave of an upgrade that runs, once all of the one before have got there: of those that are still to come
- * and are connected, those that are RED last. Those that run the version already, or a later one, and those that don't come in time are left out.
+ * Starts the next wave of a running rollout once the previous one is complete. It consists of connected waiting appliances,
+ * those with health RED last. Appliances that already run the version or a newer one, or that do not connect in time, are
+ * skipped.
  */
-export async function startNextWave(id: string, needs: NextWaveDeps): Promise<void> {
-  const { store } = needs;
+export async function startNextWave(id: string, deps: NextWaveDeps): Promise<void> {
+  const { store } = deps;
   const upgrade = store.get(applianceUpgrades, id);
   if (upgrade?.state !== "running") return;
   if (store.count(applianceUpgradeTurns, { applianceUpgradeId: id, state: "ordered" }) > 0) return;
@@ -40,25 +40,25 @@ export async function startNextWave(id: string, needs: NextWaveDeps): Promise<vo
      LEFT JOIN ${PRESENCES.name} p ON p.endpoint = e.id WHERE t.appliance_upgrade_pk = ? AND t.state = 'waiting' ORDER BY t.pk`,
     upgrade.pk,
   );
-  if (waiting.length === 0) return completeRollout(upgrade, needs);
-  const connected = new Set(needs.connected());
-  const isThere = ({ endpointId }: WaitingAppliance): boolean => connected.has(endpointId);
-  const runsIt = ({ version }: WaitingAppliance): boolean =>
+  if (waiting.length === 0) return completeRollout(upgrade, deps);
+  const connected = new Set(deps.connected());
+  const isConnected = ({ endpointId }: WaitingAppliance): boolean => connected.has(endpointId);
+  const isUpgraded = ({ version }: WaitingAppliance): boolean =>
     version !== null && !isNewerVersion(upgrade.version ?? "", version);
-  const there = waiting.filter(isThere);
-  const over = there.filter(runsIt);
-  const isOver = new Set(over);
-  if (over.length > 0) await skipAppliances(over, ({ version }) => `It runs ${version} already.`, needs);
-  const ready = healthyFirst(there.filter((one) => !isOver.has(one)));
-  if (ready.length > 0) return orderUpgrades(upgrade, ready, needs);
-  // Nobody may be left: that is seen the next time.
-  if (over.length === 0) await waitOrSkip(upgrade, waiting, needs);
+  const there = waiting.filter(isConnected);
+  const upgraded = there.filter(isUpgraded);
+  const isDone = new Set(upgraded);
+  if (upgraded.length > 0) await skipAppliances(upgraded, ({ version }) => `Already runs ${version}.`, deps);
+  const ready = healthyFirst(there.filter((one) => !isDone.has(one)));
+  if (ready.length > 0) return orderUpgrades(upgrade, ready, deps);
+  // With none left the rollout completes at the next tick.
+  if (upgraded.length === 0) await waitOrSkip(upgrade, waiting, deps);
 }
 
-/** What an ill one proves of a version says little. */
-function healthyFirst(turns: readonly WaitingAppliance[]): WaitingAppliance[] {
-  const isIll = ({ health }: WaitingAppliance): boolean => health === "RED";
-  return [...turns.filter((turn) => !isIll(turn)), ...turns.filter(isIll)];
+/** An upgrade of an unhealthy appliance says little about the version. */
+function healthyFirst(steps: readonly WaitingAppliance[]): WaitingAppliance[] {
+  const isUnhealthy = ({ health }: WaitingAppliance): boolean => health === "RED";
+  return [...steps.filter((step) => !isUnhealthy(step)), ...steps.filter(isUnhealthy)];
 }
 
 async function completeRollout({ id }: ApplianceUpgrade, { store, clock, by }: NextWaveDeps): Promise<void> {
@@ -71,24 +71,24 @@ async function completeRollout({ id }: ApplianceUpgrade, { store, clock, by }: N
 async function waitOrSkip(
   { id, waitingSince, timeLimit }: ApplianceUpgrade,
   waiting: readonly WaitingAppliance[],
-  needs: NextWaveDeps,
+  deps: NextWaveDeps,
 ): Promise<void> {
-  const { store, clock, by } = needs;
+  const { store, clock, by } = deps;
   const now = clock.now();
   if (waitingSince === null) {
     await store.write((tx) => void tx.update(applianceUpgrades, id, {}, by, { waitingSince: now }));
-  } else if (now - waitingSince >= timeLimit * MINUTE_MS) await skipAppliances(waiting, () => NOT_CONNECTED, needs);
+  } else if (now - waitingSince >= timeLimit * MINUTE_MS) await skipAppliances(waiting, () => NOT_CONNECTED, deps);
 }
 
 async function skipAppliances(
-  turns: readonly WaitingAppliance[],
-  reasonOf: (turn: WaitingAppliance) => string,
+  steps: readonly WaitingAppliance[],
+  reasonOf: (step: WaitingAppliance) => string,
   { store, clock, by }: NextWaveDeps,
 ): Promise<void> {
-  await writeInBatches(store, turns, (turn, tx) => {
-    if (tx.get(applianceUpgradeTurns, turn.id)?.state !== "waiting") return true;
-    const values = { state: "skipped", reason: reasonOf(turn), endedAt: clock.now() } as const;
-    tx.update(applianceUpgradeTurns, turn.id, {}, by, values);
+  await writeInBatches(store, steps, (step, tx) => {
+    if (tx.get(applianceUpgradeTurns, step.id)?.state !== "waiting") return true;
+    const values = { state: "skipped", reason: reasonOf(step), endedAt: clock.now() } as const;
+    tx.update(applianceUpgradeTurns, step.id, {}, by, values);
     return true;
   });
 }
@@ -96,20 +96,20 @@ async function skipAppliances(
 async function orderUpgrades(
   upgrade: ApplianceUpgrade,
   ready: readonly WaitingAppliance[],
-  needs: NextWaveDeps,
+  deps: NextWaveDeps,
 ): Promise<void> {
-  const { store, by, offered } = needs;
+  const { store, by, offered } = deps;
   const wave = upgrade.wave + 1;
   if (offered()?.sha256 !== upgrade.sha256) {
-    const reason = `Another version than ${upgrade.version} lies ready by now.`;
+    const reason = `The upgrade on offer is no longer ${upgrade.version}.`;
     await store.write((tx) => void tx.update(applianceUpgrades, upgrade.id, {}, by, { state: "stopped", reason }));
     return;
   }
   await store.write((tx) => void tx.update(applianceUpgrades, upgrade.id, {}, by, { wave, waitingSince: null }));
-  await writeInBatches(store, ready.slice(0, waveSizeAt(upgrade, wave)), (turn, tx) => {
-    // It may have been paused, or have failed somewhere, meanwhile.
+  await writeInBatches(store, ready.slice(0, waveSizeAt(upgrade, wave)), (step, tx) => {
+    // The rollout may have been paused or stopped in the meantime.
     if (tx.get(applianceUpgrades, upgrade.id)?.state !== "running") return false;
-    if (tx.get(applianceUpgradeTurns, turn.id)?.state === "waiting") orderUpgrade(turn, { upgrade, wave }, tx, needs);
+    if (tx.get(applianceUpgradeTurns, step.id)?.state === "waiting") orderUpgrade(step, { upgrade, wave }, tx, deps);
     return true;
   });
 }
@@ -123,7 +123,7 @@ function orderUpgrade(
   const extensionId = tx.get(endpoints, endpointId)?.extensionId;
   const now = clock.now();
   const presence = readPresence(tx, endpointId);
-  // Nothing is begun there once this has given up.
+  // The appliance must not start the upgrade after the deadline.
   const value = { ...offered(), until: new Date(now + upgrade.timeLimit * MINUTE_MS).toISOString() };
   const order = { extensionId, endpointId, type: "upgrade", state: "pending", value };
   const { id: activityId } = tx.create(endpointActivities, order, by);

@@ -12,7 +12,6 @@ import { finalizeSteps } from "./finalize-steps.ts";
 import { type NextWaveDeps, startNextWave } from "./next-wave.ts";
 import { type ApplianceUpgrade, writeInBatches } from "./rollout-steps.ts";
 
-/** What upgrading many appliances needs. */
 export interface StagedRolloutsDeps extends NextWaveDeps {
   events: Events;
   /** The cloud's own endpoint, which is no appliance. */
@@ -20,55 +19,54 @@ export interface StagedRolloutsDeps extends NextWaveDeps {
   onFault(error: unknown): void;
 }
 
-/** Upgrades of many appliances, one after the other. All but `start` and `stop` throw CallerError and ConflictError. */
+/** Staged rollouts of upgrades, one at a time. All methods but `start` and `stop` throw CallerError and ConflictError. */
 export interface StagedRollouts {
-  /** Begins one with the version that lies ready, for these appliances in this order, or for all that may connect (null). */
+  /** Starts a rollout of the version on offer to these appliances in order, or to all with valid keys (null). */
   create(input: object, endpointIds: readonly string[] | null, by: ActorContext): Promise<ApplianceUpgrade>;
-  /** No further wave begins; what was ordered goes on. */
+  /** Starts no further wave; ordered upgrades continue. */
   pause(id: string, by: ActorContext): Promise<ApplianceUpgrade>;
-  /** Goes on with one that is paused, or stopped: those that failed are told once more. */
+  /** Continues a paused or stopped rollout; failed appliances are tried again. */
   resume(id: string, by: ActorContext): Promise<ApplianceUpgrade>;
-  /** Those that are still to come stay as they are. */
+  /** Leaves the remaining appliances unchanged. */
   cancel(id: string, by: ActorContext): Promise<ApplianceUpgrade>;
-  /** Goes on with those of an earlier run. */
+  /** Resumes rollouts of an earlier process. */
   start(): void;
   stop(): void;
 }
 
 type State = ApplianceUpgrade["state"];
 
-/** own choice: links are noticed at once, and health is told every 15 s */
+/** @source docs/decisions/0305-staged-rollouts.md */
 const TICK_MS = 5_000;
 const MAX_STEPS = 10_000;
 const OPEN_STATES: readonly State[] = ["preparing", "running", "paused", "stopped"];
 
-/** Makes them. */
-export function createStagedRollouts(needs: StagedRolloutsDeps): StagedRollouts {
-  const { store, clock, events, by: system } = needs;
+export function createStagedRollouts(deps: StagedRolloutsDeps): StagedRollouts {
+  const { store, clock, events, by: system } = deps;
   let startedAt = clock.now();
   let timer: Timer | null = null;
   let unsubscribe = (): void => undefined;
   let isFollowing = false;
-  let again = false;
+  let isChanged = false;
 
-  /** Follows what is open, and once more when something happened meanwhile. */
+  /** Processes open rollouts, again if something changed during that. */
   function wake(): void {
-    again = true;
+    isChanged = true;
     if (isFollowing) return;
     isFollowing = true;
     void followAll()
-      .catch(needs.onFault)
+      .catch(deps.onFault)
       .finally(() => {
         isFollowing = false;
       });
   }
 
   async function followAll(): Promise<void> {
-    while (again && timer) {
-      again = false;
+    while (isChanged && timer) {
+      isChanged = false;
       for (const { id } of openRollouts(store)) {
-        await finalizeSteps(id, { ...needs, startedAt, isStopped: () => timer === null });
-        if (timer) await startNextWave(id, needs);
+        await finalizeSteps(id, { ...deps, startedAt, isStopped: () => timer === null });
+        if (timer) await startNextWave(id, deps);
       }
     }
   }
@@ -78,15 +76,15 @@ export function createStagedRollouts(needs: StagedRolloutsDeps): StagedRollouts 
     endpointIds: readonly string[] | null,
     by: ActorContext,
   ): Promise<ApplianceUpgrade> {
-    const offered = needs.offered();
-    if (!offered) throw new ConflictError("No version lies ready: carillon upgrade-offer FILE puts one there.");
-    const chosen = new Set(endpointIds ?? connectableAppliances(store, clock.now(), needs.endpointId()));
+    const offered = deps.offered();
+    if (!offered) throw new ConflictError("No upgrade is on offer; offer one with `carillon upgrade-offer FILE`.");
+    const chosen = new Set(endpointIds ?? connectableAppliances(store, clock.now(), deps.endpointId()));
     for (const id of endpointIds ?? []) requireAppliance(id);
-    if (chosen.size === 0) throw new ConflictError("There is no appliance that could be upgraded.");
+    if (chosen.size === 0) throw new ConflictError("No appliances to upgrade.");
     const { version, sha256 } = offered;
     const { id } = await store.write((tx) => {
       if (OPEN_STATES.some((state) => tx.count(applianceUpgrades, { state }) > 0))
-        throw new ConflictError("Another upgrade is not over: cancel it first, or wait for its end.");
+        throw new ConflictError("Another rollout is open; wait for its end or cancel it first.");
       return tx.create(applianceUpgrades, input, by, { version, sha256 }) as Sync<ApplianceUpgrade>;
     });
     try {
@@ -99,11 +97,11 @@ export function createStagedRollouts(needs: StagedRolloutsDeps): StagedRollouts 
   }
 
   function requireAppliance(id: string): void {
-    if (id !== needs.endpointId() && store.get(endpoints, id)?.extensionId === ONPREM_EXTENSION_ID) return;
-    throw invalidValue("endpointIds", `${id} is none of the appliances.`);
+    if (id !== deps.endpointId() && store.get(endpoints, id)?.extensionId === ONPREM_EXTENSION_ID) return;
+    throw invalidValue("endpointIds", `${id} is not an appliance.`);
   }
 
-  /** One that was deleted meanwhile needs none. */
+  /** A deleted appliance gets no step. */
   function addStep(applianceUpgradeId: string, endpointId: string, tx: Transaction): boolean {
     if (tx.get(endpoints, endpointId)) tx.create(applianceUpgradeTurns, { applianceUpgradeId, endpointId }, system);
     return true;
@@ -118,7 +116,7 @@ export function createStagedRollouts(needs: StagedRolloutsDeps): StagedRollouts 
     const row = await store.write((tx) => {
       const found = tx.get(applianceUpgrades, id);
       if (!found) throw notFound();
-      if (!from.includes(found.state)) throw new ConflictError(`It can't be ${state}: it is ${found.state}.`);
+      if (!from.includes(found.state)) throw new ConflictError(`A rollout that is ${found.state} cannot become ${state}.`);
       const values = {
         ...(state === "running" ? { reason: null, waitingSince: null } : {}),
         ...(state === "cancelled" ? { endedAt: clock.now() } : {}),
@@ -138,15 +136,15 @@ export function createStagedRollouts(needs: StagedRolloutsDeps): StagedRollouts 
     async resume(id, by) {
       const upgrade = store.get(applianceUpgrades, id);
       if (upgrade?.state === "stopped") {
-        assertSameOffer(upgrade, needs);
-        // Writes nothing: who may not go on with it changes nothing.
+        assertSameOffer(upgrade, deps);
+        // Changes nothing, but checks that the caller may update the rollout.
         await store.write((tx) => void tx.update(applianceUpgrades, id, {}, by));
-        const fresh = { state: "waiting", reason: null, wave: null, activityId: null, endedAt: null } as const;
-        await writeInBatches(store, stepsOf(id, "failed"), (turn, tx) => {
-          // It may have been cancelled meanwhile.
+        const reset = { state: "waiting", reason: null, wave: null, activityId: null, endedAt: null } as const;
+        await writeInBatches(store, stepsOf(id, "failed"), (step, tx) => {
+          // It may have been cancelled in the meantime.
           if (tx.get(applianceUpgrades, id)?.state !== "stopped") return false;
-          if (tx.get(applianceUpgradeTurns, turn.id)?.state === "failed")
-            tx.update(applianceUpgradeTurns, turn.id, {}, system, fresh);
+          if (tx.get(applianceUpgradeTurns, step.id)?.state === "failed")
+            tx.update(applianceUpgradeTurns, step.id, {}, system, reset);
           return true;
         });
       }
@@ -155,10 +153,10 @@ export function createStagedRollouts(needs: StagedRolloutsDeps): StagedRollouts 
     async cancel(id, by) {
       const row = await transition(id, "cancelled", by, ["running", "paused", "stopped"]);
       const over = { state: "cancelled", endedAt: clock.now() } as const;
-      await writeInBatches(store, stepsOf(id, "waiting"), (turn, tx) => {
-        // A wave was just being told.
-        if (tx.get(applianceUpgradeTurns, turn.id)?.state === "waiting")
-          tx.update(applianceUpgradeTurns, turn.id, {}, system, over);
+      await writeInBatches(store, stepsOf(id, "waiting"), (step, tx) => {
+        // A wave may have just been ordered.
+        if (tx.get(applianceUpgradeTurns, step.id)?.state === "waiting")
+          tx.update(applianceUpgradeTurns, step.id, {}, system, over);
         return true;
       });
       return row;
@@ -169,9 +167,9 @@ export function createStagedRollouts(needs: StagedRolloutsDeps): StagedRollouts 
       unsubscribe = events.on("row.changed", ({ resource, op }) => {
         if (resource === endpointActivities.name && op === "update") wake();
       });
-      // A run that ended in the middle of it has begun nothing.
+      // A process that ended during preparation has started nothing.
       for (const { id } of store.find(applianceUpgrades, { state: "preparing" }))
-        store.remove(applianceUpgrades, id, system).catch(needs.onFault);
+        store.remove(applianceUpgrades, id, system).catch(deps.onFault);
       wake();
     },
     stop() {
@@ -182,16 +180,16 @@ export function createStagedRollouts(needs: StagedRolloutsDeps): StagedRollouts 
   };
 }
 
-/** Throws ConflictError where another version lies ready by now. */
+/** Throws ConflictError if another version is on offer by now. */
 function assertSameOffer({ version, sha256 }: ApplianceUpgrade, { offered }: Pick<NextWaveDeps, "offered">): void {
   const now = offered();
   if (now?.sha256 === sha256) return;
   throw new ConflictError(
-    `${now?.version ?? "No version"} lies ready by now, and it began with ${version}: cancel it.`,
+    `The rollout is for ${version}, but ${now?.version ?? "no version"} is on offer now; cancel it.`,
   );
 }
 
-/** Those of which something may still become. */
+/** Rollouts that are running or have ordered upgrades. */
 function openRollouts(store: Store): { id: string }[] {
   return store.all(
     `SELECT id FROM appliance_upgrades WHERE state = 'running'
@@ -199,7 +197,7 @@ function openRollouts(store: Store): { id: string }[] {
   );
 }
 
-/** In the order in which they came. */
+/** Appliances with a valid key, in order of creation. */
 function connectableAppliances(store: Store, now: number, ownId: string): string[] {
   const found = store.all<{ id: string }>(
     `SELECT e.id FROM endpoints e JOIN extensions x ON x.pk = e.extension_pk WHERE x.id = ? AND e.id <> ? AND EXISTS

@@ -3,7 +3,7 @@ import type { ResourceHooks } from "../store/store.ts";
 
 const NONE = { waiting: 0, ordered: 0, done: 0, failed: 0, skipped: 0, cancelled: 0 };
 
-/** Shows of each upgrade how many appliances are how far. */
+/** Adds the number of appliances by state. */
 export const applianceUpgradeHooks: ResourceHooks<typeof applianceUpgrades> = {
   present(rows, { reader }) {
     const found = reader.all<{ pk: number; state: string; n: number }>(

@@ -8,15 +8,15 @@ import type { ActorContext, StoreReader } from "../store/store.ts";
 import { buildVisibilitySql } from "../store/visibility-sql.ts";
 import { type RecipientIds, SCENARIO_RECIPIENT_FIELDS } from "./scenario-plan.ts";
 
-/** Further recipients as they are kept with a start. */
+/** Additional recipients, as stored with a start. */
 export type AdditionalRecipients = Partial<RecipientIds> & { messageId: string };
 
 const checker = compileValidator(ADDITIONAL_RECIPIENT_FIELDS);
 const FIELD = "messages";
 
 /**
- * Reads `[{messageId, distributionListIds, userIds, …}]`. Throws CallerError for messages that are not in `messageIds`,
- * ones named twice, and recipients that `by` does not see.
+ * Parses `[{messageId, distributionListIds, userIds, …}]`. Throws CallerError for a message that is not in `messageIds`, a
+ * duplicate message, and recipients that `by` may not read.
  */
 export function parseAdditionalRecipients(
   input: unknown,
@@ -25,14 +25,14 @@ export function parseAdditionalRecipients(
   { reader, familyOf }: { reader: StoreReader; familyOf(field: string): AnyResource },
 ): AdditionalRecipients[] {
   const given = input ?? [];
-  if (!Array.isArray(given)) throw invalidValue(FIELD, "A list is expected.");
+  if (!Array.isArray(given)) throw invalidValue(FIELD, "Must be a list.");
   const read: AdditionalRecipients[] = [];
   for (const [at, element] of given.entries()) {
     const place = `${FIELD}[${at}]`;
-    if (typeof element !== "object" || element === null) throw invalidValue(place, "An object is expected.");
+    if (typeof element !== "object" || element === null) throw invalidValue(place, "Must be an object.");
     const messageId = normalizeId((element as Record<string, unknown>).messageId);
     if (!messageIds.includes(messageId) || read.some((other) => other.messageId === messageId)) {
-      throw invalidValue(`${place}.messageId`, "A message of the scenario is named once.");
+      throw invalidValue(`${place}.messageId`, "Must be the id of a message of the scenario, given at most once.");
     }
     const { values, faults } = checker.validate(element as Record<string, unknown>, "create");
     if (faults.length > 0)
@@ -63,7 +63,7 @@ function assertVisible(
     if (found === ids.length) return [];
     const at = `${place}.${field}`;
     return [
-      { field: at, type: "invalid-value", message: `Field ${at} is not valid. There is none with one of the ids.` },
+      { field: at, type: "invalid-value", message: `Field ${at} is not valid. At least one of the ids was not found.` },
     ];
   });
   if (faults.length > 0) throw validationError(faults);

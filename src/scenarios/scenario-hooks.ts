@@ -17,15 +17,15 @@ import {
 const PIN = /^\d{4,12}$/;
 
 /**
- * A scenario's questions and messages are whole and refer to what is there, and its default location lies in one place.
- * `reportsSite`: scenarios with a location report a question about the site. @source decisions.md 7; service-api.md, Versioning 4
+ * Validates questions, messages and the default location of a scenario. `reportsSite`: scenarios with a location report a site
+ * question. @source docs/decisions/0007-scenarios.md, Scenario
  */
 export function scenarioHooks(reportsSite: boolean): ResourceHooks<typeof scenarios> {
   return {
     async prepare({ confirmationPin }) {
-      // It is sealed before the row is checked.
+      // Checked here, because the PIN is sealed before the row is validated.
       if (typeof confirmationPin === "string" && confirmationPin !== "" && !PIN.test(confirmationPin)) {
-        throw invalidValue("confirmationPin", "4 to 12 digits.");
+        throw invalidValue("confirmationPin", "Must be 4 to 12 digits.");
       }
     },
     beforeWrite({ op, before, after, given }, tx, by) {
@@ -36,7 +36,7 @@ export function scenarioHooks(reportsSite: boolean): ResourceHooks<typeof scenar
         assertReferencesVisible(messages, SCENARIO_MESSAGE_REFERENCES, { field: "messages", before, reader: tx, by });
         Object.assign(after, { messages, ...collectReferences(messages, SCENARIO_MESSAGE_REFERENCES) });
       }
-      // It does not come with the row of a cloud; `pins.ts` lets nobody start it without.
+      // The PIN of a cloud row is not replicated; `scenario-pin.ts` refuses to start the scenario without it.
       const lacksPin = after.confirmationType === "pin" && after.confirmationPin === null;
       if (lacksPin && !by.replicated) throw requiredValue("confirmationPin");
       assertLocationVariable(after);
@@ -60,7 +60,7 @@ function defaultField(level: LocationLevel): `default${Capitalize<LocationLevel>
   return `default${(level[0] as string).toUpperCase()}${level.slice(1)}Id` as `default${Capitalize<LocationLevel>}Id`;
 }
 
-/** The place that a scenario takes when none is told. */
+/** Location of a scenario that is started without one. */
 export function defaultLocationOf(row: ScenarioRow): Location {
   const { defaultSiteId, defaultBuildingId, defaultFloorId, defaultZoneId } = row;
   return { siteId: defaultSiteId, buildingId: defaultBuildingId, floorId: defaultFloorId, zoneId: defaultZoneId };

@@ -8,34 +8,33 @@ import type { RowVisibility, StoreReader } from "../store/store.ts";
 import { defaultLocationOf } from "./scenario-hooks.ts";
 import type { ScenarioRow } from "./scenario-questions.ts";
 
-/** What says where a scenario is started. */
+/** Inputs that determine the location of a start. */
 export interface StartLocationInput {
-  /** As the client told it; undefined or null for not at all. */
+  /** As the client sent it; undefined or null if absent. */
   location: unknown;
-  /** Answer to the question about the site; null without one. */
+  /** Answer to the site question; null without one. */
   site: string | null;
   device: RowOf<typeof apiDevices> | null;
-  /** A start goes on without a place when the device that should tell it is not known. */
+  /** A start without a location is allowed if the device that should provide it is unknown. */
   mayBeNowhere: boolean;
 }
 
 /**
- * The place that a scenario is started for: the one told, else that of the device, else the scenario's default. Throws
- * CallerError when a location is told twice or to a scenario without one, is none, or is missing.
- * @source decisions.md 7; service-api.md, Errors 2
+ * Location of a start: the given one, else that of the device, else the default of the scenario. Throws CallerError for a
+ * duplicate, unexpected, invalid or missing location. @source docs/decisions/0007-scenarios.md, Starting a scenario
  */
 export function resolveStartLocation(
   row: ScenarioRow,
-  told: StartLocationInput,
+  input: StartLocationInput,
   reader: StoreReader,
-  sight: RowVisibility,
+  visibility: RowVisibility,
 ): Location {
-  const { location, site, device, mayBeNowhere } = told;
-  const isTold = location !== undefined && location !== null && location !== "";
-  if (isTold && site !== null) throw invalidValue("location", "The question about the site is answered, too.");
-  if (isTold && !row.locationEnabled) throw invalidValue("location", "The scenario has no location.");
-  if (isTold) return resolveLocation(location, reader, sight);
-  if (site !== null) return siteFromAnswer(site, reader, sight);
+  const { location, site, device, mayBeNowhere } = input;
+  const isGiven = location !== undefined && location !== null && location !== "";
+  if (isGiven && site !== null) throw invalidValue("location", "Must not be combined with an answer to the site question.");
+  if (isGiven && !row.locationEnabled) throw invalidValue("location", "Must be empty: the scenario has no location.");
+  if (isGiven) return resolveLocation(location, reader, visibility);
+  if (site !== null) return siteFromAnswer(site, reader, visibility);
   if (device) {
     const { siteId, buildingId, floorId, zoneId } = device;
     return { siteId, buildingId, floorId, zoneId };
@@ -45,15 +44,15 @@ export function resolveStartLocation(
   return NO_LOCATION;
 }
 
-/** own choice: the site is answered by its id, else its id in another system, else its name. */
-function siteFromAnswer(answer: string, reader: StoreReader, sight: RowVisibility): Location {
+/** The site question is answered by id, else by external id, else by name. */
+function siteFromAnswer(answer: string, reader: StoreReader, visibility: RowVisibility): Location {
   const keys = isUuid(answer) ? (["id"] as const) : (["externalId", "name"] as const);
   for (const key of keys) {
     try {
-      return resolveLocation({ site: { [key]: answer } }, reader, sight);
+      return resolveLocation({ site: { [key]: answer } }, reader, visibility);
     } catch (error) {
       if (!(error instanceof CallerError)) throw error;
     }
   }
-  throw invalidValue("fields", "No single site fits the answer.");
+  throw invalidValue("fields", "The answer must match exactly one site.");
 }

@@ -9,7 +9,6 @@ import { readNamedRows } from "../store/element-references.ts";
 import type { StoreReader } from "../store/store.ts";
 import type { ScenarioRow } from "./scenario-questions.ts";
 
-/** A message as it is stored. */
 export interface ScenarioMessage {
   id: string;
   name: string;
@@ -21,32 +20,32 @@ export interface ScenarioMessage {
   siteRoleIds: string[];
 }
 
-/** What messages refer to, one list per family, as the scenario keeps it beside them. */
+/** References of messages, one list per resource, stored with the scenario. */
 export type ScenarioMessageReferences = Pick<
   ScenarioRow,
   "messageTemplateIds" | "confirmationRequestIds" | "siteRoleIds"
 >;
 
-/** Members of a message that refer to rows. */
+/** Members of a message that are references. */
 export const SCENARIO_MESSAGE_REFERENCES = {
   messageTemplateId: { resource: messageTemplates, kept: "messageTemplateIds" },
   confirmationRequestId: { resource: confirmationRequests, kept: "confirmationRequestIds" },
   siteRoleIds: { resource: siteRoles, kept: "siteRoleIds" },
 } as const;
 
-/** own choice */
+/** @source docs/decisions/0204-scenarios-incidents-and-places.md, Scenarios */
 const MAX_MESSAGES = 50;
 const FIELD = "messages";
 const checker = compileValidator(SCENARIO_MESSAGE_FIELDS);
 
-/** Reads the messages of a scenario, at least one. Throws CallerError. */
+/** Parses the messages of a scenario, at least one. Throws CallerError. */
 export function parseScenarioMessages(input: unknown): ScenarioMessage[] {
   const messages = parseNestedItems<ScenarioMessage>(input, { field: FIELD, most: MAX_MESSAGES, checker });
-  if (messages.length === 0) throw invalidValue(FIELD, "At least 1 element.");
+  if (messages.length === 0) throw invalidValue(FIELD, "Must have at least 1 item.");
   return messages;
 }
 
-/** The stored messages of a scenario, without what has been deleted since. */
+/** Stored messages of a scenario, without references to deleted rows. */
 export function scenarioMessagesOf(row: Pick<ScenarioRow, "messages"> & ScenarioMessageReferences): ScenarioMessage[] {
   return (row.messages as ScenarioMessage[]).map((message) => ({
     ...message,
@@ -58,8 +57,8 @@ export function scenarioMessagesOf(row: Pick<ScenarioRow, "messages"> & Scenario
 }
 
 /**
- * The messages of a page's scenarios with the names of what they refer to; two queries. Of `rows` the references that lie
- * out of sight are gone, so they are not told here either: a template is null then.
+ * Messages of a page of scenarios with the names of their references, in two queries. `rows` no longer have the references
+ * that the caller may not read, so these are omitted here, too: such a template is null.
  */
 export function serializeScenarioMessages(
   rows: readonly ScenarioRow[],

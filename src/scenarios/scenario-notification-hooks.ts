@@ -2,7 +2,7 @@ import { floorPlansOf } from "../places/floor-plan.ts";
 import type scenarioNotifications from "../resources/scenarios/scenario-notifications.ts";
 import type { ResourceHooks, SqlValue, StoreReader } from "../store/store.ts";
 
-/** Started scenarios show what was sent for them, with one query a page. */
+/** Serializes the notifications of started scenarios, in one query per page. */
 export const scenarioNotificationHooks: ResourceHooks<typeof scenarioNotifications> = {
   present(rows, { reader, query }) {
     const plans = query.includeFloorPlanWithBoundary === true ? floorPlansOf(rows, reader) : null;

@@ -7,27 +7,27 @@ import type { StoreReader } from "../store/store.ts";
 import { type ScenarioMessage, scenarioMessagesOf } from "./scenario-messages.ts";
 import type { ScenarioRow } from "./scenario-questions.ts";
 
-/** Fields that name recipients. */
+/** Fields that contain recipients. */
 export const SCENARIO_RECIPIENT_FIELDS = Object.keys(
   ADDITIONAL_RECIPIENT_FIELDS,
 ) as (keyof typeof ADDITIONAL_RECIPIENT_FIELDS)[];
-/** Recipients by the field that names them. */
+/** Recipients by field. */
 export type RecipientIds = Record<(typeof SCENARIO_RECIPIENT_FIELDS)[number], readonly string[]>;
 
-/** One message of a scenario as it would be sent at a place. */
+/** A message of a scenario as it would be sent for a location. */
 export interface PlannedScenarioMessage {
   message: ScenarioMessage;
   template: RowOf<typeof messageTemplates>;
-  /** Those of the template, of the roles at the site, and the further ones, each once. */
+  /** Recipients of the template, of the roles at the site, and additional ones, without duplicates. */
   recipients: RecipientIds;
-  /** False when nobody would be reached. */
+  /** False if no one would be reached. */
   hasRecipients: boolean;
 }
 
-/** More than a site can have, there being one for each role. */
+/** Upper bound: a site has one recipient per role. */
 const MAX_RECIPIENTS_PER_SITE = 10_000;
 
-/** What a scenario sends at a place. `further` names more recipients by the message's id. */
+/** Messages that a scenario sends for a location. `further` has additional recipients by message id. */
 export function planScenarioMessages(
   row: ScenarioRow,
   place: Location,
@@ -49,7 +49,7 @@ export function planScenarioMessages(
   });
 }
 
-/** The texts that a message has of its own. */
+/** Texts of a message that override the template. */
 export function textOverridesOf({ message }: PlannedScenarioMessage): Record<string, string> {
   const { subject, body, ttsCustomContent } = message;
   return Object.fromEntries(

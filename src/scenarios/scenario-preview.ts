@@ -8,14 +8,14 @@ import { resolveStartLocation } from "./scenario-location.ts";
 import { type PlannedScenarioMessage, planScenarioMessages } from "./scenario-plan.ts";
 import { locationVariableOf, type ScenarioRow } from "./scenario-questions.ts";
 
-/** What a start would say. */
+/** A start to preview. */
 export interface SimulatedStart {
   /** `[{fieldId | fieldVariable, answer}]`, or an object of answers by variable. */
   answers: unknown;
   location: unknown;
 }
 
-/** Who and what a scenario would reach, and with which words. */
+/** Recipients and texts of a start. */
 export interface ScenarioPreview {
   location: NamedLocation | null;
   locationText: string;
@@ -32,7 +32,7 @@ interface PreviewedMessage {
   devices: CountWithSample<{ id: string; name: string }>;
 }
 
-/** Foresees a start; questions that are left open keep their places in the texts. Throws CallerError. */
+/** Previews a start (dry run); open questions keep their placeholders. Throws CallerError. */
 export async function previewScenario(
   scenario: ScenarioRow,
   { answers, location }: SimulatedStart,
@@ -40,18 +40,18 @@ export async function previewScenario(
   { store, clock, reportsSite }: { store: Store; clock: Clock; reportsSite: boolean },
 ): Promise<ScenarioPreview> {
   const { answered, site } = parseAnswers(scenario, toAnswerList(answers), { reportsSite, isPartial: true });
-  const told = { location, site, device: null, mayBeNowhere: true };
-  const place = resolveStartLocation(scenario, told, store, by.scope.domainVisibility);
+  const startInput = { location, site, device: null, mayBeNowhere: true };
+  const place = resolveStartLocation(scenario, startInput, store, by.scope.domainVisibility);
   const named = nameLocation(place, store);
-  const words = formatLocation(named);
+  const locationText =formatLocation(named);
   const variables = new Map(Object.entries(answerVariables(answered, true)));
-  if (named) variables.set(locationVariableOf(scenario), words);
+  if (named) variables.set(locationVariableOf(scenario), locationText);
   const messages: PreviewedMessage[] = [];
   for (const planned of planScenarioMessages(scenario, place, new Map(), store)) {
     const reached = await measureReach(planned.recipients, { reader: store, clock, scope: by.scope });
     messages.push({ ...previewTexts(planned, variables), ...reached });
   }
-  return { location: named, locationText: words, messages };
+  return { location: named, locationText, messages };
 }
 
 function previewTexts({ message, template }: PlannedScenarioMessage, variables: ReadonlyMap<string, string>) {

@@ -5,10 +5,9 @@ import { parseNestedItems } from "../schema/nested-items.ts";
 import type { RowOf } from "../schema/resource.ts";
 import { compileValidator } from "../schema/validator.ts";
 
-/** A scenario as it is stored. */
 export type ScenarioRow = RowOf<typeof scenarios>;
 
-/** A question as it is stored, in the order of ranks. */
+/** A stored question; questions are sorted by rank. */
 export interface ScenarioQuestion {
   id: string;
   name: string;
@@ -19,28 +18,28 @@ export interface ScenarioQuestion {
   required: boolean;
 }
 
-/** The question about the site that older clients answer instead of telling a location. @source service-api.md, Versioning 4 */
+/** The site question, which older clients answer instead of sending a location. @source docs/decisions/0007-scenarios.md, Synthetic site question */
 export interface SiteQuestion extends Omit<ScenarioQuestion, "type"> {
   type: "site";
 }
 
-/** Its id, the same in every scenario. @source service-api.md, Versioning 4 */
+/** The same id in every scenario. @source docs/decisions/0007-scenarios.md, Synthetic site question */
 export const SITE_QUESTION_ID = "55ca36de-4b3c-11ed-aeff-17a043a08a03";
 
-/** own choice */
+/** @source docs/decisions/0204-scenarios-incidents-and-places.md, Scenarios */
 const MAX_QUESTIONS = 50;
 const FIELD = "fields";
 const checker = compileValidator(SCENARIO_QUESTION_FIELDS);
 
 /**
- * Reads the questions of a scenario, sorted by rank. The question about the site, which is reported with them, is left
- * out where it `isReported`; any other question for a site is refused. Throws CallerError.
+ * Parses the questions of a scenario, sorted by rank. The site question, which is reported with them, is removed if it
+ * `isReported`; any other question about a site is rejected. Throws CallerError.
  */
 export function parseQuestions(input: unknown, isReported: boolean): ScenarioQuestion[] {
   const given = Array.isArray(input) && isReported ? input.filter((each) => !isSiteQuestion(each)) : input;
   const read = parseNestedItems<ScenarioQuestion>(given, { field: FIELD, most: MAX_QUESTIONS, checker });
-  const faults = read.flatMap((question, at) => validateQuestion(question, read.slice(0, at)).map(toFieldError(at)));
-  if (faults.length > 0) throw validationError(faults);
+  const errors = read.flatMap((question, at) => validateQuestion(question, read.slice(0, at)).map(toFieldError(at)));
+  if (errors.length > 0) throw validationError(errors);
   return read.map((question, at) => ({ ...question, rank: question.rank ?? at })).sort((a, b) => a.rank - b.rank);
 }
 
@@ -49,7 +48,7 @@ function isSiteQuestion(element: unknown): boolean {
   return typeof id === "string" && id.toLowerCase() === SITE_QUESTION_ID;
 }
 
-function toFieldError(at: number): (fault: [member: string, detail: string]) => FieldError {
+function toFieldError(at: number): (error: [member: string, detail: string]) => FieldError {
   return ([member, detail]) => {
     const field = `${FIELD}[${at}].${member}`;
     return { field, type: "invalid-value", message: `Field ${field} is not valid. ${detail}` };
@@ -60,36 +59,34 @@ function validateQuestion(
   { id, variable, type, options }: ScenarioQuestion,
   before: readonly ScenarioQuestion[],
 ): [string, string][] {
-  const faults: [string, string][] = [];
-  if (id === SITE_QUESTION_ID) faults.push(["id", "It is the id of the question about the site."]);
-  if (!VARIABLE_PATTERN.test(variable)) faults.push(["variable", VARIABLE_SYNTAX_MESSAGE]);
-  if (before.some((other) => isSameName(other.variable, variable))) faults.push(["variable", "It is used twice."]);
-  if (type === "option" && options.length === 0) faults.push(["options", "At least 1."]);
-  if (type === "text" && options.length > 0) faults.push(["options", "A question that is answered in words has none."]);
+  const errors: [string, string][] = [];
+  if (id === SITE_QUESTION_ID) errors.push(["id", "Must not be the id of the site question."]);
+  if (!VARIABLE_PATTERN.test(variable)) errors.push(["variable", VARIABLE_SYNTAX_MESSAGE]);
+  if (before.some((other) => isSameName(other.variable, variable))) errors.push(["variable", "Must be unique within the scenario."]);
+  if (type === "option" && options.length === 0) errors.push(["options", "Must have at least 1 item."]);
+  if (type === "text" && options.length > 0) errors.push(["options", "Must be empty for a text question."]);
   if (new Set(options.map((each) => each.toLowerCase())).size < options.length) {
-    faults.push(["options", "Each answer can be given once."]);
+    errors.push(["options", "Must not contain duplicates."]);
   }
-  return faults;
+  return errors;
 }
 
-/** What a variable looks like, in words. */
-const VARIABLE_SYNTAX_MESSAGE = "A letter, then 2 to 31 letters, digits and underscores.";
+const VARIABLE_SYNTAX_MESSAGE = "Must be a letter followed by 2 to 31 letters, digits and underscores.";
 
 function isSameName(a: string, b: string): boolean {
   return a.toLowerCase() === b.toLowerCase();
 }
 
-/** The stored questions of a scenario. */
 export function storedQuestionsOf({ fields }: Pick<ScenarioRow, "fields">): ScenarioQuestion[] {
   return (fields ?? []) as ScenarioQuestion[];
 }
 
-/** The variable that holds the location in words. */
+/** The variable that contains the location text. */
 export function locationVariableOf({ locationVariable }: Pick<ScenarioRow, "locationVariable">): string {
   return locationVariable ?? "location";
 }
 
-/** Throws CallerError when the variable of the location is none, or that of a question. */
+/** Throws CallerError if the location variable is invalid or is that of a question. */
 export function assertLocationVariable(row: ScenarioRow): void {
   const variable = locationVariableOf(row);
   const isTaken =
@@ -97,14 +94,14 @@ export function assertLocationVariable(row: ScenarioRow): void {
   const detail = !VARIABLE_PATTERN.test(variable)
     ? VARIABLE_SYNTAX_MESSAGE
     : isTaken
-      ? "A question has the same variable."
+      ? "Must not be the variable of a question."
       : null;
   if (detail === null) return;
   const field = "locationVariable";
   throw validationError([{ field, type: "invalid-value", message: `Field ${field} is not valid. ${detail}` }]);
 }
 
-/** The question about the site of a scenario with a location: always the last one. */
+/** Site question of a scenario with a location: always the last question. */
 export function createSiteQuestion(row: ScenarioRow): SiteQuestion {
   return {
     id: SITE_QUESTION_ID,

@@ -25,31 +25,30 @@ import { previewScenario, type ScenarioPreview, type SimulatedStart } from "./sc
 import { locationVariableOf, type ScenarioRow } from "./scenario-questions.ts";
 import { recordUnknownDevice } from "./unknown-devices.ts";
 
-/** A scenario that was started. */
 export type StartedScenario = RowOf<typeof scenarioNotifications>;
 
-/** Starts scenarios, and says beforehand what they would do. */
+/** Starts and previews scenarios. */
 export interface Scenarios {
   /**
-   * Starts the scenario that `input` names: all its messages are accepted, or none. Whether somebody may start scenarios
-   * at all is judged by the caller. Throws CallerError, TooManyRequests for a PIN that is guessed. @source decisions.md 7
+   * Starts the scenario that `input` names: all its messages are accepted, or none. The caller must check the permission to
+   * start scenarios. Throws CallerError, TooManyRequestsError after wrong PINs.
+   * @source docs/decisions/0007-scenarios.md, Starting a scenario
    */
   start(input: Readonly<Record<string, unknown>>, by: ActorContext): Promise<StartedScenario>;
-  /** Who and what would be reached, and with which words; nothing is sent. Throws CallerError. */
+  /** Returns recipients and texts without sending (dry run). Throws CallerError. */
   preview(scenario: ScenarioRow, start: SimulatedStart, by: ActorContext): Promise<ScenarioPreview>;
 }
 
-/** What scenarios need. */
 export interface ScenarioDeps {
   store: Store;
   catalogue: Catalogue;
   clock: Clock;
   notificationService: Pick<NotificationService, "sendBatch">;
-  /** The question about the site is reported and its answer taken. */
+  /** Report the site question and accept its answer. */
   reportsSite: boolean;
 }
 
-/** What was asked for, checked as far as it can be without knowing what is sent. */
+/** A start, validated as far as possible without knowing its messages. */
 interface ParsedStart {
   scenario: ScenarioRow;
   drill: boolean;
@@ -62,29 +61,28 @@ interface ParsedStart {
 
 const checker = compileValidator(SCENARIO_START_FIELDS);
 
-/** Makes the starter of scenarios. */
-export function createScenarios(needs: ScenarioDeps): Scenarios {
-  const pins = createScenarioPinCheck(needs.store.secrets, needs.clock);
+export function createScenarios(deps: ScenarioDeps): Scenarios {
+  const pins = createScenarioPinCheck(deps.store.secrets, deps.clock);
   return {
     async start(input, by) {
       const { values, faults } = checker.validate(input, "create");
       if (faults.length > 0) throw validationError(faults);
-      const scenario = findScenario(values.scenarioId as string, by, needs.store);
+      const scenario = findScenario(values.scenarioId as string, by, deps.store);
       pins.assertPin(scenario, values.confirmationPin, by);
-      const start = await parseStart(scenario, values, by, needs);
-      return sendScenario(start, by, needs);
+      const start = await parseStart(scenario, values, by, deps);
+      return sendScenario(start, by, deps);
     },
-    preview: (scenario, start, by) => previewScenario(scenario, start, by, needs),
+    preview: (scenario, start, by) => previewScenario(scenario, start, by, deps),
   };
 }
 
-/** own choice: whoever may start scenarios starts those that the acting domain shows, whether or not it may read them. */
+/** Anyone with the permission to start scenarios may start those visible in the acting domain, even without permission to read them. @source docs/decisions/0204-scenarios-incidents-and-places.md, Scenarios */
 function findScenario(id: string, by: ActorContext, reader: StoreReader): ScenarioRow {
   const scenario = reader.get(scenarios, id, by.scope.domainVisibility);
-  if (!scenario) throw invalidValue("scenarioId", "There is no such scenario.");
+  if (!scenario) throw invalidValue("scenarioId", "The scenario was not found.");
   const allowed = readAllowList(reader, "scenarios", by);
   if (allowed && !allowed.has(scenario.pk)) {
-    throw invalidValue("scenarioId", "The security groups of the sender allow other scenarios alone.");
+    throw invalidValue("scenarioId", "The security groups of the sender do not allow this scenario.");
   }
   return scenario;
 }
@@ -93,19 +91,19 @@ async function parseStart(
   scenario: ScenarioRow,
   values: Readonly<Record<string, unknown>>,
   by: ActorContext,
-  needs: ScenarioDeps,
+  deps: ScenarioDeps,
 ): Promise<ParsedStart> {
-  const { store, catalogue, reportsSite } = needs;
+  const { store, catalogue, reportsSite } = deps;
   const lookupValue = (values.initiationDevice as { lookupValue?: string } | null)?.lookupValue ?? null;
   if (values.initiationDevice && lookupValue === null) {
-    throw invalidValue("initiationDevice", "Its lookupValue is required.");
+    throw invalidValue("initiationDevice", "`lookupValue` is required.");
   }
   const device = lookupValue === null ? null : findApiDevice(lookupValue, by.scope, store);
   const isUnknown = lookupValue !== null && device === null;
-  if (isUnknown) await recordUnknownDevice(scenario, lookupValue, needs);
+  if (isUnknown) await recordUnknownDevice(scenario, lookupValue, deps);
   const answers = parseAnswers(scenario, values.fields, { reportsSite });
-  const told = { location: values.location, site: answers.site, device, mayBeNowhere: isUnknown };
-  const place = resolveStartLocation(scenario, told, store, by.scope.domainVisibility);
+  const startInput = { location: values.location, site: answers.site, device, mayBeNowhere: isUnknown };
+  const place = resolveStartLocation(scenario, startInput, store, by.scope.domainVisibility);
   const messageIds = scenarioMessagesOf(scenario).map(({ id }) => id);
   const familyOf = (field: string): AnyResource =>
     catalogue.byName(ADDITIONAL_RECIPIENT_FIELDS[field as keyof typeof ADDITIONAL_RECIPIENT_FIELDS].to);
@@ -126,17 +124,17 @@ function findApiDevice(
 }
 
 /** Stores the start, its incident and its messages in one transaction. */
-async function sendScenario(start: ParsedStart, by: ActorContext, needs: ScenarioDeps): Promise<StartedScenario> {
+async function sendScenario(start: ParsedStart, by: ActorContext, deps: ScenarioDeps): Promise<StartedScenario> {
   const { scenario, place, further, drill } = start;
   const planned = planScenarioMessages(
     scenario,
     place,
     new Map(further.map((each) => [each.messageId, each])),
-    needs.store,
+    deps.store,
   );
   const going = planned.filter(({ hasRecipients }) => hasRecipients);
   if (going.length === 0) throw noRecipientsError();
-  const named = nameLocation(place, needs.store);
+  const named = nameLocation(place, deps.store);
   const customVars = {
     ...answerVariables(start.answers.answered),
     [locationVariableOf(scenario)]: formatLocation(named),
@@ -145,7 +143,7 @@ async function sendScenario(start: ParsedStart, by: ActorContext, needs: Scenari
   const messages = going.map((message) => toOutgoing(message, { scenario, drill, customVars, byMachine }));
   const notSent = planned.filter(({ hasRecipients }) => !hasRecipients).map(({ message }) => message);
   const id = newId();
-  await needs.notificationService.sendBatch(messages, by, (tx) => {
+  await deps.notificationService.sendBatch(messages, by, (tx) => {
     const incidentId = startIncidentOf(start, planned, by, tx);
     tx.create(scenarioNotifications, {}, by, {
       id,
@@ -163,13 +161,13 @@ async function sendScenario(start: ParsedStart, by: ActorContext, needs: Scenari
     });
     return { scenarioNotificationId: id, incidentId, ...initiationFields(start) };
   });
-  const row = needs.store.get(scenarioNotifications, id);
+  const row = deps.store.get(scenarioNotifications, id);
   if (!row) throw new CallerError("conflict", "The scenario was deleted.");
   return row;
 }
 
 function noRecipientsError(): CallerError {
-  const message = "There is nobody whom a message of the scenario would go to there.";
+  const message = "No message of the scenario has recipients at this location.";
   return validationError([{ field: "messages", type: "required", message }]);
 }
 
@@ -177,7 +175,7 @@ interface OutgoingContext {
   scenario: ScenarioRow;
   drill: boolean;
   customVars: Record<string, string>;
-  /** A device on a wall starts it. */
+  /** Started by an API device (such as a wall button), not by a person. */
   byMachine: boolean;
 }
 
@@ -205,7 +203,7 @@ function toOutgoing(
   };
 }
 
-/** own choice: the plan is the scenario's, else that of the first template that has one; all messages share the incident. */
+/** Uses the incident plan of the scenario, else that of the first template with one; all messages share the incident. @source docs/decisions/0204-scenarios-incidents-and-places.md, Scenarios */
 function startIncidentOf(
   start: ParsedStart,
   planned: readonly PlannedScenarioMessage[],

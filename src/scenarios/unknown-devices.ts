@@ -2,7 +2,7 @@ import type { Clock } from "../lib/clock.ts";
 import type { InternalTable, Store } from "../store/store.ts";
 import type { ScenarioRow } from "./scenario-questions.ts";
 
-/** The table of this room: starts by devices that nobody registered, newest last, read past a watermark by `seq`. */
+/** Starts by unregistered devices, newest last; read past a watermark by `seq`. */
 export const SCENARIO_TABLES: readonly InternalTable[] = [
   {
     name: "scenario_unknown_devices",
@@ -12,10 +12,10 @@ export const SCENARIO_TABLES: readonly InternalTable[] = [
   },
 ];
 
-/** Entries kept. own choice: whoever reads them does so at once. */
+/** Retention: number of entries. @source docs/decisions/0204-scenarios-incidents-and-places.md, Scenarios */
 const MAX_ENTRIES = 1_000;
 
-/** Records, whatever becomes of the start, that a device which nobody registered started a scenario. */
+/** Records that an unregistered device tried to start a scenario, whatever the result. */
 export async function recordUnknownDevice(
   scenario: ScenarioRow,
   externalId: string,

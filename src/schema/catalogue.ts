@@ -12,12 +12,12 @@ export interface InboundReference {
 /** All declarations of an appliance, checked against each other once at start. */
 export interface Catalogue {
   readonly all: readonly AnyResource[];
-  /** Throws BugError for a name that nobody declared. */
+  /** Throws BugError for an undeclared name. */
   byName(name: string): AnyResource;
   has(name: string): boolean;
   /** Fields of other resources that refer to this one. */
   inboundReferences(resource: AnyResource): readonly InboundReference[];
-  /** Declared references to families that don't exist (they take only null or []), as `resource.field -> family`. */
+  /** References to undeclared resources (they accept only null or []), as `resource.field -> family`. */
   readonly undeclaredReferences: readonly string[];
 }
 
@@ -48,7 +48,10 @@ export function canonicalPath(resource: AnyResource): ResourcePath {
   return path;
 }
 
-/** The ref fields whose rows decide where a row of scope `parent` is seen: those that its paths name or it can't be without. */
+/**
+ * Ref fields whose rows decide the visibility of a row of scope `parent`: those in its paths and required ones, by
+ * default.
+ */
 export function visibilityReferences(resource: AnyResource): readonly string[] {
   if (resource.visibilityReferences) return resource.visibilityReferences;
   const placeholders = new Set(resource.paths.filter((path) => !path.through).flatMap(pathParams));
@@ -81,7 +84,7 @@ export function createCatalogue(declarations: readonly AnyResource[]): Catalogue
     has: (name) => byName.has(name),
     byName(name) {
       const resource = byName.get(name);
-      if (!resource) throw new BugError(`no resource is named ${name}`);
+      if (!resource) throw new BugError(`resource ${name} not found`);
       return resource;
     },
     inboundReferences: (resource) => inbound.get(resource.name) ?? [],
@@ -94,11 +97,12 @@ function checkDeclaration(resource: AnyResource): void {
     if (path.through) continue;
     for (const param of pathParams(path)) {
       const field: Field | undefined = resource.fields[param];
-      if (field?.kind !== "ref") throw new BugError(`resource ${resource.name}: {${param}} is no ref field`);
+      if (field?.kind !== "ref") throw new BugError(`resource ${resource.name}: {${param}} must be a ref field`);
     }
   }
   for (const name of resource.visibilityReferences ?? []) {
-    if (resource.fields[name]?.kind !== "ref") throw new BugError(`resource ${resource.name} can't follow ${name}`);
+    if (resource.fields[name]?.kind !== "ref")
+      throw new BugError(`resource ${resource.name}: visibilityReferences must name ref fields, not ${name}`);
   }
   for (const names of [...(resource.unique ?? []), ...(resource.indexes ?? [])]) {
     for (const name of names) {

@@ -4,8 +4,8 @@ import { parseUntrustedJson } from "./untrusted-json.ts";
 import { UploadedFile } from "./uploaded-file.ts";
 
 /**
- * Brings a request's body to the spelling and the types that the checks expect. Member names may be camelCase or
- * kebab-case (camelCase wins where both are given); unknown, read-only and internal members are left out, `id` is kept.
+ * Converts a request body to the names and types that the validator expects. Names may be camelCase or kebab-case
+ * (camelCase wins); unknown, read-only and internal fields are dropped, `id` is kept.
  */
 export interface Decoder {
   /** From parsed JSON: values are left as they are, free JSON inside `json` fields untouched. Refuses anything but an object. */
@@ -16,7 +16,7 @@ export interface Decoder {
 
 type Convert = (value: unknown, name: string) => unknown;
 
-/** What a converter answers for a member to be left out. */
+/** Returned by a converter to omit a field. */
 const OMITTED = Symbol("nothing");
 
 /** The spelling of the API for a name in kebab-case: `message-template-id` is messageTemplateId. */
@@ -24,7 +24,7 @@ export function camelCase(name: string): string {
   return name.includes("-") ? name.replace(/-([a-z0-9])/g, (_, letter: string) => letter.toUpperCase()) : name;
 }
 
-/** The other spelling that requests may use for a name: `perUserThrottlingInSecs` is per-user-throttling-in-secs. */
+/** The kebab-case spelling of a name: `perUserThrottlingInSecs` is per-user-throttling-in-secs. */
 export function kebabCase(name: string): string {
   return name.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`);
 }
@@ -70,7 +70,7 @@ function jsonConverter(field: Field): Convert {
     const members = compileMembers(field.fields, jsonConverter, false);
     return (value, name) => (isObject(value) ? members(value, `${name}.`) : value);
   }
-  // own choice: the size that a representation shows for a file may be sent back and means no change.
+  // The size shown for a file may be sent back and means no change.
   if (field.kind === "file") return (value) => (Number.isInteger(value) ? OMITTED : value);
   return (value) => value;
 }
@@ -114,7 +114,7 @@ function listConverter(field: ListField): Convert {
   };
 }
 
-/** A single value stands for a list of one, a single empty text for the empty list. */
+/** A single value is a list of one, a single empty string the empty list. */
 function elementsOf(value: unknown): unknown {
   if (value === "" || (Array.isArray(value) && value.length === 1 && value[0] === "")) return [];
   return typeof value === "string" ? [value] : value;
@@ -137,7 +137,7 @@ function jsonOf(text: string, name: string): unknown {
   try {
     return parseUntrustedJson(text);
   } catch {
-    throw invalidValue(name, "It must be JSON.");
+    throw invalidValue(name, "Must be JSON.");
   }
 }
 

@@ -7,30 +7,30 @@ import type { Validator } from "./validator.ts";
 export type NestedItem<T> = T & { id: string };
 
 /**
- * Reads the JSON list `field`: objects whose members may be in kebab-case, at most `most` of them. An id that is given is
- * kept, so that clients can name the element before and after a change. Throws CallerError naming every faulty member.
+ * Parses the JSON list `field`: objects with camelCase or kebab-case members, at most `most` of them. Given ids are
+ * kept, so that clients can identify elements across changes. Throws CallerError with all invalid members.
  */
 export function parseNestedItems<T>(
   input: unknown,
   { field, most, checker }: { field: string; most: number; checker: Validator },
 ): NestedItem<T>[] {
-  if (!Array.isArray(input)) throw invalidValue(field, "A list is expected.");
-  if (input.length > most) throw invalidValue(field, `At most ${most} elements.`);
+  if (!Array.isArray(input)) throw invalidValue(field, "Must be a list.");
+  if (input.length > most) throw invalidValue(field, `Must have at most ${most} elements.`);
   const faults: FieldError[] = [];
   const ids = new Set<string>();
-  const parts = input.map((element: unknown, at) => {
+  const items = input.map((element: unknown, at) => {
     if (typeof element !== "object" || element === null || Array.isArray(element)) {
-      throw invalidValue(`${field}[${at}]`, "An object is expected.");
+      throw invalidValue(`${field}[${at}]`, "Must be an object.");
     }
     const members = Object.fromEntries(Object.entries(element).map(([name, value]) => [camelCase(name), value]));
     const checked = checker.validate(members, "create");
-    faults.push(...checked.faults.map((fault) => atPath(`${field}[${at}]`, fault)));
+    faults.push(...checked.faults.map((error) => atPath(`${field}[${at}]`, error)));
     const id = isUuid(members.id) && !ids.has(members.id.toLowerCase()) ? members.id.toLowerCase() : newId();
     ids.add(id);
     return { id, ...checked.values } as NestedItem<T>;
   });
   if (faults.length > 0) throw validationError(faults);
-  return parts;
+  return items;
 }
 
 function atPath(place: string, { field, type, message }: FieldError): FieldError {

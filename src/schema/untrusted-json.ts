@@ -1,8 +1,8 @@
 import { CallerError } from "../lib/errors.ts";
 
-/** How deep a JSON text of a request may nest: arrays and objects together. */
+/** Maximum nesting depth of JSON in requests: arrays and objects together. */
 export const MAX_JSON_DEPTH = 32;
-/** How many members one object of a JSON text may have; a body's size bounds their number in all. */
+/** Maximum number of members of one JSON object; their total is bounded by the body size. */
 export const MAX_OBJECT_MEMBERS = 1_000;
 
 const QUOTE = 0x22;
@@ -15,8 +15,9 @@ const CLOSE_OBJECT = 0x7d;
 
 /**
  * Parses JSON that came from outside. Depth and width are counted before the parser runs, because a deep value kills
- * recursive code and a wide one blocks the process. Throws CallerError invalid-value; the text is never repeated in it.
- * @source reliability.md 1, trap 13
+ * recursive code and a wide one blocks the process. Throws CallerError invalid-value; the text is never repeated in
+ * it.
+ * @source docs/decisions/0038-reliability.md
  */
 export function parseUntrustedJson(text: string): unknown {
   checkShape(text);
@@ -35,7 +36,7 @@ function checkShape(text: string): void {
     if (code === QUOTE) at = endOfString(text, at);
     else if (code === OPEN_OBJECT || code === OPEN_ARRAY) {
       level += 1;
-      if (level > MAX_JSON_DEPTH) throw tooComplexJson(`JSON may nest at most ${MAX_JSON_DEPTH} levels.`);
+      if (level > MAX_JSON_DEPTH) throw tooComplexJson(`JSON may be nested at most ${MAX_JSON_DEPTH} levels deep.`);
       members[level] = 0;
     } else if (code === CLOSE_OBJECT || code === CLOSE_ARRAY) level = Math.max(0, level - 1);
     else if (code === COLON) {

@@ -7,8 +7,8 @@ import { UploadedFile } from "./uploaded-file.ts";
 /** Checks input against a set of fields, which were compiled once. */
 export interface Validator {
   /**
-   * Returns the inner values of the fields given (timestamps as epoch ms, ids in lower case, null = cleared) and every
-   * fault found. On `create`, defaults are filled in and absent required fields are faults. Read-only, internal and
+   * Returns the internal values of the given fields (timestamps as epoch ms, ids in lower case, null = cleared) and
+   * all errors. On `create`, defaults are filled in and missing required fields are errors. Read-only, internal and
    * computed fields and unknown members are ignored; on `update`, create-only ones too.
    */
   validate(
@@ -66,11 +66,11 @@ function validateAbsent(
   if (op === "create" || given !== undefined) values[name] = defaultOf(field);
 }
 
-/** What a field holds when nothing is given. */
+/** Default value of a field. */
 export function defaultOf(field: Field): unknown {
   if (field.kind === "many") return [];
   if (!("default" in field) || field.default === undefined) return null;
-  // A copy, since rows may be changed; plain values need none.
+  // A copy, because rows may be modified; primitives need none.
   return typeof field.default === "object" ? structuredClone(field.default) : field.default;
 }
 
@@ -79,31 +79,32 @@ function invalid(name: string, error: z.ZodError): FieldError {
   const inner = (issue?.path ?? [])
     .map((part) => (typeof part === "number" ? `[${part}]` : `.${String(part)}`))
     .join("");
-  const words = issue ? expectedMessage(issue) : "";
-  const message = `Field ${name}${inner} is not valid.${words && ` ${words}`}`;
+  const expected = issue ? expectedMessage(issue) : "";
+  const message = `Field ${name}${inner} is not valid.${expected && ` ${expected}`}`;
   return { field: `${name}${inner}`, type: "invalid-value", message };
 }
 
-/** Longer lists, such as that of all time zones, would bury what is wrong. */
+/** Longer lists, such as the time zones, would hide the error. */
 const MAX_LISTED_VALUES = 100;
 
 const TYPE_MESSAGES: Readonly<Record<string, string>> = {
-  string: "A text is expected.",
-  number: "A number is expected.",
-  int: "A whole number is expected.",
-  array: "A list is expected.",
-  object: "An object is expected.",
+  string: "Must be a string.",
+  number: "Must be a number.",
+  int: "Must be an integer.",
+  array: "Must be a list.",
+  object: "Must be an object.",
 };
 
-/** What would be right, in words; empty when there are none. */
+/** Describes the expected value; empty if unknown. */
 function expectedMessage(issue: z.core.$ZodIssue): string {
   if (issue.code === "custom") return issue.message === "Invalid input" ? "" : issue.message;
   if (issue.code === "invalid_value")
-    return issue.values.length > MAX_LISTED_VALUES ? "" : `One of ${issue.values.join(", ")}.`;
+    return issue.values.length > MAX_LISTED_VALUES ? "" : `Must be one of ${issue.values.join(", ")}.`;
   if (issue.code === "invalid_type") return TYPE_MESSAGES[issue.expected] ?? "";
-  const unit = "origin" in issue && issue.origin === "array" ? " elements" : "";
-  if (issue.code === "too_small") return `At least ${issue.minimum}${unit}.`;
-  if (issue.code === "too_big") return `At most ${issue.maximum}${unit}.`;
+  const isList = "origin" in issue && issue.origin === "array";
+  const [verb, unit] = isList ? ["have", " elements"] : ["be", ""];
+  if (issue.code === "too_small") return `Must ${verb} at least ${issue.minimum}${unit}.`;
+  if (issue.code === "too_big") return `Must ${verb} at most ${issue.maximum}${unit}.`;
   return "";
 }
 
@@ -124,7 +125,10 @@ function fieldType(field: Field): z.ZodType {
       return jsonType(field.maxBytes);
     case "file":
       return z
-        .custom<UploadedFile>((value) => value instanceof UploadedFile, "Send the file as multipart/form-data.")
+        .custom<UploadedFile>(
+          (value) => value instanceof UploadedFile,
+          "Must be sent as a file in multipart/form-data.",
+        )
         .transform((upload) => upload.file);
     case "secret":
       return textType({ kind: "text", doc: field.doc, max: field.max });
@@ -149,10 +153,10 @@ function scalarType(field: ScalarField): z.ZodType {
     case "timestamp":
       return z
         .string()
-        .refine(isInstant, "Give an ISO 8601 date and time with a zone, such as 2026-01-31T07:10:00.000Z.")
+        .refine(isInstant, "Must be an ISO 8601 date and time with a zone, such as 2026-01-31T07:10:00.000Z.")
         .transform((iso) => Date.parse(iso));
     case "date":
-      return z.string().refine(isDay, "Give a calendar day as YYYY-MM-DD.");
+      return z.string().refine(isDay, "Must be a date as YYYY-MM-DD.");
     case "option":
       return z.enum([...field.values] as [string, ...string[]]);
     case "uuid":
@@ -166,17 +170,17 @@ function textType(field: TextField): z.ZodType<string> {
     .string()
     .refine((value) => !/[\0\p{Cs}]/u.test(value))
     .refine((value) => value.length <= field.max || (value.length <= 2 * field.max && [...value].length <= field.max), {
-      error: `At most ${field.max} characters.`,
+      error: `Must have at most ${field.max} characters.`,
     })
-    .refine((value) => [...value].length >= min, { error: `At least ${min} characters.` })
-    .refine((value) => !field.without || !value.includes(field.without), { error: `Without ${field.without}` })
+    .refine((value) => [...value].length >= min, { error: `Must have at least ${min} characters.` })
+    .refine((value) => !field.without || !value.includes(field.without), { error: `Must not contain ${field.without}` })
     .refine((value) => fitsFormat(field.format, value), { error: field.format && FORMAT_MESSAGES[field.format] });
 }
 
 const FORMAT_MESSAGES = {
-  email: "An address such as name@example.org is expected.",
-  color: "A colour such as #0A7F00 is expected.",
-  url: "An address that begins with http:// or https:// is expected.",
+  email: "Must be an email address such as name@example.org.",
+  color: "Must be a colour such as #0A7F00.",
+  url: "Must be a URL that begins with http:// or https://.",
 } as const;
 
 function fitsFormat(format: TextField["format"], value: string): boolean {
@@ -191,7 +195,7 @@ function isWebAddress(value: string): boolean {
   return URL.canParse(value);
 }
 
-/** True for an ISO 8601 instant of years 1970 to 9999 whose day exists. */
+/** True for an ISO 8601 instant of the years 1970 to 9999 with an existing date. */
 function isInstant(value: string): boolean {
   const match = INSTANT.exec(value);
   if (!match || !isDay(match[1] as string)) return false;
@@ -208,7 +212,7 @@ function isDay(value: string): boolean {
 function uuidType(): z.ZodType<string> {
   return z
     .string()
-    .refine(isUuid, "An id is expected.")
+    .refine(isUuid, "Must be a UUID.")
     .transform((id) => id.toLowerCase());
 }
 
@@ -232,5 +236,5 @@ function jsonType(maxBytes: number): z.ZodType {
   return z.unknown().refine((value) => {
     const text = JSON.stringify(value);
     return text !== undefined && Buffer.byteLength(text) <= maxBytes;
-  }, `At most ${maxBytes} bytes of JSON.`);
+  }, `Must have at most ${maxBytes} bytes of JSON.`);
 }

@@ -1,22 +1,22 @@
 import type { AttributeTarget, ScimDocument, ScimResourceType } from "./document.ts";
 import { resolveAttribute } from "./document.ts";
 
-/** Which attributes of a resource an answer has. */
+/** Selects the attributes of a resource in a response. */
 export interface AttributeSelection {
-  /** Whether an attribute of the core is part of it. */
+  /** True when the response includes this core attribute. */
   has(name: string): boolean;
-  /** The attributes that are part of it; the id and the schemas always are. */
+  /** Removes the attributes that are not selected; `id` and `schemas` always stay. */
   apply(document: ScimDocument): ScimDocument;
 }
 
-/** Everything. */
+/** Selects all attributes. */
 const ALL_ATTRIBUTES: AttributeSelection = { has: () => true, apply: (document) => document };
 
 const REQUIRED_ATTRIBUTES: ReadonlySet<string> = new Set(["id", "schemas"]);
 
 /**
- * Reads the parameters `attributes`, which names what is wanted, and `excludedAttributes`, what is not; the first one wins.
- * Names that there are not are passed over, and so is a parameter without any. @source RFC 7644 §3.9
+ * Parses the parameters `attributes` and `excludedAttributes`; the first one wins. Unknown names are ignored. @source
+ * RFC 7644 §3.9
  */
 export function parseAttributeSelection(
   type: ScimResourceType,
@@ -24,21 +24,22 @@ export function parseAttributeSelection(
   excluded: string | null,
 ): AttributeSelection {
   if (attributes) {
-    const wanted = resolveAttributes(type, attributes);
+    const selected = resolveAttributes(type, attributes);
     return {
       has: (name) =>
         REQUIRED_ATTRIBUTES.has(name) ||
-        wanted.some(({ extension, attribute }) => extension === null && attribute.name === name),
-      apply: (document) => pickAttributes(document, wanted),
+        selected.some(({ extension, attribute }) => extension === null && attribute.name === name),
+      apply: (document) => pickAttributes(document, selected),
     };
   }
   if (!excluded) return ALL_ATTRIBUTES;
-  const left = resolveAttributes(type, excluded).filter(
+  const omitted = resolveAttributes(type, excluded).filter(
     ({ extension, attribute }) => extension !== null || !REQUIRED_ATTRIBUTES.has(attribute.name),
   );
   return {
-    has: (name) => !left.some(({ extension, attribute, sub }) => extension === null && !sub && attribute.name === name),
-    apply: (document) => omitAttributes(document, left),
+    has: (name) =>
+      !omitted.some(({ extension, attribute, sub }) => extension === null && !sub && attribute.name === name),
+    apply: (document) => omitAttributes(document, omitted),
   };
 }
 
@@ -47,34 +48,34 @@ function resolveAttributes(type: ScimResourceType, names: string): AttributeTarg
 }
 
 function pickAttributes(document: ScimDocument, wanted: readonly AttributeTarget[]): ScimDocument {
-  const kept: ScimDocument = Object.fromEntries(
+  const result: ScimDocument = Object.fromEntries(
     Object.entries(document).filter(([name]) => REQUIRED_ATTRIBUTES.has(name)),
   );
   for (const { extension, attribute, sub } of wanted) {
     const value = attributeHolder(document, extension)?.[attribute.name];
     if (value === undefined) continue;
-    let holder = kept;
+    let holder = result;
     if (extension !== null) {
-      holder = (kept[extension] ?? {}) as ScimDocument;
-      kept[extension] = holder;
+      holder = (result[extension] ?? {}) as ScimDocument;
+      result[extension] = holder;
     }
     const part = sub ? mapValues(value, (member) => ({ [sub.name]: member[sub.name] })) : value;
     const before = holder[attribute.name];
     const joins = sub !== null && !Array.isArray(part) && typeof before === "object";
     holder[attribute.name] = joins ? { ...before, ...(part as ScimDocument) } : part;
   }
-  return kept;
+  return result;
 }
 
 function omitAttributes(document: ScimDocument, left: readonly AttributeTarget[]): ScimDocument {
-  const kept = structuredClone(document);
+  const result = structuredClone(document);
   for (const { extension, attribute, sub } of left) {
-    const holder = attributeHolder(kept, extension);
+    const holder = attributeHolder(result, extension);
     if (!holder || holder[attribute.name] === undefined) continue;
     if (!sub) delete holder[attribute.name];
     else holder[attribute.name] = mapValues(holder[attribute.name], ({ [sub.name]: _gone, ...others }) => others);
   }
-  return kept;
+  return result;
 }
 
 function attributeHolder(document: ScimDocument, extension: string | null): ScimDocument | undefined {

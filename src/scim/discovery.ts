@@ -1,12 +1,12 @@
 import { GROUP_RESOURCE_TYPE, type ScimResourceType, USER_RESOURCE_TYPE } from "./document.ts";
 import { ENTERPRISE_SCHEMA, GROUP_SCHEMA, type ScimAttribute, type ScimSchema, USER_SCHEMA } from "./schemas.ts";
 
-/** What one request may be at most. own choice */
+/** Limits of one request: resources per page, bulk operations, bytes. */
 export const SCIM_LIMITS = { page: 200, operations: 1_000, bytes: 1_572_864 } as const;
 
 const SCHEMA_PREFIX = "urn:ietf:params:scim:schemas:core:2.0";
 
-/** What this server can do. @source RFC 7643 §5 */
+/** The service provider configuration. @source RFC 7643 §5 */
 export function serviceProviderConfig(base: string): object {
   return {
     schemas: [`${SCHEMA_PREFIX}:ServiceProviderConfig`],
@@ -20,7 +20,7 @@ export function serviceProviderConfig(base: string): object {
       {
         type: "oauthbearertoken",
         name: "Bearer token",
-        description: "A token that an administrator makes for the directory.",
+        description: "A token that an administrator creates for the directory.",
         specUri: "https://www.rfc-editor.org/info/rfc6750",
         primary: true,
       },
@@ -29,7 +29,7 @@ export function serviceProviderConfig(base: string): object {
   };
 }
 
-/** The kinds of resources. @source RFC 7643 §6 */
+/** The resource types. @source RFC 7643 §6 */
 export function resourceTypes(base: string): (object & { id: string })[] {
   return [USER_RESOURCE_TYPE, GROUP_RESOURCE_TYPE].map(({ name, endpoint, schema, extensions }: ScimResourceType) => ({
     schemas: [`${SCHEMA_PREFIX}:ResourceType`],
@@ -53,7 +53,7 @@ export function schemas(base: string): (object & { id: string })[] {
   }));
 }
 
-/** With every characteristic that the RFC names. @source RFC 7643 §7 */
+/** Adds the default of every characteristic that the RFC defines. @source RFC 7643 §7 */
 function describeAttribute({ subAttributes, ...attribute }: ScimAttribute): object {
   const isText = attribute.type === "string" || attribute.type === "reference";
   return {

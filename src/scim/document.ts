@@ -9,23 +9,23 @@ import {
 } from "./schemas.ts";
 import { ScimRequestError } from "./scim-error.ts";
 
-/** A kind of resource: its core schema and what extends it. */
+/** A SCIM resource type: its core schema and extensions. */
 export interface ScimResourceType {
   name: "User" | "Group";
-  /** Where it is served, below the base. */
+  /** Path below the base URL. */
   endpoint: "/Users" | "/Groups";
   schema: ScimSchema;
   extensions: readonly ScimSchema[];
 }
 
-/** Users. */
+/** The resource type User. */
 export const USER_RESOURCE_TYPE: ScimResourceType = {
   name: "User",
   endpoint: "/Users",
   schema: USER_SCHEMA,
   extensions: [ENTERPRISE_SCHEMA],
 };
-/** Groups. */
+/** The resource type Group. */
 export const GROUP_RESOURCE_TYPE: ScimResourceType = {
   name: "Group",
   endpoint: "/Groups",
@@ -33,22 +33,22 @@ export const GROUP_RESOURCE_TYPE: ScimResourceType = {
   extensions: [],
 };
 
-/** What clients may write of a resource, by canonical names; what an extension adds lies below its URN. */
+/** The client-writable attributes of a resource, by canonical names; those of an extension are below its URN. */
 export type ScimDocument = Record<string, unknown>;
 
-/** An attribute that a path names; `extension` is the URN where it is not of the core. */
+/** The attribute that a path names; `extension` is the URN of its extension, null for core attributes. */
 export interface AttributeTarget {
   extension: string | null;
   attribute: ScimAttribute;
   sub: ScimAttribute | null;
 }
 
-/** own choice: a text of an attribute, values of one, and all of a resource as JSON. */
+/** Limits of a text, of the values of an attribute, and of a whole document as JSON. */
 const MAX_TEXT_LENGTH = 2_000;
 const MAX_VALUES = 100;
 const MAX_DOCUMENT_LENGTH = 32_768;
 
-/** The attribute of a path such as `name.familyName`, with a schema's URN before it or without; null when there is none. */
+/** Resolves a path such as `name.familyName`, with or without a schema URN; null if the attribute does not exist. */
 export function resolveAttribute({ schema, extensions }: ScimResourceType, path: string): AttributeTarget | null {
   for (const { id, attributes } of extensions) {
     const rest = stripUrn(id, path);
@@ -57,17 +57,17 @@ export function resolveAttribute({ schema, extensions }: ScimResourceType, path:
   return findTarget([...COMMON_ATTRIBUTES, ...schema.attributes], stripUrn(schema.id, path) ?? path, null);
 }
 
-/** The extension whose URN a text is, whatever its case. */
+/** Finds an extension by its URN, ignoring case. */
 export function findExtension({ extensions }: ScimResourceType, name: string): ScimSchema | null {
   return extensions.find(({ id }) => id.toLowerCase() === name.toLowerCase()) ?? null;
 }
 
 /**
- * What a body says of a resource: known attributes that clients may write, in canonical form. own choice: others are passed
- * over. Throws ScimRequestError `invalidSyntax`, `invalidValue`.
+ * Parses a request body to a document in canonical form. Unknown and read-only attributes are ignored. Throws
+ * ScimRequestError `invalidSyntax`, `invalidValue`.
  */
 export function parseDocument(type: ScimResourceType, body: unknown): ScimDocument {
-  if (!isJsonObject(body)) throw new ScimRequestError("invalidSyntax", "The body is no object.");
+  if (!isJsonObject(body)) throw new ScimRequestError("invalidSyntax", "The body must be a JSON object.");
   const document = parseMembers([...COMMON_ATTRIBUTES, ...type.schema.attributes], body);
   for (const [name, value] of Object.entries(body)) {
     const extension = findExtension(type, name);
@@ -79,39 +79,43 @@ export function parseDocument(type: ScimResourceType, body: unknown): ScimDocume
   return document;
 }
 
-/** Throws ScimRequestError `invalidValue` for a document that is too large. */
+/** Throws ScimRequestError `invalidValue` for a document above the size limit. */
 export function assertDocumentSize(document: ScimDocument): void {
   if (JSON.stringify(document).length > MAX_DOCUMENT_LENGTH)
-    throw new ScimRequestError("invalidValue", "It says too much.");
+    throw new ScimRequestError(
+      "invalidValue",
+      `The resource must not be larger than ${MAX_DOCUMENT_LENGTH} characters of JSON.`,
+    );
 }
 
 /**
- * A value of an attribute as it is kept: texts, true or false (also as the texts "True" and "False"), an object, or a list.
- * Undefined for nothing. Throws ScimRequestError `invalidValue`.
+ * Parses the value of an attribute: text, boolean (also the texts "True" and "False"), object, or list. Undefined if it
+ * is empty. Throws ScimRequestError `invalidValue`.
  */
 export function parseAttributeValue(attribute: ScimAttribute, value: unknown): unknown {
   if (!attribute.multiValued) return parseSingleValue(attribute, value);
   if (value === null || value === undefined) return undefined;
   const values = Array.isArray(value) ? value : [value];
-  if (values.length > MAX_VALUES) throw invalidAttribute(attribute, `It has at most ${MAX_VALUES} values.`);
+  if (values.length > MAX_VALUES) throw invalidAttribute(attribute, `Must have at most ${MAX_VALUES} values.`);
   const read = values.flatMap((each) => parseSingleValue(attribute, each) ?? []);
   return read.length === 0 ? undefined : normalizePrimary(read as ScimDocument[]);
 }
 
-/** One value of an attribute. Throws ScimRequestError `invalidValue`. */
+/** Parses a single value of an attribute. Throws ScimRequestError `invalidValue`. */
 export function parseSingleValue(attribute: ScimAttribute, value: unknown): unknown {
   if (value === null || value === undefined) return undefined;
   if (attribute.type === "boolean") return parseBoolean(attribute, value);
   if (attribute.type === "complex") return parseComplex(attribute, value);
   if (typeof value !== "string" && typeof value !== "number" && typeof value !== "boolean") {
-    throw invalidAttribute(attribute, "It is a text.");
+    throw invalidAttribute(attribute, "Must be a string.");
   }
   const text = String(value);
-  if (text.length > MAX_TEXT_LENGTH) throw invalidAttribute(attribute, `It has at most ${MAX_TEXT_LENGTH} signs.`);
+  if (text.length > MAX_TEXT_LENGTH)
+    throw invalidAttribute(attribute, `Must have at most ${MAX_TEXT_LENGTH} characters.`);
   return text === "" ? undefined : text;
 }
 
-/** At most one value is the primary one: the last that says so, of the `newer` ones if one of them does. @source RFC 7643 §2.4 */
+/** Keeps at most one primary value: the last one, preferring values in `newer`. @source RFC 7643 §2.4 */
 export function normalizePrimary(values: readonly ScimDocument[], newer: readonly ScimDocument[] = []): ScimDocument[] {
   const lastNew = values.findLastIndex((value) => value.primary === true && newer.includes(value));
   const last = lastNew < 0 ? values.findLastIndex(({ primary }) => primary === true) : lastNew;
@@ -145,23 +149,23 @@ function parseMembers(attributes: readonly ScimAttribute[], given: Readonly<Reco
   for (const [name, value] of Object.entries(given)) {
     const attribute = findAttribute(attributes, name);
     if (!attribute || attribute.mutability === "readOnly") continue;
-    const kept = parseAttributeValue(attribute, value);
-    if (kept !== undefined) read[attribute.name] = kept;
+    const parsed = parseAttributeValue(attribute, value);
+    if (parsed !== undefined) read[attribute.name] = parsed;
   }
   return read;
 }
 
 function parseBoolean(attribute: ScimAttribute, value: unknown): boolean {
   if (typeof value === "boolean") return value;
-  const word = typeof value === "string" ? value.toLowerCase() : "";
-  if (word !== "true" && word !== "false") throw invalidAttribute(attribute, "It is true or false.");
-  return word === "true";
+  const text = typeof value === "string" ? value.toLowerCase() : "";
+  if (text !== "true" && text !== "false") throw invalidAttribute(attribute, "Must be true or false.");
+  return text === "true";
 }
 
 function parseComplex(attribute: ScimAttribute, value: unknown): ScimDocument | undefined {
   const subs = attribute.subAttributes ?? [];
   const isBare = typeof value === "string" && findAttribute(subs, "value") !== null;
-  if (!isBare && !isJsonObject(value)) throw invalidAttribute(attribute, "It is an object.");
+  if (!isBare && !isJsonObject(value)) throw invalidAttribute(attribute, "Must be an object.");
   const read = parseMembers(subs, isBare ? (value === "" ? {} : { value }) : (value as Record<string, unknown>));
   return Object.keys(read).length === 0 ? undefined : read;
 }

@@ -9,22 +9,22 @@ import type { ScimFilter, ScimLiteral, ScimOperator } from "./filter-parser.ts";
 import { findAttribute, type ScimAttribute } from "./schemas.ts";
 import { ScimRequestError } from "./scim-error.ts";
 
-/** A resource that may be listed: its key, and what it says of itself without its memberships. */
+/** A resource to filter: its internal key and its document without memberships. */
 export interface ScimCandidate {
   pk: number;
   document: ScimDocument;
 }
 
-/** Keys of the resources that a membership joins with the one that has an id. */
+/** Internal keys of the resources that share a membership with the given id. */
 export type RelatedKeys = (id: string) => ReadonlySet<number>;
 
-/** Attributes that are memberships, which stand in rows of their own. */
+/** Membership attributes, which are stored in separate rows. */
 const MEMBERSHIP_ATTRIBUTES: ReadonlySet<string> = new Set(["members", "groups"]);
-/** Attributes that an index finds. */
+/** Attributes with a database index. */
 const INDEXED_ATTRIBUTES: ReadonlySet<string> = new Set(["id", "externalId", "userName", "displayName"]);
 
 /**
- * Compiles a filter. own choice: of members, and of a user's groups, only the id can be asked, by eq. Throws ScimRequestError
+ * Compiles a filter. Memberships (`members`, `groups`) support only `eq` on the id. Throws ScimRequestError
  * `invalidFilter`. @source RFC 7644 §3.4.2.2
  */
 export function compileScimFilter(
@@ -43,25 +43,29 @@ export function compileScimFilter(
     return (candidate) => !test(candidate);
   }
   const target = resolveAttribute(type, filter.path);
-  if (!target) throw new ScimRequestError("invalidFilter", `There is no attribute ${filter.path}.`);
+  if (!target) throw new ScimRequestError("invalidFilter", `Attribute ${filter.path} does not exist.`);
   if (MEMBERSHIP_ATTRIBUTES.has(target.attribute.name)) return compileMembershipTest(target, filter, related);
   if (filter.op === "one") {
-    if (!target.attribute.multiValued) throw new ScimRequestError("invalidFilter", `${filter.path} has one value.`);
+    if (!target.attribute.multiValued)
+      throw new ScimRequestError(
+        "invalidFilter",
+        `Attribute ${filter.path} is not multi-valued; a value filter is not allowed.`,
+      );
     return ({ document }) =>
       readMembers(document, target).some((value) => isJsonObject(value) && matchesScimFilter(filter.filter, value));
   }
   if (filter.op === "pr") return ({ document }) => readAttributeValues(document, target).length > 0;
   const { op, value } = filter;
-  const compared =
+  const comparison =
     value === null ? null : compileComparison(op === "ne" ? "eq" : op, target.sub ?? target.attribute, value);
   const isMet = ({ document }: ScimCandidate): boolean => {
     const values = readAttributeValues(document, target);
-    return compared === null ? values.length === 0 : values.some(compared);
+    return comparison === null ? values.length === 0 : values.some(comparison);
   };
   return op === "ne" ? (candidate) => !isMet(candidate) : isMet;
 }
 
-/** The value by which an index finds all that a filter can admit; null when each resource has to be looked at. */
+/** The indexed attribute and value that limit a filter's matches; null if a scan is needed. */
 export function findIndexKey(type: ScimResourceType, filter: ScimFilter): { name: string; value: string } | null {
   if (filter.op === "and") {
     for (const each of filter.all) {
@@ -76,8 +80,8 @@ export function findIndexKey(type: ScimResourceType, filter: ScimFilter): { name
 }
 
 /**
- * Whether a value of a multi-valued attribute fulfils a filter over its sub-attributes. Texts compare without case.
- * Throws ScimRequestError `invalidFilter` for what reaches beyond the value. @source RFC 7644 §3.5.2
+ * Evaluates a filter on one value of a multi-valued attribute; texts compare without case. Throws ScimRequestError
+ * `invalidFilter` for a nested value filter. @source RFC 7644 §3.5.2
  */
 export function matchesScimFilter(filter: ScimFilter, value: ScimDocument): boolean {
   switch (filter.op) {
@@ -88,7 +92,7 @@ export function matchesScimFilter(filter: ScimFilter, value: ScimDocument): bool
     case "not":
       return !matchesScimFilter(filter.filter, value);
     case "one":
-      throw new ScimRequestError("invalidFilter", "A filter in brackets holds no further one.");
+      throw new ScimRequestError("invalidFilter", "Value filters must not be nested.");
     default: {
       const member = readMember(value, filter.path);
       if (filter.op === "pr") return member !== undefined;
@@ -100,7 +104,7 @@ export function matchesScimFilter(filter: ScimFilter, value: ScimDocument): bool
   }
 }
 
-/** The members that a value must have to fulfil a filter that is a conjunction of equalities; null for other filters. */
+/** The members required by a filter that is a conjunction of equalities; null for other filters. */
 export function requiredMembers(filter: ScimFilter): ScimDocument | null {
   if (filter.op === "eq") return { [filter.path]: filter.value };
   if (filter.op !== "and") return null;
@@ -108,7 +112,7 @@ export function requiredMembers(filter: ScimFilter): ScimDocument | null {
   return parts.every((part) => part !== null) ? Object.assign({}, ...parts) : null;
 }
 
-/** The values that an attribute, or its sub-attribute, has in a document. */
+/** Reads the values of an attribute or sub-attribute in a document. */
 export function readAttributeValues(document: ScimDocument, target: AttributeTarget): unknown[] {
   const { attribute, sub } = target;
   const name = sub?.name ?? findAttribute(attribute.subAttributes ?? [], "value")?.name;
@@ -132,7 +136,7 @@ function compileMembershipTest(
   const inner = filter.op === "one" ? filter.filter : filter;
   const path = filter.op === "one" && "path" in inner ? inner.path : (target.sub?.name ?? "value");
   if (inner.op !== "eq" || path.toLowerCase() !== "value" || typeof inner.value !== "string") {
-    throw new ScimRequestError("invalidFilter", "Of memberships only the id can be asked: members eq, groups eq.");
+    throw new ScimRequestError("invalidFilter", "Memberships can be filtered by id only: members eq, groups eq.");
   }
   const pks = related(inner.value.toLowerCase());
   return ({ pk }) => pks.has(pk);
@@ -161,12 +165,16 @@ const TESTS: Readonly<Record<ScimOperator, (value: string, wanted: string) => bo
   le: (value, wanted) => value <= wanted,
 };
 
-/** How values of an attribute are compared; ids in any case, since they are written in one. */
+/** Converts values of an attribute for comparison; ids ignore case. */
 function comparableReader(attribute: ScimAttribute | null): (value: unknown) => string {
   if (attribute?.type === "dateTime") {
     return (value) => {
       const at = Date.parse(String(value));
-      if (Number.isNaN(at)) throw new ScimRequestError("invalidFilter", "A time is compared with a time.");
+      if (Number.isNaN(at))
+        throw new ScimRequestError(
+          "invalidFilter",
+          "A dateTime attribute must be compared with an ISO 8601 timestamp.",
+        );
       return new Date(at).toISOString();
     };
   }

@@ -1,43 +1,43 @@
 import { ScimRequestError } from "./scim-error.ts";
 
-/** How two values are compared. */
+/** Comparison operators. */
 export type ScimOperator = "eq" | "ne" | "co" | "sw" | "ew" | "gt" | "ge" | "lt" | "le";
-/** What values are compared with. */
+/** Literals of comparisons. */
 export type ScimLiteral = string | number | boolean | null;
 
-/** A filter as it was written; attribute paths keep their spelling. */
+/** A parsed filter; attribute paths keep their spelling. */
 export type ScimFilter =
   | { op: "and"; all: readonly ScimFilter[] }
   | { op: "or"; all: readonly ScimFilter[] }
   | { op: "not"; filter: ScimFilter }
   | { op: "pr"; path: string }
   | ScimComparison
-  /** One value of a multi-valued attribute fulfils the filter. */
+  /** True when any value of a multi-valued attribute matches. */
   | { op: "one"; path: string; filter: ScimFilter };
 
-/** An attribute compared with a value. */
+/** A comparison of an attribute with a literal. */
 export interface ScimComparison {
   op: ScimOperator;
   path: string;
   value: ScimLiteral;
 }
 
-/** What a filter may be at most. own choice: more than any directory sends. */
+/** Limits of a filter: characters and nesting depth. */
 const MAX_FILTER_LENGTH = 4_000;
 const MAX_DEPTH = 20;
 
 const COMPARISONS: ReadonlySet<string> = new Set(["eq", "ne", "co", "sw", "ew", "gt", "ge", "lt", "le"]);
-/** A text, a bracket, or a word: a path, an operator, a number, true, false, null. */
+/** A string, a bracket, or a word: path, operator, number, true, false, null. */
 const TOKEN = /\s*(?:("(?:[^"\\]|\\.)*")|([()[\]])|([^\s()[\]"]+))/y;
 const PATH = /^(?:urn:[\w.:-]+:)?[a-z$][\w$-]*(?:\.[a-z$][\w$-]*)?$/i;
 
-/** Reads a filter. Throws ScimRequestError `invalidFilter`. @source RFC 7644 §3.4.2.2 */
+/** Parses a filter. Throws ScimRequestError `invalidFilter`. @source RFC 7644 §3.4.2.2 */
 export function parseScimFilter(text: string): ScimFilter {
-  if (text.length > MAX_FILTER_LENGTH) throw invalidFilter("It is too long.");
+  if (text.length > MAX_FILTER_LENGTH) throw invalidFilter(`Must have at most ${MAX_FILTER_LENGTH} characters.`);
   const tokens = tokenizeFilter(text);
   const reader = { tokens, at: 0 };
   const filter = parseOr(reader, 0, false);
-  if (reader.at < tokens.length) throw invalidFilter(`It goes on after its end: ${tokens[reader.at]}`);
+  if (reader.at < tokens.length) throw invalidFilter(`Unexpected token: ${tokens[reader.at]}`);
   return filter;
 }
 
@@ -53,7 +53,7 @@ function tokenizeFilter(text: string): string[] {
   for (let at = 0; at < end; at = TOKEN.lastIndex) {
     TOKEN.lastIndex = at;
     const match = TOKEN.exec(text);
-    if (!match) throw invalidFilter("A text has no end.");
+    if (!match) throw invalidFilter("Unterminated string.");
     tokens.push(match[1] ?? match[2] ?? match[3] ?? "");
   }
   return tokens;
@@ -73,18 +73,18 @@ function parseJoined(reader: TokenReader, op: "and" | "or", readPart: () => Scim
 }
 
 function parseTerm(reader: TokenReader, depth: number, inValue: boolean): ScimFilter {
-  if (depth > MAX_DEPTH) throw invalidFilter("It is nested too deep.");
+  if (depth > MAX_DEPTH) throw invalidFilter(`Must be nested at most ${MAX_DEPTH} levels deep.`);
   const token = nextToken(reader);
   if (token === "(") return parseGroup(reader, depth, inValue);
   if (token.toLowerCase() === "not" && peek(reader) === "(") {
     reader.at += 1;
     return { op: "not", filter: parseGroup(reader, depth, inValue) };
   }
-  if (!PATH.test(token)) throw invalidFilter(`It names no attribute: ${token}`);
+  if (!PATH.test(token)) throw invalidFilter(`Not an attribute path: ${token}`);
   if (peek(reader) === "[" && !inValue) return parseValuePath(reader, token, depth);
   const op = nextToken(reader).toLowerCase();
   if (op === "pr") return { op, path: token };
-  if (!COMPARISONS.has(op)) throw invalidFilter(`There is no such operator: ${op}`);
+  if (!COMPARISONS.has(op)) throw invalidFilter(`Unknown operator: ${op}`);
   return { op: op as ScimOperator, path: token, value: parseLiteral(nextToken(reader)) };
 }
 
@@ -94,7 +94,7 @@ function parseGroup(reader: TokenReader, depth: number, inValue: boolean): ScimF
   return filter;
 }
 
-/** `emails[type eq "work"]`, with a comparison behind the brackets or without. */
+/** `emails[type eq "work"]`, optionally followed by a comparison. */
 function parseValuePath(reader: TokenReader, path: string, depth: number): ScimFilter {
   reader.at += 1;
   const filter = parseOr(reader, depth + 1, true);
@@ -106,7 +106,7 @@ function parseValuePath(reader: TokenReader, path: string, depth: number): ScimF
   const op = nextToken(reader).toLowerCase();
   const further: ScimFilter =
     op === "pr" ? { op, path: sub } : { op: op as ScimOperator, path: sub, value: parseLiteral(nextToken(reader)) };
-  if (op !== "pr" && !COMPARISONS.has(op)) throw invalidFilter(`There is no such operator: ${op}`);
+  if (op !== "pr" && !COMPARISONS.has(op)) throw invalidFilter(`Unknown operator: ${op}`);
   return { op: "one", path, filter: { op: "and", all: [filter, further] } };
 }
 
@@ -115,14 +115,14 @@ function parseLiteral(token: string): ScimLiteral {
     try {
       return JSON.parse(token) as string;
     } catch {
-      throw invalidFilter("A text is not valid JSON.");
+      throw invalidFilter("Not a valid JSON string.");
     }
   }
   const word = token.toLowerCase();
   if (word === "true" || word === "false") return word === "true";
   if (word === "null") return null;
   if (/^-?\d+(\.\d+)?$/.test(token)) return Number(token);
-  throw invalidFilter(`It compares with what is no value: ${token}`);
+  throw invalidFilter(`Not a literal: ${token}`);
 }
 
 function peek({ tokens, at }: TokenReader): string | undefined {
@@ -131,13 +131,13 @@ function peek({ tokens, at }: TokenReader): string | undefined {
 
 function nextToken(reader: TokenReader): string {
   const token = peek(reader);
-  if (token === undefined) throw invalidFilter("It ends too early.");
+  if (token === undefined) throw invalidFilter("Unexpected end.");
   reader.at += 1;
   return token;
 }
 
-function expectToken(reader: TokenReader, sign: string): void {
-  if (nextToken(reader) !== sign) throw invalidFilter(`Here should be ${sign}`);
+function expectToken(reader: TokenReader, expected: string): void {
+  if (nextToken(reader) !== expected) throw invalidFilter(`Expected ${expected}`);
 }
 
 function invalidFilter(detail: string): ScimRequestError {

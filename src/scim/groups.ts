@@ -12,25 +12,28 @@ import { applyPatch, parsePatchOperations } from "./patch.ts";
 import type { ScimResourceSource } from "./resource-list.ts";
 import { ScimRequestError } from "./scim-error.ts";
 
-/** A directory group's row. */
+/** Row of a directory group. */
 export type ScimGroupRow = RowOf<typeof scimGroups>;
 
-/** What writing groups takes. */
+/** Dependencies of group operations. */
 export interface ScimGroupDeps {
   store: Store;
   clock: Clock;
 }
 
-/** One of a group's members. */
+/** A member of a group. */
 export interface ScimGroupMember {
   id: string;
   name: string;
 }
 
-/** Users read in one turn of the event loop. own choice */
+/** Users read per turn of the event loop. */
 const CHUNK_SIZE = 1_000;
 
-/** Makes a group with its members. Throws ScimRequestError `uniqueness`, and `invalidValue` for a member that is no user of the directory. */
+/**
+ * Creates a group with its members. Throws ScimRequestError `uniqueness`, and `invalidValue` for a member that is not a
+ * provisioned user.
+ */
 export async function createScimGroup(deps: ScimGroupDeps, body: unknown, by: ActorContext): Promise<ScimGroupRow> {
   const { input, members } = parseGroup(body);
   await assertProvisionedMembers(deps, members);
@@ -42,7 +45,7 @@ export async function createScimGroup(deps: ScimGroupDeps, body: unknown, by: Ac
   return group;
 }
 
-/** Writes all that a directory says of a group anew; members are those that it names. Throws as `createGroup`, not-found. */
+/** Replaces a group and its members. Throws not-found and what `createScimGroup` throws. */
 export async function replaceScimGroup(
   deps: ScimGroupDeps,
   id: string,
@@ -54,7 +57,7 @@ export async function replaceScimGroup(
   return changeGroup(deps, id, ifMatch, replaceMembers(members), () => input, by);
 }
 
-/** Changes a group by the operations of a PATCH. Throws as `replaceGroup`. */
+/** Applies a PATCH to a group. Throws what `replaceScimGroup` throws. */
 export function patchScimGroup(
   deps: ScimGroupDeps,
   id: string,
@@ -62,7 +65,7 @@ export function patchScimGroup(
   ifMatch: string | null,
   by: ActorContext,
 ): Promise<ScimGroupRow> {
-  // Members may be very many, so they are no part of the document.
+  // A group may have very many members, so they are not part of the document.
   const { plan, others } = extractMemberOperations(parsePatchOperations(body));
   const patched = (document: ScimDocument): GroupInput => {
     const { displayName, externalId } = applyPatch(GROUP_RESOURCE_TYPE, document, others);
@@ -71,7 +74,7 @@ export function patchScimGroup(
   return changeGroup(deps, id, ifMatch, plan, patched, by);
 }
 
-/** Deletes a group: what is tied to it loses its members. Throws not-found, ScimRequestError `precondition`. */
+/** Deletes a group; linked security groups lose its members. Throws not-found, ScimRequestError `precondition`. */
 export async function deleteScimGroup(
   { store }: ScimGroupDeps,
   id: string,
@@ -82,14 +85,14 @@ export async function deleteScimGroup(
   await store.remove(scimGroups, id, by);
 }
 
-/** The group of that id that provisioning or people fill. Throws not-found for those that a log-in fills. */
+/** Gets a group by id. Throws not-found for groups that an identity provider fills at login. */
 export function getProvisionedGroup(reader: StoreReader, id: string): ScimGroupRow {
   const group = reader.get(scimGroups, id);
   if (!group || group.identityProviderId !== null) throw notFound();
   return group;
 }
 
-/** A group's version, which a change of its members changes too. */
+/** Version of a group, which includes its members. */
 export function groupEtag(reader: StoreReader, group: ScimGroupRow): string {
   const line = reader.one<{ n: number; last: number | null }>(
     `SELECT count(*) AS n, (SELECT created_at FROM scim_group_members WHERE scim_group_pk = ? ORDER BY pk DESC LIMIT 1) AS last
@@ -100,7 +103,7 @@ export function groupEtag(reader: StoreReader, group: ScimGroupRow): string {
   return buildEtag(group, `-${(line?.n ?? 0).toString(36)}-${(line?.last ?? 0).toString(36)}`);
 }
 
-/** The users of the directory who are in a group, in slices, in the order in which they came. */
+/** Reads the provisioned members of a group in chunks, in the order in which they were added. */
 export function* readGroupMembers(reader: StoreReader, groupPk: number): Generator<readonly ScimGroupMember[]> {
   let last = 0;
   for (;;) {
@@ -117,7 +120,7 @@ export function* readGroupMembers(reader: StoreReader, groupPk: number): Generat
   }
 }
 
-/** What the directory calls a group, with the id. */
+/** Builds the document of a group, without members. */
 export function buildGroupDocument({
   id,
   name,
@@ -133,21 +136,26 @@ export function buildGroupDocument({
   };
 }
 
-/** Where groups are found. */
+/** Resource source for groups. */
 export function createGroupSource(reader: StoreReader): ScimResourceSource {
-  const mine = "g.identity_provider_id IS NULL";
+  const provisioned = "g.identity_provider_id IS NULL";
   return {
     type: GROUP_RESOURCE_TYPE,
-    count: () => reader.one<{ n: number }>(`SELECT count(*) AS n FROM scim_groups g WHERE ${mine}`)?.n ?? 0,
+    count: () => reader.one<{ n: number }>(`SELECT count(*) AS n FROM scim_groups g WHERE ${provisioned}`)?.n ?? 0,
     keys: (skip, limit) =>
       reader
-        .all<{ pk: number }>(`SELECT g.pk FROM scim_groups g WHERE ${mine} ORDER BY g.pk LIMIT ? OFFSET ?`, limit, skip)
+        .all<{ pk: number }>(
+          `SELECT g.pk FROM scim_groups g WHERE ${provisioned} ORDER BY g.pk LIMIT ? OFFSET ?`,
+          limit,
+          skip,
+        )
         .map(({ pk }) => pk),
-    after: (pk, limit) => findCandidates(reader, `g.pk > ? AND ${mine} ORDER BY g.pk LIMIT ?`, pk, limit),
+    after: (pk, limit) => findCandidates(reader, `g.pk > ? AND ${provisioned} ORDER BY g.pk LIMIT ?`, pk, limit),
     findByKey: ({ name, value }) => {
-      if (name === "displayName") return findCandidates(reader, `g.name = ? COLLATE NOCASE AND ${mine}`, value);
-      if (name === "externalId") return findCandidates(reader, `g.external_id = ? COLLATE NOCASE AND ${mine}`, value);
-      return name === "id" ? findCandidates(reader, `g.id = ? AND ${mine}`, value.toLowerCase()) : [];
+      if (name === "displayName") return findCandidates(reader, `g.name = ? COLLATE NOCASE AND ${provisioned}`, value);
+      if (name === "externalId")
+        return findCandidates(reader, `g.external_id = ? COLLATE NOCASE AND ${provisioned}`, value);
+      return name === "id" ? findCandidates(reader, `g.id = ? AND ${provisioned}`, value.toLowerCase()) : [];
     },
     relatedTo: (userId) =>
       new Set(
@@ -205,7 +213,7 @@ async function changeGroup(
   return group;
 }
 
-/** Ids of those who go. Somebody whom people put into the group is not the directory's to take out. */
+/** Ids of the members to remove. Members added locally are not removed by the directory. */
 async function findLeavingMembers(
   deps: ScimGroupDeps,
   { pk }: ScimGroupRow,
@@ -213,18 +221,18 @@ async function findLeavingMembers(
 ): Promise<string[]> {
   const ids = await filterProvisioned(deps, [...removed]);
   if (!replacesAll) return ids;
-  for (const slice of readGroupMembers(deps.store, pk)) {
-    for (const { id } of slice) if (!added.has(id)) ids.push(id);
+  for (const chunk of readGroupMembers(deps.store, pk)) {
+    for (const { id } of chunk) if (!added.has(id)) ids.push(id);
     await yieldToEventLoop(deps.clock);
   }
   return ids;
 }
 
-/** Throws ScimRequestError `invalidValue` for ids that are no users of the directory. */
+/** Throws ScimRequestError `invalidValue` for ids that are not provisioned users. */
 async function assertProvisionedMembers(deps: ScimGroupDeps, ids: readonly string[]): Promise<void> {
   const found = await filterProvisioned(deps, ids);
   if (found.length < ids.length)
-    throw new ScimRequestError("invalidValue", "A member is no user that was provisioned here.");
+    throw new ScimRequestError("invalidValue", "Every member must be a user provisioned by the directory.");
 }
 
 async function filterProvisioned({ store, clock }: ScimGroupDeps, ids: readonly string[]): Promise<string[]> {
@@ -254,13 +262,17 @@ function parseGroup(body: unknown): { input: GroupInput; members: string[] } {
 function parseGroupInput(displayName: unknown, externalId: unknown): GroupInput {
   const name = typeof displayName === "string" ? displayName.trim() : "";
   if (name === "" || name.length > 255) {
-    throw new ScimRequestError("invalidValue", "Attribute displayName is required and has at most 255 signs.");
+    throw new ScimRequestError(
+      "invalidValue",
+      "Attribute displayName is required and must have at most 255 characters.",
+    );
   }
   return { name, externalId: typeof externalId === "string" ? externalId : null };
 }
 
-/** own choice: names tell groups apart where ties are made, so no two that are provisioned share one. */
+/** Names of provisioned groups are unique, because administrators link groups by name. */
 function assertNameFree(reader: StoreReader, name: string, group: ScimGroupRow | null): void {
   const [other] = findCandidates(reader, "g.name = ? COLLATE NOCASE AND g.identity_provider_id IS NULL", name);
-  if (other && other.pk !== group?.pk) throw new ScimRequestError("uniqueness", "Another group has that displayName.");
+  if (other && other.pk !== group?.pk)
+    throw new ScimRequestError("uniqueness", "A group with this displayName already exists.");
 }

@@ -5,46 +5,46 @@ import type { PatchOperation } from "./patch.ts";
 import { GROUP_SCHEMA_URN } from "./schemas.ts";
 import { ScimRequestError } from "./scim-error.ts";
 
-/** Members that one request may name. own choice: those of the largest group that is promised. */
+/** Maximum number of members in one request: the largest supported group. */
 const MAX_MEMBERS = 20_000;
 const MEMBERS_PATH = new RegExp(
   `^(?:${GROUP_SCHEMA_URN.replaceAll(".", "\\.")}:)?members(?:\\[(.*)\\])?(?:\\.value)?$`,
   "i",
 );
 
-/** What a request makes of a group's members, ids of users. */
+/** Changes of a group's members; ids of users. */
 export interface MemberPatch {
   added: ReadonlySet<string>;
   removed: ReadonlySet<string>;
-  /** True where nobody else is in it afterwards. */
+  /** True when only `added` are members afterwards. */
   replacesAll: boolean;
 }
 
-type MutableMemberPatch = { joins: Set<string>; leaves: Set<string>; isWhole: boolean };
+type MutableMemberPatch = { added: Set<string>; removed: Set<string>; replacesAll: boolean };
 
-/** The plan by which these alone are in the group afterwards. */
+/** A patch after which exactly these users are members. */
 export function replaceMembers(ids: readonly string[]): MemberPatch {
   return { added: new Set(ids), removed: new Set(), replacesAll: true };
 }
 
-/** What operations say of members, and those that say something of others. Throws ScimRequestError. */
+/** Splits operations into changes of members and other operations. Throws ScimRequestError. */
 export function extractMemberOperations(operations: readonly PatchOperation[]): {
   plan: MemberPatch;
   others: PatchOperation[];
 } {
-  const plan: MutableMemberPatch = { joins: new Set(), leaves: new Set(), isWhole: false };
+  const plan: MutableMemberPatch = { added: new Set(), removed: new Set(), replacesAll: false };
   return { others: operations.flatMap((operation) => extractMembers(plan, operation) ?? []), plan };
 }
 
-/** Ids of users in a value of `members`. Throws ScimRequestError `invalidValue`, `tooMany`. */
+/** Parses a value of `members` to user ids. Throws ScimRequestError `invalidValue`, `tooMany`. */
 export function parseMemberIds(value: unknown): string[] {
   const values = Array.isArray(value) ? value : [value];
   if (values.length > MAX_MEMBERS) {
-    throw new ScimRequestError("tooMany", `A request names at most ${MAX_MEMBERS} members.`);
+    throw new ScimRequestError("tooMany", `A request must not have more than ${MAX_MEMBERS} members.`);
   }
   const ids = values.map((each) => {
     const id = isJsonObject(each) ? each.value : each;
-    if (!isUuid(id)) throw new ScimRequestError("invalidValue", "A member is named by the id of a user here.");
+    if (!isUuid(id)) throw new ScimRequestError("invalidValue", "The value of a member must be a user id (UUID).");
     return id.toLowerCase();
   });
   return [...new Set(ids)];
@@ -72,7 +72,7 @@ function applyToMembers(
   value: unknown,
 ): void {
   if (filter !== null) {
-    if (op !== "remove") throw new ScimRequestError("invalidPath", "Members that a filter names can only be removed.");
+    if (op !== "remove") throw new ScimRequestError("invalidPath", "A member filter is allowed for remove only.");
     removeMembers(plan, memberIdsInFilter(parseScimFilter(filter)));
     return;
   }
@@ -81,26 +81,28 @@ function applyToMembers(
     removeMembers(plan, ids);
     return;
   }
-  // Replacing begins with nobody, and so does removing all.
-  if (op !== "add") Object.assign(plan, { joins: new Set(), leaves: new Set(), isWhole: true });
+  // Replace, and remove without a value, start from an empty group.
+  if (op !== "add") Object.assign(plan, { added: new Set(), removed: new Set(), replacesAll: true });
   for (const id of ids) {
-    plan.joins.add(id);
-    plan.leaves.delete(id);
+    plan.added.add(id);
+    plan.removed.delete(id);
   }
 }
 
 function removeMembers(plan: MutableMemberPatch, ids: readonly string[]): void {
   for (const id of ids) {
-    plan.joins.delete(id);
-    plan.leaves.add(id);
+    plan.added.delete(id);
+    plan.removed.add(id);
   }
 }
 
-/** The ids that a filter over members names. Throws ScimRequestError `invalidFilter`. own choice: by their ids alone. */
+/**
+ * The user ids in a member filter, which supports only equality of `value`. Throws ScimRequestError `invalidFilter`.
+ */
 function memberIdsInFilter(filter: ScimFilter): string[] {
   if (filter.op === "or") return filter.all.flatMap(memberIdsInFilter);
   if (filter.op === "eq" && filter.path.toLowerCase() === "value" && typeof filter.value === "string") {
     return [filter.value.toLowerCase()];
   }
-  throw new ScimRequestError("invalidFilter", "Members are named by their value alone.");
+  throw new ScimRequestError("invalidFilter", "Members can be filtered by value only: value eq.");
 }

@@ -15,41 +15,44 @@ import { parseScimFilter, type ScimFilter } from "./filter-parser.ts";
 import { IGNORED_ATTRIBUTES } from "./schemas.ts";
 import { ScimRequestError } from "./scim-error.ts";
 
-/** One change that a PATCH asks for. */
+/** One operation of a PATCH. */
 export interface PatchOperation {
   op: "add" | "replace" | "remove";
   path: string | null;
   value: unknown;
 }
 
-/** Where an operation acts: an attribute, of a multi-valued one the values that the filter names. */
+/** Target of an operation: an attribute, restricted by a filter if it is multi-valued. */
 export interface PatchTarget extends AttributeTarget {
   filter: ScimFilter | null;
 }
 
-/** own choice */
+/** Maximum number of operations in one PATCH. */
 const MAX_OPERATIONS = 1_000;
 
-/** Reads the operations of a PATCH; names in any case. Throws ScimRequestError `invalidSyntax`. @source RFC 7644 §3.5.2 */
+/**
+ * Parses the operations of a PATCH, ignoring the case of names. Throws ScimRequestError `invalidSyntax`. @source RFC
+ * 7644 §3.5.2
+ */
 export function parsePatchOperations(body: unknown): PatchOperation[] {
   const given = isJsonObject(body) ? readMember(body, "operations") : null;
   if (!Array.isArray(given) || given.length === 0 || given.length > MAX_OPERATIONS) {
-    throw new ScimRequestError("invalidSyntax", `A PATCH has a list of Operations, 1 to ${MAX_OPERATIONS}.`);
+    throw new ScimRequestError("invalidSyntax", `Operations must be a list of 1 to ${MAX_OPERATIONS} operations.`);
   }
   return given.map((each) => {
     const op = isJsonObject(each) ? String(readMember(each, "op")).toLowerCase() : "";
     if (!isJsonObject(each) || (op !== "add" && op !== "replace" && op !== "remove")) {
-      throw new ScimRequestError("invalidSyntax", "An operation is add, replace or remove.");
+      throw new ScimRequestError("invalidSyntax", "op must be add, replace or remove.");
     }
     const path = readMember(each, "path") ?? null;
-    if (path !== null && typeof path !== "string") throw new ScimRequestError("invalidPath", "A path is a text.");
+    if (path !== null && typeof path !== "string") throw new ScimRequestError("invalidPath", "path must be a string.");
     return { op, path: path === "" ? null : path, value: readMember(each, "value") };
   });
 }
 
 /**
- * The place that a path names; null for what is understood and not kept. Throws ScimRequestError `invalidPath`, `invalidFilter`,
- * and `mutability` for what only this side writes.
+ * Resolves a path; null for attributes that are accepted but not stored. Throws ScimRequestError `invalidPath`,
+ * `invalidFilter`, and `mutability` for read-only attributes.
  */
 function resolvePatchTarget(type: ScimResourceType, path: string): PatchTarget | null {
   const open = path.indexOf("[");
@@ -59,19 +62,20 @@ function resolvePatchTarget(type: ScimResourceType, path: string): PatchTarget |
   const target = resolveAttribute(type, plain);
   if (!target) {
     if (IGNORED_ATTRIBUTES.has((plain.split(".")[0] ?? "").toLowerCase())) return null;
-    throw new ScimRequestError("invalidPath", `There is no attribute ${plain}.`);
+    throw new ScimRequestError("invalidPath", `Attribute ${plain} does not exist.`);
   }
   const { attribute, sub } = target;
   if (attribute.mutability === "readOnly" || sub?.mutability === "readOnly") {
-    throw new ScimRequestError("mutability", `Attribute ${plain} can't be changed.`);
+    throw new ScimRequestError("mutability", `Attribute ${plain} is read-only.`);
   }
-  if (hasFilter && !attribute.multiValued) throw new ScimRequestError("invalidPath", `${plain} has one value.`);
+  if (hasFilter && !attribute.multiValued)
+    throw new ScimRequestError("invalidPath", `Attribute ${plain} is not multi-valued; a value filter is not allowed.`);
   return { ...target, filter: hasFilter ? parseScimFilter(path.slice(open + 1, close)) : null };
 }
 
 /**
- * What a document is after the operations, in order; the given one stays as it is. own choice: an operation on a value that
- * a filter of equalities describes and that is not there makes it, as some directories expect. Throws ScimRequestError.
+ * Applies operations in order to a copy of the document. An add or replace on a value that does not exist, selected by
+ * a filter of equalities, creates it, as some directories expect. Throws ScimRequestError.
  */
 export function applyPatch(
   type: ScimResourceType,
@@ -88,19 +92,22 @@ function applyOperation(type: ScimResourceType, document: ScimDocument, operatio
   const { op, path, value } = operation;
   const extension = path === null ? null : findExtension(type, path);
   if (path !== null && !extension) {
-    const place = resolvePatchTarget(type, path);
-    if (place) applyToTarget(document, op, place, value);
+    const target = resolvePatchTarget(type, path);
+    if (target) applyToTarget(document, op, target, value);
   } else if (op !== "remove") {
-    if (!isJsonObject(value)) throw new ScimRequestError("invalidValue", "Without a path the value is an object.");
+    if (!isJsonObject(value)) throw new ScimRequestError("invalidValue", "value must be an object if path is omitted.");
     applyObject(type, document, op, value, extension?.id ?? null);
   } else if (extension) {
     delete document[extension.id];
   } else {
-    throw new ScimRequestError("noTarget", "What is to be removed is named by a path.");
+    throw new ScimRequestError("noTarget", "path is required for remove.");
   }
 }
 
-/** Members may be dotted paths, or an extension's URN. own choice: what is not known or only read here is passed over. */
+/**
+ * Applies an object value; members may be dotted paths or an extension URN. Unknown and read-only attributes are
+ * ignored.
+ */
 function applyObject(
   type: ScimResourceType,
   document: ScimDocument,
@@ -112,19 +119,19 @@ function applyObject(
     const extension = urn === null ? findExtension(type, name) : null;
     if (extension && isJsonObject(value)) applyObject(type, document, op, value, extension.id);
     const path = urn === null ? name : `${urn}:${name}`;
-    const target = resolveAttribute(type, path);
-    const place = name.includes("[") ? resolvePatchTarget(type, path) : target && { ...target, filter: null };
-    if (place && place.attribute.mutability !== "readOnly") applyToTarget(document, op, place, value);
+    const resolved = resolveAttribute(type, path);
+    const target = name.includes("[") ? resolvePatchTarget(type, path) : resolved && { ...resolved, filter: null };
+    if (target && target.attribute.mutability !== "readOnly") applyToTarget(document, op, target, value);
   }
 }
 
-function applyToTarget(document: ScimDocument, op: PatchOperation["op"], place: PatchTarget, value: unknown): void {
-  const { extension, attribute, sub } = place;
+function applyToTarget(document: ScimDocument, op: PatchOperation["op"], target: PatchTarget, value: unknown): void {
+  const { extension, attribute, sub } = target;
   const holder = extension === null ? document : ((document[extension] ?? {}) as ScimDocument);
   const before = holder[attribute.name];
   let after: unknown;
-  if (attribute.multiValued) after = patchValues(op, place, (before as ScimDocument[]) ?? [], value);
-  else if (sub) after = patchMember(op, place, (before as ScimDocument) ?? {}, value);
+  if (attribute.multiValued) after = patchValues(op, target, (before as ScimDocument[]) ?? [], value);
+  else if (sub) after = patchMember(op, target, (before as ScimDocument) ?? {}, value);
   else if (op === "remove") after = undefined;
   else {
     const read = parseAttributeValue(attribute, value);
@@ -150,31 +157,31 @@ function patchMember(
 
 function patchValues(
   op: PatchOperation["op"],
-  place: PatchTarget,
+  target: PatchTarget,
   before: readonly ScimDocument[],
   value: unknown,
 ): ScimDocument[] {
-  const { attribute, sub, filter } = place;
-  const concerned = before.filter((each) => filter === null || matchesScimFilter(filter, each));
+  const { attribute, sub, filter } = target;
+  const matching = before.filter((each) => filter === null || matchesScimFilter(filter, each));
   if (filter === null && !sub) {
     const given = (parseAttributeValue(attribute, value) ?? []) as ScimDocument[];
     if (op === "replace") return given;
     if (op === "add")
       return normalizePrimary([...before, ...given.filter((each) => !before.some((old) => isSameValue(old, each)))]);
-    // Some directories name what is to go by the value instead of a filter.
+    // Some directories send the values to remove instead of a filter.
     return given.length === 0 ? [] : before.filter((each) => !given.some((old) => old.value === each.value));
   }
-  if (op === "remove" && !sub) return before.filter((each) => !concerned.includes(each));
+  if (op === "remove" && !sub) return before.filter((each) => !matching.includes(each));
   const change = (each: ScimDocument): ScimDocument => {
-    if (sub) return patchMember(op, place, each, value);
+    if (sub) return patchMember(op, target, each, value);
     return { ...(op === "replace" ? {} : each), ...((parseSingleValue(attribute, value) ?? {}) as ScimDocument) };
   };
-  if (concerned.length === 0 && op !== "remove") {
+  if (matching.length === 0 && op !== "remove") {
     const wanted = filter === null ? {} : requiredMembers(filter);
-    if (!wanted) throw new ScimRequestError("noTarget", "No value fulfils the filter.");
+    if (!wanted) throw new ScimRequestError("noTarget", "No value matches the filter.");
     return normalizePrimary([...before, change((parseSingleValue(attribute, wanted) ?? {}) as ScimDocument)]);
   }
-  const changed = before.map((each) => (concerned.includes(each) ? change(each) : each));
+  const changed = before.map((each) => (matching.includes(each) ? change(each) : each));
   const newer = changed.filter((each) => !before.includes(each));
   return normalizePrimary(
     changed.filter((each) => !isEmpty(each)),

@@ -1,18 +1,18 @@
-/** A request of a directory, as administrators see it; never its body or its query. */
+/** A logged SCIM request, without body and query. */
 export interface ScimLogEntry {
   /** Epoch ms. */
   at: number;
-  /** What the directory is called here; null for a token that is not good. */
+  /** Name of the directory; null for an invalid token. */
   directory: string | null;
   method: string;
-  /** Below the base. */
+  /** Path below the base URL. */
   path: string;
   status: number;
-  /** Why it was refused; null when it was not. */
+  /** Error detail; null on success. */
   detail: string | null;
 }
 
-/** The last requests. own choice: of this run, as the audit keeps what they changed. */
+/** The last requests, in memory only; the audit stores their changes. */
 export interface ScimRequestLog {
   add(request: ScimLogEntry): void;
   /** Newest first. */
@@ -21,14 +21,14 @@ export interface ScimRequestLog {
 
 const MAX_ENTRIES = 100;
 
-/** Makes an empty log. */
+/** Creates an empty log. */
 export function createScimRequestLog(): ScimRequestLog {
-  const kept: ScimLogEntry[] = [];
+  const entries: ScimLogEntry[] = [];
   return {
     add(request) {
-      kept.push(request);
-      if (kept.length > MAX_ENTRIES) kept.shift();
+      entries.push(request);
+      if (entries.length > MAX_ENTRIES) entries.shift();
     },
-    newestFirst: () => kept.toReversed(),
+    newestFirst: () => entries.toReversed(),
   };
 }

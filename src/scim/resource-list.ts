@@ -10,43 +10,43 @@ import {
 import { parseScimFilter } from "./filter-parser.ts";
 import { ScimRequestError } from "./scim-error.ts";
 
-/** What a list is asked for. @source RFC 7644 §3.4.2 */
+/** A list query. @source RFC 7644 §3.4.2 */
 export interface ScimListQuery {
   filter: string | null;
   sortBy: string | null;
   descending: boolean;
-  /** From 1. */
+  /** 1-based. */
   startIndex: number;
   count: number;
 }
 
-/** Where the resources of a kind are found. */
+/** Reads the resources of one type. */
 export interface ScimResourceSource {
   type: ScimResourceType;
   count(): number;
-  /** Keys in the order of their making. */
+  /** Internal keys in creation order. */
   keys(skip: number, limit: number): number[];
-  /** Those after a key, in the order of their making. */
+  /** Resources after a key, in creation order. */
   after(pk: number, limit: number): ScimCandidate[];
-  /** Those that have a value at an attribute that an index finds. */
+  /** Resources with this value of an indexed attribute. */
   findByKey(key: { name: string; value: string }): ScimCandidate[];
   relatedTo: RelatedKeys;
 }
 
-/** What of a list was asked for: internal keys in order, and how many there are in all. */
+/** One page: internal keys in order, and the total number of matches. */
 export interface ScimListResult {
   total: number;
   pks: readonly number[];
 }
 
-/** Looked at in one turn of the event loop: a few milliseconds. own choice */
+/** Resources scanned per turn of the event loop: a few milliseconds. */
 const CHUNK_SIZE = 500;
-/** Beyond so many nothing is sorted. own choice */
+/** Maximum number of matches that are sorted. */
 const MAX_SORTED = 100_000;
 
 /**
- * Finds a page of a list. Where no index helps each resource is looked at, in slices. Throws ScimRequestError `invalidFilter`,
- * `invalidPath` for an unknown `sortBy`, `tooMany`.
+ * Finds a page of a list. Without a usable index it scans all resources in chunks. Throws ScimRequestError
+ * `invalidFilter`, `invalidPath` for an unknown `sortBy`, `tooMany`.
  */
 export async function findScimPage(
   source: ScimResourceSource,
@@ -61,7 +61,8 @@ export async function findScimPage(
   const sortKey = query.sortBy === null ? null : compileSortKey(source.type, query.sortBy);
   for await (const candidates of matchingCandidates(source, query.filter, clock)) {
     for (const candidate of candidates) found.push({ pk: candidate.pk, by: sortKey?.(candidate) ?? null });
-    if (sortKey && found.length > MAX_SORTED) throw new ScimRequestError("tooMany", "There are too many to be sorted.");
+    if (sortKey && found.length > MAX_SORTED)
+      throw new ScimRequestError("tooMany", `Sorting is not supported for more than ${MAX_SORTED} resources.`);
   }
   if (sortKey) found.sort(compareKeys(query.descending));
   return { total: found.length, pks: found.slice(skip, skip + query.count).map(({ pk }) => pk) };
@@ -78,25 +79,25 @@ async function* matchingCandidates(
   if (key) return yield source.findByKey(key).filter(test);
   let last = 0;
   for (;;) {
-    const slice = source.after(last, CHUNK_SIZE);
-    yield slice.filter(test);
-    if (slice.length < CHUNK_SIZE) return;
-    last = slice.at(-1)?.pk ?? last;
+    const chunk = source.after(last, CHUNK_SIZE);
+    yield chunk.filter(test);
+    if (chunk.length < CHUNK_SIZE) return;
+    last = chunk.at(-1)?.pk ?? last;
     await yieldToEventLoop(clock);
   }
 }
 
-/** @source RFC 7644 §3.4.2.3: of several values the primary or first one counts. */
+/** Multi-valued attributes sort by their primary or first value. @source RFC 7644 §3.4.2.3 */
 function compileSortKey(type: ScimResourceType, path: string): (candidate: ScimCandidate) => string | null {
   const target = resolveAttribute(type, path);
-  if (!target) throw new ScimRequestError("invalidPath", `There is no attribute ${path}.`);
+  if (!target) throw new ScimRequestError("invalidPath", `Attribute ${path} does not exist.`);
   return ({ document }) => {
     const [first] = readAttributeValues(document, target);
     return first === undefined ? null : String(first).toLowerCase();
   };
 }
 
-/** What has no value comes last, or first when descending. @source RFC 7644 §3.4.2.3 */
+/** Resources without a value sort last, or first when descending. @source RFC 7644 §3.4.2.3 */
 function compareKeys(descending: boolean): (one: { by: string | null }, other: { by: string | null }) => number {
   const sign = descending ? -1 : 1;
   return ({ by: a }, { by: b }) => {

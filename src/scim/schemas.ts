@@ -1,4 +1,4 @@
-/** An attribute as schemas describe it. @source RFC 7643 §2.2, §7 */
+/** An attribute definition. @source RFC 7643 §2.2, §7 */
 export interface ScimAttribute {
   name: string;
   type: "string" | "boolean" | "complex" | "reference" | "dateTime";
@@ -13,7 +13,7 @@ export interface ScimAttribute {
   subAttributes?: readonly ScimAttribute[];
 }
 
-/** A schema: its attributes in the order in which they are shown. */
+/** A schema; its attributes are in display order. */
 export interface ScimSchema {
   id: string;
   name: string;
@@ -35,7 +35,7 @@ const textAttribute = (name: string, description: string, more: Partial<ScimAttr
   ...more,
 });
 
-const TYPE_ATTRIBUTE = textAttribute("type", "What it is used for, such as work.");
+const TYPE_ATTRIBUTE = textAttribute("type", "Type of use, such as work.");
 const PRIMARY_ATTRIBUTE: ScimAttribute = {
   name: "primary",
   type: "boolean",
@@ -63,14 +63,14 @@ const REFERENCE_ATTRIBUTE: ScimAttribute = {
   referenceTypes: ["User", "Group"],
 };
 
-/** Of all resources, in no schema's list. @source RFC 7643 §3.1 */
+/** Attributes of all resources, which no schema lists. @source RFC 7643 §3.1 */
 export const COMMON_ATTRIBUTES: readonly ScimAttribute[] = [
   readOnlyAttribute("id", "The id here."),
   textAttribute("externalId", "The directory's own id.", { caseExact: true }),
   {
     name: "meta",
     type: "complex",
-    description: "What is known of the resource itself.",
+    description: "Metadata of the resource.",
     mutability: "readOnly",
     subAttributes: [
       readOnlyAttribute("resourceType", "Its type."),
@@ -82,13 +82,13 @@ export const COMMON_ATTRIBUTES: readonly ScimAttribute[] = [
   },
 ];
 
-/** What users have. own choice: passwords, pictures, certificates, roles and entitlements are not kept. @source RFC 7643 §4.1 */
+/** The User schema. Passwords, photos, certificates, roles and entitlements are not stored. @source RFC 7643 §4.1 */
 export const USER_SCHEMA: ScimSchema = {
   id: USER_SCHEMA_URN,
   name: "User",
   description: "A person that the directory provisions.",
   attributes: [
-    textAttribute("userName", "What the directory's log-in calls the user.", { required: true, uniqueness: "server" }),
+    textAttribute("userName", "Login name of the user in the directory.", { required: true, uniqueness: "server" }),
     {
       name: "name",
       type: "complex",
@@ -102,24 +102,28 @@ export const USER_SCHEMA: ScimSchema = {
         textAttribute("honorificSuffix", "What follows the name."),
       ],
     },
-    textAttribute("displayName", "What others call the user."),
-    textAttribute("nickName", "What friends call the user."),
+    textAttribute("displayName", "Name shown to others."),
+    textAttribute("nickName", "Nickname."),
     { name: "profileUrl", type: "reference", description: "Page about the user.", referenceTypes: ["external"] },
-    textAttribute("title", "What the user is in the organisation."),
-    textAttribute("userType", "How the user belongs to the organisation."),
-    textAttribute("preferredLanguage", "Language in which the user wants to be addressed."),
-    textAttribute("locale", "Where the user is, for times and numbers."),
+    textAttribute("title", "Job title."),
+    textAttribute("userType", "Relationship to the organisation."),
+    textAttribute("preferredLanguage", "Preferred language."),
+    textAttribute("locale", "Locale for dates and numbers."),
     textAttribute("timezone", "Time zone of the user."),
-    { name: "active", type: "boolean", description: "False: the user is shut out, and all that was open ends." },
-    multiValuedAttribute("emails", "E-mail addresses; the primary one, of work, or first one is the user's here.", [
+    {
+      name: "active",
+      type: "boolean",
+      description: "False: the user is locked, and all sessions and tokens are revoked.",
+    },
+    multiValuedAttribute("emails", "E-mail addresses; the primary, work or first one is used.", [
       textAttribute("value", "The address."),
-      textAttribute("display", "How it is shown."),
+      textAttribute("display", "Display text."),
       TYPE_ATTRIBUTE,
       PRIMARY_ATTRIBUTE,
     ]),
     multiValuedAttribute("phoneNumbers", "Phone numbers.", [
       textAttribute("value", "The number."),
-      textAttribute("display", "How it is shown."),
+      textAttribute("display", "Display text."),
       TYPE_ATTRIBUTE,
       PRIMARY_ATTRIBUTE,
     ]),
@@ -134,22 +138,22 @@ export const USER_SCHEMA: ScimSchema = {
       PRIMARY_ATTRIBUTE,
     ]),
     {
-      ...multiValuedAttribute("groups", "Groups of the directory that the user is in.", [
+      ...multiValuedAttribute("groups", "Directory groups of the user.", [
         readOnlyAttribute("value", "Id of the group."),
         REFERENCE_ATTRIBUTE,
         readOnlyAttribute("display", "Its name."),
-        readOnlyAttribute("type", "How: direct."),
+        readOnlyAttribute("type", "Type of membership: direct."),
       ]),
       mutability: "readOnly",
     },
   ],
 };
 
-/** What organisations say of their people. @source RFC 7643 §4.3 */
+/** The enterprise extension of users. @source RFC 7643 §4.3 */
 export const ENTERPRISE_SCHEMA: ScimSchema = {
   id: ENTERPRISE_SCHEMA_URN,
   name: "EnterpriseUser",
-  description: "What an organisation says of its people.",
+  description: "Enterprise attributes of a user.",
   attributes: [
     textAttribute("employeeNumber", "Number in the organisation."),
     textAttribute("costCenter", "Cost centre."),
@@ -159,7 +163,7 @@ export const ENTERPRISE_SCHEMA: ScimSchema = {
     {
       name: "manager",
       type: "complex",
-      description: "Whom the user reports to.",
+      description: "Manager of the user.",
       subAttributes: [
         textAttribute("value", "Id of that user."),
         textAttribute("$ref", "Its address."),
@@ -169,14 +173,14 @@ export const ENTERPRISE_SCHEMA: ScimSchema = {
   ],
 };
 
-/** What groups have. @source RFC 7643 §4.2 */
+/** The Group schema. @source RFC 7643 §4.2 */
 export const GROUP_SCHEMA: ScimSchema = {
   id: GROUP_SCHEMA_URN,
   name: "Group",
-  description: "A group of people in the directory, to which security groups and lists are tied here.",
+  description: "A directory group, which can be linked to security groups and distribution lists.",
   attributes: [
-    textAttribute("displayName", "What the directory calls the group.", { required: true, uniqueness: "server" }),
-    multiValuedAttribute("members", "Users in the group. own choice: no groups in groups.", [
+    textAttribute("displayName", "Name of the group in the directory.", { required: true, uniqueness: "server" }),
+    multiValuedAttribute("members", "Users in the group. Nested groups are not supported.", [
       textAttribute("value", "Id of the user.", { mutability: "immutable", caseExact: true }),
       REFERENCE_ATTRIBUTE,
       readOnlyAttribute("display", "Its name."),
@@ -185,15 +189,15 @@ export const GROUP_SCHEMA: ScimSchema = {
   ],
 };
 
-/** Attributes of the core that are understood and not kept. own choice: directories send them unasked. */
+/** Core attributes that are accepted but not stored; directories send them by default. */
 export const IGNORED_ATTRIBUTES: ReadonlySet<string> = new Set(
   ["password", "ims", "photos", "entitlements", "roles", "x509Certificates", "schemas"].map((name) =>
     name.toLowerCase(),
   ),
 );
 
-/** The attribute of a name, whatever its case. @source RFC 7643 §2.1 */
+/** Finds an attribute by name, ignoring case. @source RFC 7643 §2.1 */
 export function findAttribute(attributes: readonly ScimAttribute[], name: string): ScimAttribute | null {
-  const asked = name.toLowerCase();
-  return attributes.find((attribute) => attribute.name.toLowerCase() === asked) ?? null;
+  const wanted = name.toLowerCase();
+  return attributes.find((attribute) => attribute.name.toLowerCase() === wanted) ?? null;
 }

@@ -1,6 +1,6 @@
 import { CallerError, type ErrorType } from "../lib/errors.ts";
 
-/** What SCIM calls the mistakes of clients; `precondition` is a version that is no longer the present one. @source RFC 7644 §3.12 */
+/** SCIM error types; `precondition` means that If-Match does not match the current version. @source RFC 7644 §3.12 */
 export type ScimErrorType =
   | "invalidFilter"
   | "tooMany"
@@ -18,7 +18,7 @@ const ERROR_TYPES: Partial<Readonly<Record<ScimErrorType, ErrorType>>> = {
   tooMany: "too-large",
 };
 
-/** A request of SCIM that is refused; `error` is its name there. Nothing was changed. */
+/** A refused SCIM request; nothing was changed. */
 export class ScimRequestError extends CallerError {
   readonly error: ScimErrorType;
 

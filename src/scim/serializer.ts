@@ -9,14 +9,14 @@ import { buildGroupDocument, groupEtag, readGroupMembers, type ScimGroupRow } fr
 import { ENTERPRISE_SCHEMA_URN, GROUP_SCHEMA_URN, USER_SCHEMA_URN } from "./schemas.ts";
 import { buildUserDocument, type ScimUserRow } from "./user-document.ts";
 
-/** What presenting takes; `base` is where `/Users` and `/Groups` lie. */
+/** Dependencies of the serializer; `base` is the base URL of `/Users` and `/Groups`. */
 export interface ScimSerializerDeps {
   reader: StoreReader;
   clock: Pick<Clock, "defer">;
   base: string;
 }
 
-/** A resource as it is answered. */
+/** A serialized resource. */
 export interface SerializedResource {
   id: string;
   version: string;
@@ -25,10 +25,10 @@ export interface SerializedResource {
   text: string;
 }
 
-/** Members that one list tells; a page ends early rather than tell more. own choice */
+/** Maximum number of members in one list response; the page ends early instead of exceeding it. */
 const MAX_LISTED_MEMBERS = 20_000;
 
-/** Users as they are answered, in order; their groups are one query. */
+/** Serializes users in order; one query for their groups. */
 export function serializeScimUsers(
   deps: ScimSerializerDeps,
   rows: readonly ScimUserRow[],
@@ -38,10 +38,11 @@ export function serializeScimUsers(
   return rows.map((row) => {
     const version = buildEtag(row);
     const location = `${deps.base}/Users/${row.id}`;
-    const { meta, ...said } = buildUserDocument(row);
+    const { meta, ...attributes } = buildUserDocument(row);
     const document: ScimDocument = {
-      schemas: said[ENTERPRISE_SCHEMA_URN] === undefined ? [USER_SCHEMA_URN] : [USER_SCHEMA_URN, ENTERPRISE_SCHEMA_URN],
-      ...said,
+      schemas:
+        attributes[ENTERPRISE_SCHEMA_URN] === undefined ? [USER_SCHEMA_URN] : [USER_SCHEMA_URN, ENTERPRISE_SCHEMA_URN],
+      ...attributes,
       ...(groups?.has(row.pk) ? { groups: groups.get(row.pk) } : {}),
       meta: { resourceType: "User", ...(meta as object), location, version },
     };
@@ -49,7 +50,7 @@ export function serializeScimUsers(
   });
 }
 
-/** A page of users, by their keys. */
+/** Serializes a page of users by internal keys. */
 export function serializeScimUserPage(
   deps: ScimSerializerDeps,
   pks: readonly number[],
@@ -59,7 +60,7 @@ export function serializeScimUserPage(
   return serializeScimUsers(deps, rows, shape).map(({ text }) => text);
 }
 
-/** A group as it is answered, its members in slices. */
+/** Serializes a group; members are read in chunks. */
 export async function serializeScimGroup(
   deps: ScimSerializerDeps,
   row: ScimGroupRow,
@@ -68,19 +69,19 @@ export async function serializeScimGroup(
   return { ...(await serializeGroupText(deps, row, shape)), id: row.id };
 }
 
-/** A page of groups, by their keys. */
+/** Serializes a page of groups by internal keys. */
 export async function serializeScimGroupPage(
   deps: ScimSerializerDeps,
   pks: readonly number[],
   shape: AttributeSelection,
 ): Promise<string[]> {
   const texts: string[] = [];
-  let told = 0;
+  let memberCount = 0;
   for (const row of orderByKeys(pks, deps.reader.getByPks(scimGroups, pks))) {
-    if (told > MAX_LISTED_MEMBERS) break;
+    if (memberCount > MAX_LISTED_MEMBERS) break;
     const { text, members } = await serializeGroupText(deps, row, shape);
     texts.push(text);
-    told += members;
+    memberCount += members;
   }
   return texts;
 }
@@ -91,28 +92,28 @@ async function serializeGroupText(
   shape: AttributeSelection,
 ): Promise<Omit<SerializedResource, "id"> & { members: number }> {
   const location = `${base}/Groups/${row.id}`;
-  // It counts the members, which a list without them is to be spared.
+  // The version counts the members, so it is read separately.
   const version = groupEtag(reader, row);
-  const { meta, ...said } = buildGroupDocument(row);
+  const { meta, ...attributes } = buildGroupDocument(row);
   const document = {
     schemas: [GROUP_SCHEMA_URN],
-    ...said,
+    ...attributes,
     meta: { resourceType: "Group", ...(meta as object), location, version },
   };
   const head = JSON.stringify(shape.apply(document));
   if (!shape.has("members")) return { version, location, text: head, members: 0 };
   const parts: string[] = [];
   let members = 0;
-  for (const slice of readGroupMembers(reader, row.pk)) {
-    members += slice.length;
-    const shown = slice.map(({ id, name }) => ({
+  for (const chunk of readGroupMembers(reader, row.pk)) {
+    members += chunk.length;
+    const shown = chunk.map(({ id, name }) => ({
       value: id,
       $ref: `${base}/Users/${id}`,
       display: name,
       type: "User",
     }));
-    const kept = shown.map((member) => (shape.apply({ members: [member] }).members as ScimDocument[])[0]);
-    parts.push(JSON.stringify(kept).slice(1, -1));
+    const selected = shown.map((member) => (shape.apply({ members: [member] }).members as ScimDocument[])[0]);
+    parts.push(JSON.stringify(selected).slice(1, -1));
     await yieldToEventLoop(clock);
   }
   const text = members === 0 ? head : `${head.slice(0, -1)},"members":[${parts.join(",")}]}`;

@@ -33,33 +33,33 @@ import {
   replaceScimUser,
 } from "./users.ts";
 
-/** What `createScim` needs. */
+/** Dependencies of the SCIM server. */
 export interface ScimServerDeps {
   store: Store;
   access: Pick<AccessControl, "systemContext">;
   clock: Clock;
-  /** Where the appliance is reached. */
+  /** Public base URL of the appliance. */
   baseUrl(): string;
-  /** The cloud of an organisation owns users and groups; never unless given. */
+  /** True when the cloud manages users and groups; default: never. */
   isManagedByCloud?(): boolean;
 }
 
-/** A write: the body, the version that the client knows (null: any), and on whose behalf. */
+/** A write: body, expected version (null: any) and actor. */
 export interface ScimWrite {
   body: unknown;
   ifMatch: string | null;
   by: ActorContext;
 }
 
-/** A page of a list: how many there are in all, and JSON texts. */
+/** A page of a list: total count and serialized resources. */
 export interface ScimListPage {
   total: number;
   texts: readonly string[];
 }
 
 /**
- * What can be done with the resources of a kind. All throw not-found, ScimRequestError and what the store throws; writes throw
- * OwnedByCloudError where the cloud does them.
+ * Operations on one resource type. All throw not-found, ScimRequestError and what the store throws; writes throw
+ * OwnedByCloudError when the cloud manages users and groups.
  */
 export interface ScimResourceHandler {
   type: ScimResourceType;
@@ -71,27 +71,27 @@ export interface ScimResourceHandler {
   remove(id: string, write: Omit<ScimWrite, "body">): Promise<void>;
 }
 
-/** The directory that a request comes from. */
+/** The authenticated directory. */
 export interface ScimCaller {
   name: string;
   by: ActorContext;
 }
 
-/** Provisioning of users and groups by a directory outside. */
+/** SCIM 2.0 provisioning of users and groups by an external directory. */
 export interface ScimServer {
-  /** Who presents a token; null when it is not good. */
+  /** The directory of a token; null for an invalid token. */
   authenticate(token: string, address: string | null): ScimCaller | null;
-  /** Where it is served. */
+  /** Base URL of the SCIM endpoints. */
   baseUrl(): string;
   handlers: readonly ScimResourceHandler[];
   log: ScimRequestLog;
   counts(): { users: number; groups: number };
 }
 
-/** Where it lies at the appliance. */
+/** Path of the SCIM endpoints. */
 export const SCIM_BASE_PATH = "/scim/v2";
 
-/** Makes provisioning over the store. */
+/** Creates the SCIM server. */
 export function createScimServer({
   store,
   access,
@@ -146,11 +146,19 @@ export function createScimServer({
   };
 }
 
-/** own choice: else who is switched off here would be switched on again by the next word of the cloud, which knows nothing of it. */
-function refuseWritesWhenManagedByCloud(kind: ScimResourceHandler, isOfCloud: () => boolean): ScimResourceHandler {
+/**
+ * Refuses writes on a linked appliance: the cloud manages its users and groups, and the next sync would undo a local
+ * change.
+ */
+function refuseWritesWhenManagedByCloud(
+  kind: ScimResourceHandler,
+  isManagedByCloud: () => boolean,
+): ScimResourceHandler {
   const refuse = (): void => {
-    if (isOfCloud())
-      throw new OwnedByCloudError("A directory provisions users and groups of linked appliances at the cloud.");
+    if (isManagedByCloud())
+      throw new OwnedByCloudError(
+        "The cloud manages users and groups of linked appliances. Connect the directory to the cloud instead.",
+      );
   };
   return {
     ...kind,

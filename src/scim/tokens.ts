@@ -6,15 +6,18 @@ import type { RowOf } from "../schema/resource.ts";
 import { fullScope } from "../store/full-scope.ts";
 import type { ActorContext, Store } from "../store/store.ts";
 
-/** The row of a directory's token. */
+/** Row of a SCIM token. */
 export type ScimToken = RowOf<typeof scimTokens>;
 
-/** Longer texts are no tokens of ours. */
+/** Longer tokens are refused without hashing. */
 const MAX_TOKEN_LENGTH = 512;
-/** How exactly it is known when a token was used last. own choice */
+/** Precision of `lastUsedAt`: at most one write per interval. */
 const LAST_USED_PRECISION_MS = 60_000;
 
-/** Makes a directory's token from `name`, `expires` and `homeDomainId` (API form). The clear value is in the answer and nowhere else. */
+/**
+ * Creates a SCIM token from `name`, `expires` and `homeDomainId` (API form). The clear text is returned once and not
+ * stored.
+ */
 export async function createScimToken(
   store: Store,
   input: object,
@@ -24,7 +27,7 @@ export async function createScimToken(
   return { row: await store.create(scimTokens, input, by, { tokenHash }), token };
 }
 
-/** The directory whose token it is; null when it is unknown, revoked or expired. */
+/** Finds a token; null if it is unknown, revoked or expired. */
 export function findScimToken({ store, clock }: { store: Store; clock: Clock }, token: string): ScimToken | null {
   if (token === "" || token.length > MAX_TOKEN_LENGTH) return null;
   const [row] = store.find(scimTokens, { tokenHash: hashToken(token) }, 1);
@@ -34,8 +37,8 @@ export function findScimToken({ store, clock }: { store: Store; clock: Clock }, 
 }
 
 /**
- * On whose behalf a directory writes: what is provisioned may be written whole, wherever it is, and users come into the token's
- * domain. Its rights end where `provisioned` and `provisionedGroup` say not-found.
+ * Actor context of a directory: all rights, with new users in the token's domain. `getProvisionedUser` and
+ * `getProvisionedGroup` restrict it to provisioned resources.
  */
 export function scimActorContext(
   access: Pick<AccessControl, "systemContext">,
@@ -48,7 +51,7 @@ export function scimActorContext(
 
 function recordTokenUse(store: Store, { id, lastUsedAt }: ScimToken, now: number): void {
   if (lastUsedAt !== null && now - lastUsedAt < LAST_USED_PRECISION_MS) return;
-  // A hint for people; the store reports its own failures.
+  // For display only: a lost update does no harm, and the store reports its own failures.
   store
     .write((tx) => void tx.run("UPDATE scim_tokens SET last_used_at = ? WHERE id = ?", now, id))
     .catch(() => undefined);

@@ -3,46 +3,46 @@ import type { RowOf, SystemValues } from "../schema/resource.ts";
 import type { ScimDocument } from "./document.ts";
 import { ScimRequestError } from "./scim-error.ts";
 
-/** A user's row. */
+/** Row of a user. */
 export type ScimUserRow = RowOf<typeof users>;
 
 const MAX_NAME_LENGTH = 140;
 const MAX_EMAIL_LENGTH = 254;
 const EMAIL = /^[^\s@]+@[^\s@]+$/;
 
-/** What the directory says of a user, with the id. */
+/** Builds the document of a user from the stored profile. */
 export function buildUserDocument({
   id,
   scimProfile,
   createdAt,
   updatedAt,
 }: Pick<ScimUserRow, "id" | "scimProfile" | "createdAt" | "updatedAt">): ScimDocument {
-  const said = JSON.parse(scimProfile ?? "{}") as ScimDocument;
+  const profile = JSON.parse(scimProfile ?? "{}") as ScimDocument;
   return {
     id,
-    ...said,
+    ...profile,
     meta: { created: new Date(createdAt).toISOString(), lastModified: new Date(updatedAt).toISOString() },
   };
 }
 
-/** What a document makes of a row, in API form; the lock is the caller's to decide. Throws ScimRequestError `invalidValue`. */
+/** Converts a document to API input for the user row, without the lock. Throws ScimRequestError `invalidValue`. */
 export function parseUserInput(document: ScimDocument): {
   name: string;
   email: string | null;
   preferredLanguage?: string | null;
 } {
-  const { preferredLanguage: said } = document;
+  const { preferredLanguage: given } = document;
   const language = users.fields.preferredLanguage.values.find(
-    (value) => value.toLowerCase() === String(said).toLowerCase(),
+    (value) => value.toLowerCase() === String(given).toLowerCase(),
   );
   return {
     name: readDisplayName(document).slice(0, MAX_NAME_LENGTH),
     email: readEmail(document),
-    ...(said === undefined ? {} : { preferredLanguage: language ?? null }),
+    ...(given === undefined ? {} : { preferredLanguage: language ?? null }),
   };
 }
 
-/** What of a document the row keeps for itself. Throws ScimRequestError `invalidValue` without a userName. */
+/** The system fields of a provisioned user. Throws ScimRequestError `invalidValue` without a userName. */
 export function provisioningFields(document: ScimDocument): SystemValues<typeof users> {
   const { externalId } = document;
   return {
@@ -54,7 +54,7 @@ export function provisioningFields(document: ScimDocument): SystemValues<typeof 
   };
 }
 
-/** The userName in the form that is compared. Throws ScimRequestError `invalidValue` without one. */
+/** The userName in lower case, as it is compared. Throws ScimRequestError `invalidValue` if it is missing. */
 export function readUserName({ userName }: ScimDocument): string {
   if (typeof userName !== "string" || userName.trim() === "") {
     throw new ScimRequestError("invalidValue", "Attribute userName is required.");
@@ -72,13 +72,13 @@ function readDisplayName(document: ScimDocument): string {
   );
 }
 
-/** own choice: the primary address, else that of work, else the first; else a userName that is one. */
+/** The primary address, else the work address, else the first one; else a userName that is an e-mail address. */
 function readEmail({ emails, userName }: ScimDocument): string | null {
   const all = ((emails ?? []) as Record<string, unknown>[]).filter(({ value }) => typeof value === "string");
   const chosen = all.find(({ primary }) => primary === true) ?? all.find(({ type }) => type === "work") ?? all[0];
   const email = String(chosen?.value ?? userName).trim();
   const isAddress = EMAIL.test(email) && email.length <= MAX_EMAIL_LENGTH;
   if (chosen && !isAddress)
-    throw new ScimRequestError("invalidValue", "Attribute emails is not valid. It holds no address.");
+    throw new ScimRequestError("invalidValue", "Attribute emails is not valid. Must be an e-mail address.");
   return isAddress ? email : null;
 }

@@ -18,32 +18,32 @@ import {
   type ScimUserRow,
 } from "./user-document.ts";
 
-/** What writing users takes. */
+/** Dependencies of user operations. */
 export interface ScimUserDeps {
   store: Store;
   clock: Clock;
 }
 
 /**
- * Makes a user. own choice: an account that nobody has a password or rights of its own for, and whose address it is, is
- * taken over. Throws ScimRequestError `uniqueness` and what a document throws.
+ * Creates a user, or takes over an existing account with the same e-mail address that has neither a password nor own
+ * rights. Throws ScimRequestError `uniqueness` and what parsing the document throws.
  */
 export function createScimUser({ store, clock }: ScimUserDeps, body: unknown, by: ActorContext): Promise<ScimUserRow> {
   const document = { active: true, ...parseDocument(USER_RESOURCE_TYPE, body) };
-  const kept = provisioningFields(document);
+  const fields = provisioningFields(document);
   const input = parseUserInput(document);
   return store.write((tx) => {
     assertUserNameFree(tx, readUserName(document), null);
     const owner = findByEmail(tx, input.email);
     if (owner && !canBeTakenOver(tx, owner)) throw valueInUse("emails");
     const lock = lockFor(owner, document, clock.now());
-    if (!owner) return tx.create(users, { ...input, ...lock }, by, kept);
+    if (!owner) return tx.create(users, { ...input, ...lock }, by, fields);
     if (document.active === false) revokeAllTokens(tx, owner.id, by);
-    return tx.update(users, owner.id, { ...input, ...lock }, by, kept);
+    return tx.update(users, owner.id, { ...input, ...lock }, by, fields);
   });
 }
 
-/** Writes all that a directory says of a user anew. Throws not-found, ScimRequestError. */
+/** Replaces the document of a user. Throws not-found, ScimRequestError. */
 export function replaceScimUser(
   deps: ScimUserDeps,
   id: string,
@@ -52,14 +52,14 @@ export function replaceScimUser(
   by: ActorContext,
 ): Promise<ScimUserRow> {
   const given = parseDocument(USER_RESOURCE_TYPE, body);
-  // What is not said stays as it is, as switching somebody on takes a word.
+  // `active` stays unchanged if omitted: unlocking a user must be explicit.
   return changeUser(deps, id, ifMatch, by, ({ active }) => ({
     ...(active === undefined ? {} : { active }),
     ...given,
   }));
 }
 
-/** Changes a user by the operations of a PATCH, all or none. Throws not-found, ScimRequestError. */
+/** Applies a PATCH to a user, all operations or none. Throws not-found, ScimRequestError. */
 export function patchScimUser(
   deps: ScimUserDeps,
   id: string,
@@ -71,7 +71,7 @@ export function patchScimUser(
   return changeUser(deps, id, ifMatch, by, (document) => applyPatch(USER_RESOURCE_TYPE, document, operations));
 }
 
-/** Deletes a user, whose sessions and tokens end with it. Throws not-found, ScimRequestError `precondition`. */
+/** Deletes a user with all sessions and tokens. Throws not-found, ScimRequestError `precondition`. */
 export async function deleteScimUser(
   { store }: ScimUserDeps,
   id: string,
@@ -82,14 +82,14 @@ export async function deleteScimUser(
   await store.remove(users, id, by, (row) => assertEtagMatches(ifMatch, buildEtag(row)));
 }
 
-/** The user of that id that a directory provisions. Throws not-found for others: they are not the directory's. */
+/** Gets a provisioned user. Throws not-found for other users, which a directory must not access. */
 export function getProvisionedUser(reader: StoreReader, id: string): ScimUserRow {
   const user = reader.get(users, id);
   if (user?.source !== "scim") throw notFound();
   return user;
 }
 
-/** Where provisioned users are found. */
+/** Resource source for provisioned users. */
 export function createUserSource(reader: StoreReader): ScimResourceSource {
   return {
     type: USER_RESOURCE_TYPE,
@@ -165,8 +165,8 @@ function changeUser(
 }
 
 /**
- * The lock that `active` asks for: shut out from now on, or let in again who was shut out by the directory. A lock that an
- * administrator set stays where the directory says nothing new.
+ * The lock change that follows from `active`: false locks from now on; true unlocks a user whom the directory had
+ * locked. A lock set by an administrator stays if `active` does not change.
  */
 function lockFor(user: ScimUserRow | null, { active }: ScimDocument, now: number): { lock?: object | null } {
   if (active === false) {
@@ -187,7 +187,7 @@ function findByEmail(reader: StoreReader, email: string | null): ScimUserRow | n
   return found && reader.getByPk(users, found.pk);
 }
 
-/** Whether a directory may take an account over: one that can't log in here and that nobody was given anything for. */
+/** True when a directory may take over an account: it has no password and no rights, and no loader manages it. */
 function canBeTakenOver(tx: Transaction, { pk, type, source, passwordHash }: ScimUserRow): boolean {
   if (type !== "regular" || passwordHash !== null || !(source === "manual" || source === "self-registered"))
     return false;
@@ -200,5 +200,5 @@ function canBeTakenOver(tx: Transaction, { pk, type, source, passwordHash }: Sci
 }
 
 function valueInUse(attribute: string): ScimRequestError {
-  return new ScimRequestError("uniqueness", `Another account has that value of ${attribute}.`);
+  return new ScimRequestError("uniqueness", `An account with this value of ${attribute} already exists.`);
 }

@@ -5,8 +5,8 @@ import { CallerError, type FieldError, UpstreamError } from "../lib/errors.ts";
 import { defaultSettings, type Settings, settingsSchema } from "./schema.ts";
 
 /**
- * Reads settings from YAML text; empty text gives the defaults. Throws CallerError `invalid-value` whose faults name each
- * setting by its path (`plugins.ip-phones.listen.auth.port`) and say what is expected, never what was found.
+ * Parses settings from YAML; empty text gives the defaults. Throws CallerError `invalid-value` with each invalid
+ * setting by its path (`plugins.ip-phones.listen.auth.port`) and the expected value, never the actual one.
  */
 export function parseSettings(yaml: string): Settings {
   const document = parseDocument(yaml, { prettyErrors: false, logLevel: "silent" });
@@ -23,13 +23,13 @@ export function loadSettings(path: string): Settings {
   try {
     text = readFileSync(path, "utf8");
   } catch (error) {
-    const why = (error as { code?: string }).code === "ENOENT" ? "is not there" : "can't be read";
-    throw new UpstreamError("upstream", `The settings file ${path} ${why}.`, { path }, error);
+    const problem = (error as { code?: string }).code === "ENOENT" ? "does not exist" : "cannot be read";
+    throw new UpstreamError("upstream", `The settings file ${path} ${problem}.`, { path }, error);
   }
   return parseSettings(text);
 }
 
-/** Names what is expected, never what was found: that may be a secret in the wrong place. */
+/** Never contains the actual value: it may be a secret in the wrong place. */
 function fieldErrorsIn(issue: core.$ZodIssue): FieldError[] {
   const at = (path: readonly PropertyKey[], message: string): FieldError => ({
     field: path.join(".") || null,
@@ -38,7 +38,7 @@ function fieldErrorsIn(issue: core.$ZodIssue): FieldError[] {
   });
   const { path, message } = issue;
   if (issue.code === "unrecognized_keys")
-    return issue.keys.map((key) => at([...path, key], `there is no such setting${siblingSettings(path)}`));
+    return issue.keys.map((key) => at([...path, key], `unknown setting${siblingSettings(path)}`));
   if (issue.code === "invalid_value") return [at(path, `must be one of ${issue.values.join(", ")}`)];
   if (issue.code === "invalid_type") return [at(path, `must be ${TYPE_NAMES[issue.expected] ?? issue.expected}`)];
   if (issue.code === "too_small") return [at(path, `must be at least ${issue.minimum}${UNITS[issue.origin] ?? ""}`)];
@@ -46,30 +46,30 @@ function fieldErrorsIn(issue: core.$ZodIssue): FieldError[] {
   return [at(path, message)];
 }
 
-/** The settings that there are at a place, in words. */
+/** Names of the valid settings at a path. */
 function siblingSettings(path: readonly PropertyKey[]): string {
-  let there: unknown = defaultSettings();
-  for (const name of path) there = (there as Record<PropertyKey, unknown> | null | undefined)?.[name];
-  return typeof there === "object" && there !== null ? `; there are ${Object.keys(there).join(", ")}` : "";
+  let node: unknown = defaultSettings();
+  for (const name of path) node = (node as Record<PropertyKey, unknown> | null | undefined)?.[name];
+  return typeof node === "object" && node !== null ? `; must be one of ${Object.keys(node).join(", ")}` : "";
 }
 
-const UNITS: Readonly<Record<string, string>> = { array: " entries", string: " signs" };
+const UNITS: Readonly<Record<string, string>> = { array: " entries", string: " characters" };
 
 const TYPE_NAMES: Readonly<Record<string, string>> = {
-  string: "a text",
+  string: "a string",
   number: "a number",
-  int: "a whole number",
+  int: "an integer",
   boolean: "true or false",
   array: "a list",
-  object: "settings of its own, indented below it",
-  record: "settings of its own, indented below it",
+  object: "a group of settings, indented below it",
+  record: "a group of settings, indented below it",
 };
 
 function toPlain(document: ReturnType<typeof parseDocument>): unknown {
   try {
     return document.toJS({ maxAliasCount: 100 });
   } catch (error) {
-    throw new CallerError("invalid-value", error instanceof Error ? error.message : "The YAML can't be read.");
+    throw new CallerError("invalid-value", error instanceof Error ? error.message : "The YAML cannot be parsed.");
   }
 }
 
@@ -82,7 +82,7 @@ function validateSettings(settings: Settings): Settings {
 }
 
 function settingsError(faults: readonly FieldError[]): CallerError {
-  const message = faults.map((fault) => (fault.field ? `${fault.field}: ${fault.message}` : fault.message)).join("; ");
+  const message = faults.map((error) => (error.field ? `${error.field}: ${error.message}` : error.message)).join("; ");
   return new CallerError("invalid-value", message, faults);
 }
 

@@ -8,7 +8,7 @@ export interface ListenAddress {
   port: number;
 }
 
-/** Reads `HOST:PORT`, IPv6 in brackets (`[::1]:8080`); null when it is none. */
+/** Parses `HOST:PORT`, IPv6 in brackets (`[::1]:8080`); null if it is invalid. */
 export function parseListenAddress(text: string): ListenAddress | null {
   const match = /^(?:\[([0-9a-f:.]+)\]|([^\s:[\]/]+)):(\d{1,5})$/i.exec(text);
   if (!match) return null;
@@ -18,12 +18,12 @@ export function parseListenAddress(text: string): ListenAddress | null {
   return { host, port };
 }
 
-/** The way back of `parseListen`, also the authority part of a URL. */
+/** Inverse of `parseListenAddress`; also the authority part of a URL. */
 export function formatListenAddress({ host, port }: ListenAddress): string {
   return isIP(host) === 6 ? `[${host}]:${port}` : `${host}:${port}`;
 }
 
-/** True for an IPv4 network in CIDR form whose whole range lies in the multicast block. @source RFC 5771 §3 */
+/** True for an IPv4 network in CIDR notation within the multicast block. @source RFC 5771 §3 */
 export function isMulticastRange(text: string): boolean {
   const match = /^([0-9.]+)\/(\d{1,2})$/.exec(text);
   if (!match || !isIPv4(match[1] as string)) return false;
@@ -32,7 +32,9 @@ export function isMulticastRange(text: string): boolean {
   return first >= 224 && first <= 239 && prefix >= 8 && prefix <= 32;
 }
 
-/** True for what `network.allowedTargets` takes: an IP address, an IP network in CIDR form, or a host name. */
+/**
+ * True for a valid entry of `network.allowedTargets`: an IP address, an IP network in CIDR notation, or a host name.
+ */
 export function isTargetPattern(text: string): boolean {
   const [address = "", prefix, ...rest] = text.split("/");
   const version = isIP(address);
@@ -48,7 +50,7 @@ export function isHostOrAddress(text: string): boolean {
   return !text.includes("/") && isTargetPattern(text);
 }
 
-/** The first and the last address of an IPv4 network in CIDR form; an address inside stands for its network. */
+/** First and last address of an IPv4 network in CIDR notation; host bits are ignored. */
 export function networkBounds(network: string): { first: string; last: string } {
   const [address = "", prefix = "32"] = network.split("/");
   const size = 2 ** (32 - Number(prefix));

@@ -16,18 +16,18 @@ interface Node {
   properties?: Record<string, Node>;
 }
 
-/** All settings in the order of the schema; what holds further settings is not one itself. */
+/** All settings in the order of the schema, without groups. */
 export function listSettings(settings: Settings, defaults: Settings): SettingEntry[] {
   return entriesOf(settingsJsonSchema() as Node, settings, defaults, []);
 }
 
-function entriesOf(node: Node, value: unknown, usual: unknown, path: readonly string[]): SettingEntry[] {
+function entriesOf(node: Node, value: unknown, defaultValue: unknown, path: readonly string[]): SettingEntry[] {
   if (!node.properties) {
-    const texts = { value: JSON.stringify(value), default: JSON.stringify(usual) };
+    const texts = { value: JSON.stringify(value), default: JSON.stringify(defaultValue) };
     return [{ name: path.join("."), doc: node.description ?? "", ...texts }];
   }
   return Object.entries(node.properties).flatMap(([name, inner]) =>
-    entriesOf(inner, memberOf(value, name), memberOf(usual, name), [...path, name]),
+    entriesOf(inner, memberOf(value, name), memberOf(defaultValue, name), [...path, name]),
   );
 }
 

@@ -1,7 +1,7 @@
 import type { Clock } from "../lib/clock.ts";
 import { CallerError, UpstreamError } from "../lib/errors.ts";
 
-/** What an agent is told to do. */
+/** A command from the appliance. */
 export type AgentCommand =
   | {
       kind: "play";
@@ -14,23 +14,23 @@ export type AgentCommand =
     }
   | { kind: "stop"; deliveryId: number };
 
-/** What an agent says of a delivery. */
+/** A delivery event reported to the appliance. */
 export interface AgentEvent {
   kind: "accepted" | "started" | "heard" | "unheard" | "ended" | "failed" | "alone";
   deliveryId: number;
-  /** Epoch ms of the appliance. */
+  /** Epoch ms by the appliance's clock. */
   at: number | null;
   words: string;
 }
 
-/** How the speaker is to sound. */
+/** Settings of the speaker. */
 export interface AgentSettings {
   volume: number;
   delayMs: number;
   zones: { group: string; port: number; priority: number }[];
 }
 
-/** An answer of the appliance to a request for commands. */
+/** Response to a long poll for commands. */
 export interface PollResponse {
   receivedAt: number;
   sentAt: number;
@@ -38,7 +38,6 @@ export interface PollResponse {
   settings: AgentSettings;
 }
 
-/** Who registers. */
 export interface RegistrationRequest {
   mac: string;
   model: string;
@@ -47,84 +46,86 @@ export interface RegistrationRequest {
   capabilities: { selfTest: boolean };
 }
 
-/** What the appliance gives at registration. */
 export interface RegistrationResponse {
   deviceIdentifier: string;
   token: string;
   configured: boolean;
-  /** What it signs plans of rings with: base64 of 32 bytes. */
+  /** Public key of signed ring plans: base64 of 32 bytes. */
   planKey?: string;
 }
 
-/** How the agent stands with its plan of rings; epoch ms of the appliance. */
+/** Status of the agent's ring plan; epoch ms by the appliance's clock. */
 export interface RingPlanStatus {
-  /** Null while it has none that it follows. */
+  /** End of the plan; null without a valid plan. */
   until: number | null;
-  /** When it last had what the appliance has, with all sounds; null when never. */
+  /** When plan and sounds were last up to date; null if never. */
   inOrderAt: number | null;
 }
 
-/** The appliance, as an agent talks to it; calls reject with UpstreamError, or CallerError where it says no. */
+/**
+ * HTTP client of the appliance. Calls reject with UpstreamError if the appliance is unreachable or fails, and with
+ * CallerError if it refuses.
+ */
 export interface ApplianceClient {
   register(introduction: RegistrationRequest, joinSecret: string | null): Promise<RegistrationResponse>;
-  /** Asks for commands and tells events; the answer comes at the latest some time after `waitMs`. */
+  /** Long-polls for commands and reports events; resolves shortly after `waitMs` at the latest. */
   poll(
     membership: { mac: string; token: string },
     beat: { port: number; waitMs: number; events: AgentEvent[]; plan: RingPlanStatus },
   ): Promise<PollResponse>;
-  /** The signed plan of rings; `same` when it is still the one with this tag, `none` when there is no such speaker. */
+  /** Fetches the signed ring plan: `same` if the tag is current, `none` if the appliance does not know this speaker. */
   fetchPlan(
     membership: { mac: string; token: string },
     etag: string | null,
   ): Promise<{ etag: string; document: string } | "same" | "none">;
-  /** A piece of a sound of the plan, G.711 µ-law, from a byte on; empty at its end. */
+  /** Fetches part of a planned sound (G.711 µ-law) from a byte offset; empty at its end. */
   fetchSound(membership: { mac: string; token: string }, sha256: string, from: number): Promise<Uint8Array>;
-  /** Tells what sounded alone; resolves when it is written. */
+  /** Reports rings played offline; resolves when they are stored. */
   reportPlayedRings(
     membership: { mac: string; token: string },
     rings: readonly { ringId: string; at: number }[],
   ): Promise<void>;
 }
 
-/** Beyond what the appliance was asked to wait. own choice */
+/** Added to the poll's own wait time. */
 const RESPONSE_TIMEOUT_MS = 5_000;
-/** For what has up to some MB. own choice */
+/** Timeout of plan and sound downloads, up to some MB. */
 const DOWNLOAD_TIMEOUT_MS = 30_000;
 
-/** Makes the client of the appliance at `server`; `signal` ends what is under way. */
+/** Creates the client of the appliance at `server`; `signal` aborts requests in progress. */
 export function createApplianceClient(server: string, clock: Clock, signal: AbortSignal): ApplianceClient {
-  /** One request; resolves with the answer while its body comes in. */
+  /** Sends one request; `read` consumes the response within the timeout. */
   const request = async <A>(
-    { path, token, withinMs = RESPONSE_TIMEOUT_MS, expected = [], ...init }: RequestOptions,
+    { path, token, timeoutMs = RESPONSE_TIMEOUT_MS, expected = [], ...init }: RequestOptions,
     read: (response: Response) => Promise<A>,
   ): Promise<A> => {
-    const late = new AbortController();
-    const timer = clock.after(withinMs, () => late.abort());
+    const timeout = new AbortController();
+    const timer = clock.after(timeoutMs, () => timeout.abort());
     try {
       const response = await fetch(`${server}/x/speakers${path}`, {
         ...init,
         headers: { ...init.headers, ...(token === null ? {} : { authorization: `Bearer ${token}` }) },
         redirect: "error",
-        signal: AbortSignal.any([signal, late.signal]),
+        signal: AbortSignal.any([signal, timeout.signal]),
       });
       if (response.ok || expected.includes(response.status)) return await read(response);
-      const words = `the appliance answered ${response.status}: ${errorMessageIn(await response.text())}`;
+      const message = `the appliance responded with HTTP ${response.status}: ${errorMessageIn(await response.text())}`;
       if (response.status >= 400 && response.status < 500 && response.status !== 429)
-        throw new CallerError("invalid-value", words);
-      throw new UpstreamError("upstream", words);
+        throw new CallerError("invalid-value", message);
+      throw new UpstreamError("upstream", message);
     } catch (error) {
       if (error instanceof CallerError || error instanceof UpstreamError) throw error;
-      throw new UpstreamError("upstream", `the appliance can't be reached: ${failureCause(error)}`, {}, error);
+      throw new UpstreamError("upstream", `the appliance is unreachable: ${failureCause(error)}`, {}, error);
     } finally {
       timer.cancel();
     }
   };
-  const post = (path: string, token: string | null, body: object, withinMs?: number): Promise<unknown> =>
+  const post = (path: string, token: string | null, body: object, timeoutMs?: number): Promise<unknown> =>
     request(
       {
         ...{ path, token, method: "POST", body: JSON.stringify(body) },
         headers: { "content-type": "application/json" },
-        ...(withinMs === undefined ? {} : { withinMs }),
+        ...(timeoutMs === undefined ? {} : { timeoutMs }),
       },
       async (response) => (response.status === 204 ? null : response.json()),
     );
@@ -138,7 +139,7 @@ export function createApplianceClient(server: string, clock: Clock, signal: Abor
         {
           path: `/agents/${mac}/plan`,
           token,
-          withinMs: DOWNLOAD_TIMEOUT_MS,
+          timeoutMs: DOWNLOAD_TIMEOUT_MS,
           expected: [304, 404],
           headers: etag === null ? {} : { "if-none-match": etag },
         },
@@ -150,7 +151,7 @@ export function createApplianceClient(server: string, clock: Clock, signal: Abor
       ),
     fetchSound: ({ mac, token }, sha256, from) =>
       request(
-        { path: `/agents/${mac}/sounds/${sha256}?from=${from}`, token, withinMs: DOWNLOAD_TIMEOUT_MS },
+        { path: `/agents/${mac}/sounds/${sha256}?from=${from}`, token, timeoutMs: DOWNLOAD_TIMEOUT_MS },
         async (response) => new Uint8Array(await response.arrayBuffer()),
       ),
     async reportPlayedRings({ mac, token }, rings) {
@@ -162,8 +163,8 @@ export function createApplianceClient(server: string, clock: Clock, signal: Abor
 interface RequestOptions {
   path: string;
   token: string | null;
-  withinMs?: number;
-  /** Answers that are told apart beside those of success. */
+  timeoutMs?: number;
+  /** Statuses handled by the caller, besides 2xx. */
   expected?: readonly number[];
   method?: string;
   body?: string;

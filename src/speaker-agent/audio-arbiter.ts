@@ -9,9 +9,9 @@ import { groupKey } from "./rtp-receiver.ts";
 
 type PlayCommand = Extract<AgentCommand, { kind: "play" }>;
 
-/** A ring that is played without a stream. */
+/** A ring played from a stored sound. */
 export interface RingPlayback {
-  /** That of the stream it would come by. */
+  /** SSRC of the equivalent stream from the appliance. */
   ssrc: number;
   /** 0 to 100. */
   volume: number;
@@ -19,61 +19,59 @@ export interface RingPlayback {
   priority: number;
   /** G.711 µ-law. */
   payload: Uint8Array;
-  /** Its player could not, in words. */
-  onFailed(words: string): void;
+  /** Called if the audio player failed. */
+  onFailed(reason: string): void;
 }
 
-/** What a speaker plays at the moment. */
+/** Decides what the speaker plays: one stream at a time, by priority. */
 export interface AudioArbiter {
-  /** True when nothing as urgent is playing. */
+  /** True if nothing of the same or a higher priority is playing. */
   canPlay(priority: number): boolean;
-  /** Plays a ring from now on. */
   playRing(ring: RingPlayback): void;
   handleCommand(command: AgentCommand): void;
   handlePacket(packet: ReceivedPacket): void;
-  /** How it sounds from now on. */
+  /** Applies to later playbacks. */
   applySettings(settings: AgentSettings): void;
-  /** Falls silent. */
+  /** Stops playback. */
   close(): void;
 }
 
-/** What a stage needs. */
 export interface AudioArbiterDeps {
   clock: Clock;
   open: OpenAudioOutput;
-  /** Listens to the room; null without a microphone. */
+  /** Opens the room microphone; null without one. */
   listen: ((onHeard: () => void) => RoomMicrophone) | null;
-  /** ms by which the first packet is held back against those that are late. */
+  /** Jitter buffer in ms: delay of the first packet. */
   bufferMs: number;
-  /** Something happened to a delivery, at a moment of the monotonic clock. */
+  /** Receives delivery events; `at` is monotonic time. */
   onEvent(event: Omit<AgentEvent, "at"> & { at: number | null }): void;
-  /** The message of this stream has sounded here without the appliance: it does not sound again. */
+  /** True if this stream's message was already played offline and must not play again. */
   hasPlayedOffline(ssrc: number): boolean;
-  /** A stream of the appliance begins to sound. */
+  /** Called when a stream from the appliance starts playing. */
   onStreamStarted(ssrc: number): void;
 }
 
 interface ActivePlayback {
-  /** Null for what came by a zone, of which nobody is told. */
+  /** Null for zone audio, which is not reported. */
   deliveryId: number | null;
   ssrc: number;
   zone: string | null;
   priority: number;
-  /** Played without a stream: its player failed. Null for what comes by one. */
-  onFailed: ((words: string) => void) | null;
+  /** Set for offline rings; null for streams. */
+  onFailed: ((reason: string) => void) | null;
   playback: Playback;
   microphone: RoomMicrophone | null;
   hasHeard: boolean;
 }
 
-/** own choice: a stream without loss worth telling. */
+/** Packet loss up to this share is not reported. */
 const MAX_MISSING_SHARE = 0.02;
-/** A message whose stream does not come is given up. */
+/** A message without packets for this long is abandoned. */
 const STREAM_TIMEOUT_MS = 10_000;
 
-/** Makes a silent stage: one stream at a time, the more urgent one instead of the other. */
-export function createAudioArbiter(needs: AudioArbiterDeps): AudioArbiter {
-  const { clock, onEvent } = needs;
+/** Creates the arbiter: one stream at a time; a higher priority replaces a lower one. */
+export function createAudioArbiter(deps: AudioArbiterDeps): AudioArbiter {
+  const { clock, onEvent } = deps;
   let settings: AgentSettings = { volume: 80, delayMs: 0, zones: [] };
   let active: ActivePlayback | null = null;
 
@@ -82,8 +80,8 @@ export function createAudioArbiter(needs: AudioArbiterDeps): AudioArbiter {
     active?.microphone?.close();
     active = null;
   };
-  const emit = (deliveryId: number | null, kind: AgentEvent["kind"], words = "", at: number | null = null): void => {
-    if (deliveryId !== null) onEvent({ kind, deliveryId, at, words });
+  const emit = (deliveryId: number | null, kind: AgentEvent["kind"], text = "", at: number | null = null): void => {
+    if (deliveryId !== null) onEvent({ kind, deliveryId, at, words: text });
   };
   const startPlayback = (
     own: Omit<ActivePlayback, "playback" | "microphone" | "hasHeard">,
@@ -91,75 +89,75 @@ export function createAudioArbiter(needs: AudioArbiterDeps): AudioArbiter {
     delayMs: number,
   ): ActivePlayback => {
     stopActive();
-    const output = needs.open();
+    const output = deps.open();
     const { deliveryId } = own;
     const microphone =
-      deliveryId === null || !needs.listen
+      deliveryId === null || !deps.listen
         ? null
-        : needs.listen(() => {
-            mine.hasHeard = true;
+        : deps.listen(() => {
+            current.hasHeard = true;
             emit(deliveryId, "heard");
           });
     const playback = createPlayback({
-      ...{ clock, output, volume, bufferMs: needs.bufferMs + delayMs },
+      ...{ clock, output, volume, bufferMs: deps.bufferMs + delayMs },
       onStarted(at) {
         microphone?.begin();
-        if (own.onFailed === null) needs.onStreamStarted(own.ssrc);
+        if (own.onFailed === null) deps.onStreamStarted(own.ssrc);
         emit(deliveryId, "started", "", at);
       },
       onEnded(report) {
         output.end();
-        void finishPlayback(mine, report, output.ended);
+        void finishPlayback(current, report, output.ended);
       },
     });
-    const mine: ActivePlayback = { ...own, playback, microphone, hasHeard: false };
-    active = mine;
-    // Nothing is heard of a message whose player has failed.
-    void output.ended.then((fault) => {
-      if (fault === null || active !== mine) return;
+    const current: ActivePlayback = { ...own, playback, microphone, hasHeard: false };
+    active = current;
+    // Stop if the player fails.
+    void output.ended.then((error) => {
+      if (error === null || active !== current) return;
       stopActive();
-      own.onFailed?.(fault);
-      emit(deliveryId, "failed", fault);
+      own.onFailed?.(error);
+      emit(deliveryId, "failed", error);
     });
-    return mine;
+    return current;
   };
   const finishPlayback = async (
-    mine: ActivePlayback,
+    current: ActivePlayback,
     report: PlaybackReport,
-    ending: Promise<string | null>,
+    ended: Promise<string | null>,
   ): Promise<void> => {
-    if (active === mine) active = null;
-    mine.microphone?.close();
-    const fault = await ending;
-    if (fault !== null) {
-      mine.onFailed?.(fault);
-      return emit(mine.deliveryId, "failed", fault);
+    if (active === current) active = null;
+    current.microphone?.close();
+    const error = await ended;
+    if (error !== null) {
+      current.onFailed?.(error);
+      return emit(current.deliveryId, "failed", error);
     }
-    if (mine.microphone && !mine.hasHeard) emit(mine.deliveryId, "unheard", "it plays, but does not hear itself");
+    if (current.microphone && !current.hasHeard) emit(current.deliveryId, "unheard", "playing, but the microphone does not hear it");
     const lossy = report.missing > report.played * MAX_MISSING_SHARE;
-    emit(mine.deliveryId, "ended", lossy ? `${report.missing} of ${report.played} packets did not come` : "");
+    emit(current.deliveryId, "ended", lossy ? `${report.missing} of ${report.played} packets lost` : "");
   };
   const play = ({ deliveryId, ssrc, priority, volume, delayMs }: PlayCommand): void => {
-    if (needs.hasPlayedOffline(ssrc)) {
+    if (deps.hasPlayedOffline(ssrc)) {
       emit(deliveryId, "alone");
       return;
     }
-    const mine = startPlayback({ deliveryId, ssrc, zone: null, priority, onFailed: null }, volume, delayMs);
+    const current = startPlayback({ deliveryId, ssrc, zone: null, priority, onFailed: null }, volume, delayMs);
     emit(deliveryId, "accepted");
-    clock.after(STREAM_TIMEOUT_MS, () => active === mine && !mine.playback.hasReceivedPackets() && stopActive(), {
+    clock.after(STREAM_TIMEOUT_MS, () => active === current && !current.playback.hasReceivedPackets() && stopActive(), {
       background: true,
     });
   };
-  const feedPayload = (mine: ActivePlayback, payload: Uint8Array): void => {
+  const feedPayload = (current: ActivePlayback, payload: Uint8Array): void => {
     const beganAt = clock.monotonicMs();
     let sequence = 0;
     const push = (): void => {
-      for (; active === mine && sequence * PACKET_MS <= clock.monotonicMs() - beganAt; sequence++) {
+      for (; active === current && sequence * PACKET_MS <= clock.monotonicMs() - beganAt; sequence++) {
         const at = sequence * PACKET_BYTES;
         if (at >= payload.length) return;
-        mine.playback.push({ sequence: sequence & 0xffff, payload: payload.subarray(at, at + PACKET_BYTES) });
+        current.playback.push({ sequence: sequence & 0xffff, payload: payload.subarray(at, at + PACKET_BYTES) });
       }
-      if (active === mine) clock.after(PACKET_MS, push);
+      if (active === current) clock.after(PACKET_MS, push);
     };
     push();
   };
@@ -173,10 +171,10 @@ export function createAudioArbiter(needs: AudioArbiterDeps): AudioArbiter {
       else if (active?.deliveryId === command.deliveryId) stopActive();
     },
     handlePacket(packet) {
-      if (needs.hasPlayedOffline(packet.ssrc)) return;
+      if (deps.hasPlayedOffline(packet.ssrc)) return;
       if (active?.ssrc === packet.ssrc && active.zone === packet.zone) return active.playback.push(packet);
       const zone = packet.zone === null ? undefined : settings.zones.find((each) => groupKey(each) === packet.zone);
-      // The same message by two ways sounds once; of two messages the more urgent one does.
+      // A message that arrives by two routes plays once; of two messages the higher priority plays.
       if (!zone || active?.ssrc === packet.ssrc || (active && active.priority <= zone.priority)) return;
       const own = { deliveryId: null, ssrc: packet.ssrc, zone: packet.zone, priority: zone.priority, onFailed: null };
       startPlayback(own, settings.volume, settings.delayMs).playback.push(packet);

@@ -3,21 +3,21 @@ import { accessSync, constants } from "node:fs";
 import { join } from "node:path";
 import { CallerError } from "../lib/errors.ts";
 
-/** Where the sound of one message comes out: 8 kHz mono, 16 bit. */
+/** Audio output of one message: 8 kHz mono, 16 bit. */
 export interface AudioOutput {
   write(pcm: Int16Array): void;
-  /** Resolves when it has ended, by itself or not: with null, else with what went wrong, in words. */
+  /** Resolves at the end: null on success, else an error message. */
   readonly ended: Promise<string | null>;
-  /** No more comes: what was written is played to its end. */
+  /** Ends the input; buffered audio plays to its end. */
   end(): void;
-  /** Falls silent at once. */
+  /** Stops at once. */
   abort(): void;
 }
 
 /** Opens an output for one message. */
 export type OpenAudioOutput = () => AudioOutput;
 
-/** Programs that play what comes in by their standard input. */
+/** Programs that play raw audio from standard input. */
 const PLAYERS: Readonly<Record<string, (device: string | null) => string[]>> = {
   aplay: (device) => [
     ...["-q", "-t", "raw", "-f", "S16_LE", "-r", "8000", "-c", "1", "--buffer-time=100000"],
@@ -30,33 +30,33 @@ const PLAYERS: Readonly<Record<string, (device: string | null) => string[]>> = {
     ...["-f", "alsa", device ?? "default"],
   ],
 };
-/** What the machine may be late for is dropped rather than heard late. */
+/** If the player falls behind, audio is dropped instead of delayed. */
 const MAX_BUFFERED_BYTES = 16_000;
 const MAX_ERROR_CHARACTERS = 300;
 
-/** The player named, or the first that is installed; throws CallerError when there is none. */
+/** Selects the named player, or the first one installed; throws CallerError if there is none. */
 export function selectPlayer(wanted: string, device: string | null, path: string | undefined): OpenAudioOutput {
   if (wanted.startsWith("exec:")) return () => startPlayer(wanted.slice("exec:".length), []);
   const names = wanted === "auto" ? Object.keys(PLAYERS) : [wanted];
   const name = names.find((each) => isInstalled(each, path));
   const args = name === undefined ? undefined : PLAYERS[name];
   if (name === undefined || !args)
-    throw new CallerError("invalid-value", `player: none of ${names.join(", ")} is installed.`);
+    throw new CallerError("invalid-value", `player: not found; install one of ${names.join(", ")}.`);
   return () => startPlayer(name, args(device));
 }
 
 function startPlayer(program: string, args: readonly string[]): AudioOutput {
   const child = spawn(program, args, { stdio: ["pipe", "ignore", "pipe"] });
   let errorOutput = "";
-  let cut = false;
+  let aborted = false;
   const ended = new Promise<string | null>((resolve) => {
     child.once("error", (error) => resolve(error.message));
-    child.once("close", (code) => resolve(code === 0 || cut ? null : exitMessage(program, code, errorOutput)));
+    child.once("close", (code) => resolve(code === 0 || aborted ? null : exitMessage(program, code, errorOutput)));
   });
   child.stderr.on("data", (part: Buffer) => {
     errorOutput = (errorOutput + part.toString("utf8")).slice(-MAX_ERROR_CHARACTERS);
   });
-  // Told when it ends.
+  // Reported by `close`.
   child.stdin.on("error", () => undefined);
   return {
     ended,
@@ -66,7 +66,7 @@ function startPlayer(program: string, args: readonly string[]): AudioOutput {
     },
     end: () => void child.stdin.end(),
     abort() {
-      cut = true;
+      aborted = true;
       kill(child);
     },
   };
@@ -77,12 +77,12 @@ function kill(child: ChildProcess): void {
   child.kill("SIGKILL");
 }
 
-function exitMessage(program: string, code: number | null, complaint: string): string {
-  const last = complaint.trim().split("\n").at(-1) ?? "";
-  return `${program} ended with ${code ?? "a signal"}${last === "" ? "" : `: ${last}`}`;
+function exitMessage(program: string, code: number | null, errorOutput: string): string {
+  const last = errorOutput.trim().split("\n").at(-1) ?? "";
+  return `${program} exited with ${code ?? "a signal"}${last === "" ? "" : `: ${last}`}`;
 }
 
-/** True when a program of this name is found by PATH. */
+/** True if a program of this name is in PATH. */
 function isInstalled(name: string, path: string | undefined): boolean {
   return (path ?? "").split(":").some((folder) => {
     try {

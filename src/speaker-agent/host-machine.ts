@@ -2,27 +2,27 @@ import { execFile } from "node:child_process";
 import { readFile } from "node:fs/promises";
 import { promisify } from "node:util";
 
-/** What an agent knows of the machine that it runs on. */
+/** The host machine. */
 export interface HostMachine {
-  /** Differs after each start of the machine; null where that can't be known. */
+  /** Changes with each boot; null if unknown. */
   bootId: string | null;
-  /** False when the machine began with a clock that nobody has set since. */
+  /** False if the clock was not set since boot. */
   isClockSet(): Promise<boolean>;
 }
 
-/** Reads what the kernel and systemd say. own choice: where nobody says whether the clock is set, it is believed. */
+/** Reads kernel and systemd state. If neither tells whether the clock is set, it is trusted. */
 export async function readHostMachine(): Promise<HostMachine> {
   const bootId = await readFile("/proc/sys/kernel/random/boot_id", "utf8").catch(() => null);
   return { bootId: bootId?.trim() ?? null, isClockSet };
 }
 
-/** A clock that goes on while the machine is off is as good as one that was set. */
+/** A battery-backed clock counts as set. */
 async function isClockSet(): Promise<boolean> {
   const seconds = await readFile("/sys/class/rtc/rtc0/since_epoch", "utf8").catch(() => "0");
   if (Number(seconds) > 0) return true;
   try {
-    const asked = ["show", "--property=NTPSynchronized", "--value"];
-    const { stdout } = await promisify(execFile)("timedatectl", asked, { timeout: 5_000 });
+    const args = ["show", "--property=NTPSynchronized", "--value"];
+    const { stdout } = await promisify(execFile)("timedatectl", args, { timeout: 5_000 });
     return stdout.trim() !== "no";
   } catch {
     return true;

@@ -5,57 +5,56 @@ import type { RingJournal } from "./ring-journal.ts";
 import type { PlannedOfflineRing } from "./ring-plan.ts";
 import type { RingPlanStore } from "./ring-plan-store.ts";
 
-/** Rings by itself while the appliance is gone. */
+/** Rings offline while the appliance is unreachable. */
 export interface OfflineRinger {
-  /** The appliance has answered. */
+  /** The appliance responded. */
   noteContact(): void;
-  /** A stream of the appliance has begun to sound. */
+  /** A stream from the appliance started playing. */
   noteStreamStarted(ssrc: number): void;
   stop(): void;
 }
 
-/** What ringing alone needs. */
 export interface OfflineRingerDeps {
   clock: Clock;
   arbiter: Pick<AudioArbiter, "playRing" | "canPlay">;
   planStore: Pick<RingPlanStore, "plan" | "readSound">;
   journal: Pick<RingJournal, "add" | "has">;
-  /** Epoch ms of the appliance, as it is reckoned here; null when nothing is known of it. */
+  /** Estimated epoch ms of the appliance; null if unknown. */
   now(): number | null;
-  log(words: string): void;
+  log(message: string): void;
 }
 
 const POLL_MS = 250;
-/** Two requests that are held for 8 s have not been answered. own choice */
+/** Two long polls of 8 s without a response. */
 const OFFLINE_AFTER_MS = 20_000;
-/** Written down so long before it sounds. own choice */
+/** Journaled this long before the ring. */
 const JOURNAL_AHEAD_MS = 500;
-/** A clock so far before the making of its plan was never set. own choice */
+/** A clock this far before the plan's creation was never set. */
 const MAX_CLOCK_LAG_MS = 60_000;
-const CLOCK_NOT_SET = "the clock of this machine is not set: nothing rings without the appliance";
-const PLAN_ENDED = "the plan of rings has ended: nothing rings without the appliance";
+const CLOCK_NOT_SET = "the clock of this machine is not set: offline rings are disabled";
+const PLAN_ENDED = "the ring plan has expired: offline rings are disabled";
 
-/** Starts to look at what is due; the appliance counts as gone when it has not answered for 20 s, at first from now on. */
+/** Starts the ringer. The appliance counts as offline after 20 s without a response, initially counted from now. */
 export function startOfflineRinger({ clock, arbiter, planStore, journal, now, log }: OfflineRingerDeps): OfflineRinger {
-  let heardAt = clock.monotonicMs();
+  let lastContactAt = clock.monotonicMs();
   let lastLogged = "";
   let timer: Timer | null = null;
-  /** One ring at a time is on its way to the stage. */
+  /** One ring is prepared at a time. */
   let isBusy = false;
-  /** Rings whose sound is not here. */
+  /** Rings without a stored sound. */
   const missingSounds = new Set<string>();
 
-  const logOnce = (words: string): null => {
-    if (words !== lastLogged) log(words);
-    lastLogged = words;
+  const logOnce = (message: string): null => {
+    if (message !== lastLogged) log(message);
+    lastLogged = message;
     return null;
   };
 
-  /** The most urgent ring that is to sound now; null when there is none, or the appliance is there. */
+  /** The due ring with the highest priority; null if there is none or the appliance is online. */
   const nextDue = (): PlannedOfflineRing | null => {
     const { plan } = planStore;
     const time = now();
-    if (!plan || time === null || clock.monotonicMs() - heardAt < OFFLINE_AFTER_MS) return null;
+    if (!plan || time === null || clock.monotonicMs() - lastContactAt < OFFLINE_AFTER_MS) return null;
     if (time < plan.madeAt - MAX_CLOCK_LAG_MS) return logOnce(CLOCK_NOT_SET);
     if (time >= plan.until) return logOnce(PLAN_ENDED);
     const due = plan.rings.filter(
@@ -66,20 +65,20 @@ export function startOfflineRinger({ clock, arbiter, planStore, journal, now, lo
   };
 
   const logWriteFailure = (error: unknown): void =>
-    log(`what sounded could not be written down: ${error instanceof Error ? error.message : String(error)}`);
+    log(`failed to write the ring journal: ${error instanceof Error ? error.message : String(error)}`);
 
   const startRing = ({ ringId, at, volume, delayMs, priority }: PlannedOfflineRing, payload: Uint8Array): void => {
     isBusy = false;
-    const onFailed = (words: string): void => {
-      log(`the ring of ${new Date(at).toISOString()} did not sound: ${words}`);
+    const onFailed = (reason: string): void => {
+      log(`ring of ${new Date(at).toISOString()} failed: ${reason}`);
       journal.add({ ringId, at, how: "failed" }).catch(logWriteFailure);
     };
-    // Something more urgent has come meanwhile.
+    // A higher priority may have started in the meantime.
     if (!arbiter.canPlay(priority)) {
-      onFailed("the speaker plays something as urgent");
+      onFailed("the speaker is playing something of the same or a higher priority");
       return;
     }
-    log(`rings without the appliance: ${new Date(at).toISOString()}`);
+    log(`offline ring: ${new Date(at).toISOString()}`);
     arbiter.playRing({ ssrc: ssrcOf(ringId), volume, delayMs, priority, payload, onFailed });
   };
 
@@ -89,17 +88,17 @@ export function startOfflineRinger({ clock, arbiter, planStore, journal, now, lo
     if (!payload) {
       missingSounds.add(ringId);
       isBusy = false;
-      log(`the ring of ${new Date(at).toISOString()} did not sound: its sound is not here`);
+      log(`ring of ${new Date(at).toISOString()} failed: its sound is missing`);
       return;
     }
-    // On the disk before it sounds: neither a crash nor the appliance, come back, may double it.
+    // Journaled before it sounds: neither a crash nor the returning appliance may repeat it.
     await journal.add({ ringId, at, how: "alone" });
     timer = clock.after(Math.max(0, at - (now() ?? at)), () => startRing(ring, payload));
   };
 
   const tick = (): void => {
     const ring = isBusy ? null : nextDue();
-    // What waits for something as urgent has until its last moment.
+    // A ring that waits for another may start until its latest start time.
     if (!ring || !arbiter.canPlay(ring.priority)) return;
     isBusy = true;
     prepareRing(ring).catch((error) => {
@@ -111,7 +110,7 @@ export function startOfflineRinger({ clock, arbiter, planStore, journal, now, lo
   const ticker = clock.every(POLL_MS, tick);
   return {
     noteContact() {
-      heardAt = clock.monotonicMs();
+      lastContactAt = clock.monotonicMs();
       lastLogged = "";
     },
     noteStreamStarted(ssrc) {

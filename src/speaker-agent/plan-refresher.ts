@@ -5,48 +5,50 @@ import type { JournaledRing, RingJournal } from "./ring-journal.ts";
 import type { RingPlanStore } from "./ring-plan-store.ts";
 import type { AgentRegistration } from "./state-folder.ts";
 
-/** What keeping up needs. */
 export interface PlanRefresherDeps {
   clock: Pick<Clock, "monotonicMs">;
   appliance: Pick<ApplianceClient, "fetchPlan" | "fetchSound" | "reportPlayedRings">;
   registration: AgentRegistration;
   planStore: Pick<RingPlanStore, "refresh" | "status">;
   journal: Pick<RingJournal, "unreported" | "markReported">;
-  /** Epoch ms of the appliance. */
+  /** Estimated epoch ms of the appliance. */
   now(): number | null;
   signal: AbortSignal;
-  /** Another plan is in order. */
+  /** A new plan is complete. */
   onChange(): void;
-  log(words: string): void;
+  log(message: string): void;
 }
 
-/** How often the plan of rings is looked for, and how soon again when that went wrong. own choice */
+/** Refresh interval of the ring plan, and retry interval after an error. */
 const REFRESH_EVERY_MS = 120_000;
 const RETRY_MS = 15_000;
-/** As many as the appliance takes at once. */
+/** Maximum per report, as the appliance accepts it. */
 const MAX_REPORTED_RINGS = 500;
 
-/** Gives what is to be called whenever the appliance has answered: it tells what sounded alone, and fetches the plan when it is time to. */
-export function createPlanRefresher(needs: PlanRefresherDeps): () => void {
-  const { clock, planStore, journal, signal, log } = needs;
+/**
+ * Returns a function to call after each response of the appliance: it reports offline rings and refreshes the plan when
+ * due.
+ */
+export function createPlanRefresher(deps: PlanRefresherDeps): () => void {
+  const { clock, planStore, journal, signal, log } = deps;
   let nextRefreshAt = Number.NEGATIVE_INFINITY;
   let isRunning = false;
-  let fault = "";
+  let lastError = "";
 
   const refresh = async (): Promise<void> => {
     const rings = journal.unreported().slice(0, MAX_REPORTED_RINGS);
     if (rings.length > 0) {
-      await reportPlayedRings(rings, needs);
+      await reportPlayedRings(rings, deps);
       await journal.markReported(rings);
     }
-    const time = needs.now();
+    const time = deps.now();
     if (time === null || clock.monotonicMs() < nextRefreshAt) return;
     nextRefreshAt = clock.monotonicMs() + RETRY_MS;
     const before = planStore.status;
     await planStore.refresh(time);
-    if (planStore.status.until !== before.until || before.inOrderAt === null) needs.onChange();
+    if (planStore.status.until !== before.until || before.inOrderAt === null) deps.onChange();
     nextRefreshAt = clock.monotonicMs() + REFRESH_EVERY_MS;
-    fault = "";
+    lastError = "";
   };
 
   return () => {
@@ -54,9 +56,9 @@ export function createPlanRefresher(needs: PlanRefresherDeps): () => void {
     isRunning = true;
     refresh()
       .catch((error: unknown) => {
-        const words = error instanceof Error ? error.message : String(error);
-        if (!signal.aborted && words !== fault) log(`the plan of rings: ${words}`);
-        fault = words;
+        const message = error instanceof Error ? error.message : String(error);
+            if (!signal.aborted && message !== lastError) log(`failed to refresh the ring plan: ${message}`);
+            lastError = message;
       })
       .finally(() => {
         isRunning = false;
@@ -64,7 +66,7 @@ export function createPlanRefresher(needs: PlanRefresherDeps): () => void {
   };
 }
 
-/** What the appliance refuses it refuses for good. */
+/** A refusal is permanent, so refused rings count as reported. */
 async function reportPlayedRings(
   rings: readonly JournaledRing[],
   { appliance, registration, log }: PlanRefresherDeps,
@@ -74,6 +76,6 @@ async function reportPlayedRings(
     await appliance.reportPlayedRings(registration, played);
   } catch (error) {
     if (!(error instanceof CallerError)) throw error;
-    log(`the appliance does not take what was played without it: ${error.message}`);
+    log(`the appliance refused the report of offline rings: ${error.message}`);
   }
 }

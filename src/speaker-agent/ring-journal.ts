@@ -1,35 +1,35 @@
 import { ssrcOf } from "../media/rtp.ts";
 import type { StateFolder } from "./state-folder.ts";
 
-/** A ring that the speaker has dealt with; `at` is epoch ms of the appliance. */
+/** A handled ring; `at` is epoch ms of the appliance. */
 export interface JournaledRing {
   ringId: string;
   at: number;
-  /** `failed`: it was to sound alone, and its player could not. */
+  /** `alone`: played offline. `stream`: played from the appliance's stream. `failed`: the offline playback failed. */
   how: "alone" | "stream" | "failed";
-  /** The appliance knows of it. */
+  /** Reported to the appliance. */
   told: boolean;
 }
 
-/** What has sounded, so that nothing sounds twice; every change is on the disk once it resolves. */
+/** Journal of rings, so that no ring plays twice; changes are durable once they resolve. */
 export interface RingJournal {
-  /** It was tried, or has sounded. */
+  /** True if the ring was attempted or played. */
   has(ringId: string): boolean;
-  /** The ring with a stream of this SSRC has sounded here without the appliance. */
+  /** True if the ring with this SSRC was played offline. */
   hasPlayedOffline(ssrc: number): boolean;
   add(ring: Omit<JournaledRing, "told">): Promise<void>;
-  /** What sounded alone and was not told yet. */
+  /** Offline rings that are not reported yet. */
   unreported(): readonly JournaledRing[];
   markReported(rings: readonly JournaledRing[]): Promise<void>;
 }
 
 const JOURNAL_FILE = "sounded.json";
-/** So long a clock that is set back may bring a ring again: as far as plans reach. own choice */
+/** Covers a clock that is set back: as long as plans reach. */
 const RETENTION_MS = 15 * 86_400_000;
-/** A ring that came by its stream comes no more when it is that old. own choice */
+/** A ring that came as a stream is not repeated after this time. */
 const STREAM_RETENTION_MS = 3_600_000;
 
-/** Reads the book of an agent. Rejects when it is damaged: without it, rings might sound twice. */
+/** Opens the journal. Rejects if it is damaged: without it, rings might play twice. */
 export async function openRingJournal(state: StateFolder): Promise<RingJournal> {
   const text = await state.read(JOURNAL_FILE);
   let rings = text === null ? [] : (JSON.parse(text.toString("utf8")) as JournaledRing[]);

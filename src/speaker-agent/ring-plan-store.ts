@@ -5,43 +5,41 @@ import { type OfflineRingPlan, verifyRingPlan } from "./ring-plan.ts";
 import { openSoundStore } from "./sound-store.ts";
 import type { AgentRegistration, StateFolder } from "./state-folder.ts";
 
-/** The plan of an agent with its sounds, kept over restarts. */
+/** The agent's ring plan and its sounds, stored across restarts. */
 export interface RingPlanStore {
-  /** Null while there is none that may be followed. */
+  /** Null without a valid plan. */
   readonly plan: OfflineRingPlan | null;
-  /** How it stands with it. */
   readonly status: RingPlanStatus;
   /**
-   * Epoch ms of the appliance without having heard of it: by the time since the machine's start, or by its own clock after
-   * another start; null when neither can be believed.
+   * Estimated epoch ms of the appliance without contact: from the uptime within the same boot, else from the local
+   * clock; null if neither is reliable.
    */
   estimatedNow(): number | null;
   /**
-   * Fetches what has changed, as a whole; `now` is epoch ms of the appliance. Rejects with CallerError in words for a plan
-   * that is not to be followed, whereupon the one before stays, and with UpstreamError.
+   * Fetches changes of the plan and its sounds; `now` is epoch ms of the appliance. Rejects with CallerError for an
+   * invalid plan, in which case the previous plan stays, and with UpstreamError.
    */
   refresh(now: number): Promise<void>;
-  /** A sound of the plan, checked; null when it is not here. */
+  /** A verified sound of the plan; null if not stored. */
   readSound(sha256: string): Promise<Uint8Array | null>;
 }
 
-/** What keeping a plan needs. */
 export interface RingPlanStoreDeps {
   state: StateFolder;
   appliance: Pick<ApplianceClient, "fetchPlan" | "fetchSound">;
   registration: AgentRegistration;
   clock: Pick<Clock, "now" | "monotonicMs">;
   machine: HostMachine;
-  log(words: string): void;
+  log(message: string): void;
 }
 
 interface StoredPlan {
   etag: string;
-  /** Null when the appliance has none. */
+  /** Null if the appliance has no plan. */
   document: string | null;
-  /** Greatest of all plans that were followed: none before it is. */
+  /** Highest sequence so far; older plans are rejected. */
   sequence: number;
-  /** What the appliance's clock was ahead of that of this machine, and of the time since the machine's start. */
+  /** Offset of the appliance's clock from the local clock and from the uptime. */
   aheadMs: number;
   sinceStartMs: number;
   bootId: string | null;
@@ -49,28 +47,28 @@ interface StoredPlan {
 }
 
 const PLAN_FILE = "plan.json";
-/** Looked at often, written seldom: clocks that have gone otherwise by so much, and that all is in order. own choice */
+/** Changes smaller than this drift are not written, and an unchanged plan is written at most this often. */
 const DRIFT_MS = 50;
 const SAVE_EVERY_MS = 3_600_000;
-/** How often the machine is asked whether its clock was set meanwhile. own choice */
+/** How often to check whether the local clock was set. */
 const CLOCK_CHECK_EVERY_MS = 60_000;
 
-/** Forgets what is kept of plans. */
+/** Deletes the stored plan. */
 export function deleteStoredPlan(state: StateFolder): Promise<void> {
   return state.remove(PLAN_FILE);
 }
 
-/** Opens what is kept; a plan that is not to be followed any more is told in words and left alone. */
-export async function openRingPlanStore(needs: RingPlanStoreDeps): Promise<RingPlanStore> {
-  const { state, appliance, registration, clock, machine, log } = needs;
+/** Opens the store; an invalid stored plan is logged and ignored. */
+export async function openRingPlanStore(deps: RingPlanStoreDeps): Promise<RingPlanStore> {
+  const { state, appliance, registration, clock, machine, log } = deps;
   const { planKey: key = null, mac } = registration;
   const sounds = openSoundStore(state, (sha256, from) => appliance.fetchSound(registration, sha256, from));
-  let kept = await readStoredPlan(state);
+  let stored = await readStoredPlan(state);
   let plan: OfflineRingPlan | null = null;
-  const isSameStart = kept !== null && kept.bootId !== null && kept.bootId === machine.bootId;
+  const isSameStart = stored !== null && stored.bootId !== null && stored.bootId === machine.bootId;
   let isClockSet = isSameStart || (await machine.isClockSet());
   let askedAt = clock.monotonicMs();
-  if (!isClockSet) log("the clock of this machine is not set: nothing rings before it is, or the appliance was heard");
+  if (!isClockSet) log("the clock of this machine is not set: offline rings are disabled until it is set or the appliance is reached");
   const recheckClock = (): null => {
     if (clock.monotonicMs() - askedAt < CLOCK_CHECK_EVERY_MS) return null;
     askedAt = clock.monotonicMs();
@@ -80,25 +78,25 @@ export async function openRingPlanStore(needs: RingPlanStoreDeps): Promise<RingP
     return null;
   };
   const estimatedNow = (): number | null => {
-    if (!kept) return null;
-    if (kept.bootId !== null && kept.bootId === machine.bootId) return clock.monotonicMs() + kept.sinceStartMs;
-    return isClockSet ? clock.now() + kept.aheadMs : recheckClock();
+    if (!stored) return null;
+    if (stored.bootId !== null && stored.bootId === machine.bootId) return clock.monotonicMs() + stored.sinceStartMs;
+    return isClockSet ? clock.now() + stored.aheadMs : recheckClock();
   };
-  if (kept?.document && key !== null) {
+  if (stored?.document && key !== null) {
     try {
-      plan = verifyRingPlan(kept.document, { key, mac, now: estimatedNow(), sequence: kept.sequence });
+      plan = verifyRingPlan(stored.document, { key, mac, now: estimatedNow(), sequence: stored.sequence });
     } catch (error) {
-      log(`the plan of rings is not followed: ${errorMessage(error)}`);
-      kept = { ...kept, etag: "", document: null };
+      log(`the stored ring plan was rejected: ${errorMessage(error)}`);
+      stored = { ...stored, etag: "", document: null };
     }
   }
 
   const save = async (next: StoredPlan): Promise<void> => {
     await state.write(PLAN_FILE, JSON.stringify(next));
-    kept = next;
+    stored = next;
   };
 
-  /** Takes what the appliance answered; gives what is to be kept of it. */
+  /** Applies a response; returns what to store and the new plan. */
   const applyResponse = (
     answer: Awaited<ReturnType<ApplianceClient["fetchPlan"]>>,
     key: string,
@@ -106,9 +104,9 @@ export async function openRingPlanStore(needs: RingPlanStoreDeps): Promise<RingP
   ): [StoredPlan, OfflineRingPlan | null] => {
     const clocks = {
       ...{ aheadMs: now - clock.now(), sinceStartMs: now - clock.monotonicMs(), bootId: machine.bootId },
-      inOrderAt: kept?.inOrderAt ?? null,
+      inOrderAt: stored?.inOrderAt ?? null,
     };
-    const before = { etag: kept?.etag ?? "", document: kept?.document ?? null, sequence: kept?.sequence ?? 0 };
+    const before = { etag: stored?.etag ?? "", document: stored?.document ?? null, sequence: stored?.sequence ?? 0 };
     if (answer === "same") return [{ ...before, ...clocks }, plan];
     if (answer === "none") return [{ ...before, ...clocks, etag: "", document: null }, null];
     const next = verifyRingPlan(answer.document, { key, mac, now, sequence: before.sequence });
@@ -120,28 +118,28 @@ export async function openRingPlanStore(needs: RingPlanStoreDeps): Promise<RingP
       return plan;
     },
     get status() {
-      return { until: plan?.until ?? null, inOrderAt: kept?.inOrderAt ?? null };
+      return { until: plan?.until ?? null, inOrderAt: stored?.inOrderAt ?? null };
     },
     estimatedNow,
     async refresh(now) {
       if (key === null) return;
-      const answer = await appliance.fetchPlan(registration, plan ? (kept?.etag ?? null) : null);
-      const [next, followed] = applyResponse(answer, key, now);
-      if (!kept || answer !== "same" || hasDrifted(kept, next)) await save(next);
-      plan = followed;
+      const answer = await appliance.fetchPlan(registration, plan ? (stored?.etag ?? null) : null);
+      const [next, nextPlan] = applyResponse(answer, key, now);
+      if (!stored || answer !== "same" || hasDrifted(stored, next)) await save(next);
+      plan = nextPlan;
       await sounds.synchronize(plan?.rings ?? []);
-      const isDue = now - (kept?.inOrderAt ?? 0) > SAVE_EVERY_MS;
+      const isDue = now - (stored?.inOrderAt ?? 0) > SAVE_EVERY_MS;
       if (isDue) await save({ ...next, inOrderAt: now });
-      else if (kept) kept.inOrderAt = now;
+      else if (stored) stored.inOrderAt = now;
     },
     readSound: sounds.read,
   };
 }
 
-function hasDrifted(kept: StoredPlan, next: StoredPlan): boolean {
+function hasDrifted(stored: StoredPlan, next: StoredPlan): boolean {
   const moved = (one: number, other: number): boolean => Math.abs(one - other) > DRIFT_MS;
   return (
-    kept.bootId !== next.bootId || moved(kept.aheadMs, next.aheadMs) || moved(kept.sinceStartMs, next.sinceStartMs)
+    stored.bootId !== next.bootId || moved(stored.aheadMs, next.aheadMs) || moved(stored.sinceStartMs, next.sinceStartMs)
   );
 }
 
@@ -150,7 +148,7 @@ async function readStoredPlan(state: StateFolder): Promise<StoredPlan | null> {
     const text = await state.read(PLAN_FILE);
     return text && (JSON.parse(text.toString("utf8")) as StoredPlan);
   } catch {
-    // Half a file: the appliance gives it again.
+    // A truncated file: the appliance provides the plan again.
     return null;
   }
 }

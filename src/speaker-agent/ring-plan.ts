@@ -1,13 +1,13 @@
 import { CallerError } from "../lib/errors.ts";
 import { verifySignedDocument } from "../lib/signed-document.ts";
 
-/** A ring that the speaker plays alone when the appliance is gone; times are epoch ms of the appliance. */
+/** A ring to play offline; times are epoch ms of the appliance. */
 export interface PlannedOfflineRing {
   ringId: string;
   at: number;
-  /** Later than this it does not sound. */
+  /** Latest start. */
   notAfter: number;
-  /** 0 the most urgent. */
+  /** 0 is the highest priority. */
   priority: number;
   /** 0 to 100. */
   volume: number;
@@ -16,30 +16,30 @@ export interface PlannedOfflineRing {
   sound: { sha256: string; bytes: number };
 }
 
-/** The rings of the next two weeks on one speaker, in order of time. */
+/** Rings of the next two weeks on one speaker, ordered by time. */
 export interface OfflineRingPlan {
   deviceIdentifier: string;
-  /** Grows with every other plan. */
+  /** Increases with each changed plan. */
   sequence: number;
   /** Epoch ms of the appliance. */
   madeAt: number;
-  /** It says nothing of what comes after. */
+  /** End of the planned period. */
   until: number;
   rings: readonly PlannedOfflineRing[];
 }
 
-/** What a plan is held against. */
+/** What a plan is verified against. */
 export interface PlanVerificationContext {
-  /** Public key of the appliance as it was told at registration: base64 of its 32 bytes. */
+  /** Public key of the appliance from registration: base64 of 32 bytes. */
   key: string;
   mac: string;
-  /** Epoch ms of the appliance; null where nobody knows, and whether it is over is not asked. */
+  /** Epoch ms of the appliance; null if unknown, which skips the expiry check. */
   now: number | null;
-  /** The greatest so far; 0 without one. */
+  /** Highest sequence so far; 0 for none. */
   sequence: number;
 }
 
-/** Reads a signed plan. Throws CallerError in words for one that is not to be followed. */
+/** Verifies and parses a signed plan. Throws CallerError for an invalid plan. */
 export function verifyRingPlan(text: string, { key, mac, now, sequence }: PlanVerificationContext): OfflineRingPlan {
   const plan = verifySignedDocument(text, [key]) as Partial<OfflineRingPlan> | null;
   if (
@@ -48,12 +48,12 @@ export function verifyRingPlan(text: string, { key, mac, now, sequence }: PlanVe
     !Array.isArray(plan.rings) ||
     !plan.rings.every(isPlannedOfflineRing)
   )
-    throw invalidPlanError("It is no plan.");
-  if (plan.deviceIdentifier !== `agent:${mac}`) throw invalidPlanError("It is the plan of another speaker.");
+    throw invalidPlanError("Invalid ring plan.");
+  if (plan.deviceIdentifier !== `agent:${mac}`) throw invalidPlanError("The ring plan belongs to another speaker.");
   if (!isNumber(plan.sequence) || !isNumber(plan.madeAt) || !isNumber(plan.until))
-    throw invalidPlanError("It is no plan.");
-  if (plan.sequence < sequence) throw invalidPlanError("It is older than the plan before.");
-  if (now !== null && plan.until <= now) throw invalidPlanError(`It ended on ${new Date(plan.until).toISOString()}.`);
+    throw invalidPlanError("Invalid ring plan.");
+  if (plan.sequence < sequence) throw invalidPlanError("The ring plan is older than the current one.");
+  if (now !== null && plan.until <= now) throw invalidPlanError(`The ring plan expired on ${new Date(plan.until).toISOString()}.`);
   return plan as OfflineRingPlan;
 }
 

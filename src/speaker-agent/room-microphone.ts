@@ -1,27 +1,26 @@
 import { spawn } from "node:child_process";
 
-/** Listens to the room while a message sounds. */
+/** Listens to the room during playback. */
 export interface RoomMicrophone {
-  /** The message has begun: what was heard until now was the quiet. */
+  /** Playback starts: the level so far is the noise floor. */
   begin(): void;
-  /** Ends listening. */
   close(): void;
 }
 
-/** What listening needs; `onHeard` is called once, when it is clearly louder than before. */
+/** `onHeard` is called once, when the room is clearly louder than before. */
 export interface RoomMicrophoneDeps {
-  /** A device of ALSA. */
+  /** ALSA device. */
   device: string;
   onHeard(): void;
 }
 
-/** Samples of one look: half a second. */
+/** Samples per window: half a second. */
 const WINDOW_SAMPLES = 4_000;
-/** own choice: twice as loud as the quiet (6 dB), and more than the noise of an open input. */
+/** Twice the noise floor (6 dB), and above the noise of an open input. */
 const LOUDNESS_RATIO = 2;
 const MIN_LEVEL = 50;
 
-/** Opens the microphone by `arecord`; one that can't be opened hears nothing. */
+/** Opens the microphone with `arecord`; one that cannot be opened hears nothing. */
 export function openRoomMicrophone({ device, onHeard }: RoomMicrophoneDeps): RoomMicrophone {
   const child = spawn("arecord", ["-q", "-t", "raw", "-f", "S16_LE", "-r", "8000", "-c", "1", "-D", device], {
     stdio: ["ignore", "pipe", "ignore"],

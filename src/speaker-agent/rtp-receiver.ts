@@ -3,16 +3,15 @@ import type { AddressInfo } from "node:net";
 import { UpstreamError } from "../lib/errors.ts";
 import { PAYLOAD_TYPE_PCMU, parseRtpPacket } from "../media/rtp.ts";
 
-/** A packet that came in. */
+/** A received RTP packet. */
 export interface ReceivedPacket {
   ssrc: number;
   sequence: number;
   payload: Buffer;
-  /** Key of the zone it came by; null for the own port. */
+  /** Zone key; null for the unicast port. */
   zone: string | null;
 }
 
-/** A group that is listened to. */
 export interface MulticastGroup {
   group: string;
   port: number;
@@ -21,17 +20,17 @@ export interface MulticastGroup {
 /** The sockets of an agent. */
 export interface RtpReceiver {
   readonly port: number;
-  /** Listens to these groups and to no others. */
+  /** Joins exactly these groups. */
   joinGroups(groups: readonly MulticastGroup[]): void;
   close(): void;
 }
 
-/** Name of a group, as key. */
+/** Map key of a group. */
 export function groupKey({ group, port }: MulticastGroup): string {
   return `${group}:${port}`;
 }
 
-/** Opens the own port (0: the system's choice); rejects with UpstreamError when it can't be had. */
+/** Opens the unicast port (0: chosen by the system); rejects with UpstreamError if that fails. */
 export async function openRtpReceiver(port: number, onPacket: (packet: ReceivedPacket) => void): Promise<RtpReceiver> {
   const own = await openSocket(port, null, onPacket);
   const zones = new Map<string, Socket>();
@@ -48,7 +47,7 @@ export async function openRtpReceiver(port: number, onPacket: (packet: ReceivedP
         if (zones.has(key)) continue;
         openSocket(each.port, each.group, onPacket).then(
           (socket) => void zones.set(key, socket),
-          // Asked for again with the next answer of the appliance.
+          // Retried after the next poll.
           () => undefined,
         );
       }
@@ -68,7 +67,7 @@ function openSocket(port: number, group: string | null, onPacket: (packet: Recei
       const packet = ((datagram[1] ?? 0) & 0x7f) === PAYLOAD_TYPE_PCMU ? parseRtpPacket(datagram) : null;
       if (packet) onPacket({ ...packet, zone: group === null ? null : groupKey({ group, port }) });
     });
-    // Bound to the group, not to the wildcard: Linux would hand over the packets of every joined group.
+    // Bound to the group, not the wildcard: Linux delivers the packets of every joined group to a wildcard socket.
     socket.bind(port, group ?? "0.0.0.0", () => {
       if (group !== null) socket.addMembership(group);
       resolve(socket);

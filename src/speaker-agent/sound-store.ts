@@ -3,51 +3,51 @@ import { CallerError } from "../lib/errors.ts";
 import type { PlannedOfflineRing } from "./ring-plan.ts";
 import type { StateFolder } from "./state-folder.ts";
 
-/** The sounds of a plan, by their hashes. */
+/** Stored sounds by SHA-256. */
 export interface SoundStore {
   /**
-   * Fetches what is not here, going on where an earlier call was cut off, and removes what no ring needs. Rejects with
-   * CallerError for one that is not what its hash says, and with what fetching says.
+   * Downloads missing sounds, resuming interrupted downloads, and deletes unused ones. Rejects with CallerError if a
+   * sound does not match its hash, and with the errors of the download.
    */
   synchronize(rings: readonly PlannedOfflineRing[]): Promise<void>;
-  /** Null for one that is not here, or was changed. */
+  /** Null if missing or damaged. */
   read(sha256: string): Promise<Uint8Array | null>;
 }
 
 const COMPLETE_FILE = /^sound-([0-9a-f]{64})$/;
 const PARTIAL_FILE = /^part-([0-9a-f]{64})$/;
-/** All sounds together; those of the latest rings are left out. own choice */
+/** Total size limit; sounds of the latest rings are left out. */
 const MAX_BYTES = 64 * 1_048_576;
 
-/** Keeps them in the state folder; `piece` fetches some bytes of one from a byte on, none at its end. */
+/** Opens the store in the state folder; `piece` downloads bytes of a sound from an offset, none at its end. */
 export function openSoundStore(
   state: StateFolder,
-  piece: (sha256: string, from: number) => Promise<Uint8Array>,
+  download: (sha256: string, from: number) => Promise<Uint8Array>,
 ): SoundStore {
   const downloadSound = async (sha256: string, bytes: number): Promise<void> => {
-    let got: Uint8Array = (await state.read(`part-${sha256}`)) ?? new Uint8Array();
-    while (got.length < bytes) {
-      const more = await piece(sha256, got.length);
+    let bytesSoFar: Uint8Array = (await state.read(`part-${sha256}`)) ?? new Uint8Array();
+    while (bytesSoFar.length < bytes) {
+      const more = await download(sha256, bytesSoFar.length);
       if (more.length === 0) break;
-      got = Buffer.concat([got, more]);
-      if (got.length < bytes) await state.write(`part-${sha256}`, got);
+      bytesSoFar = Buffer.concat([bytesSoFar, more]);
+      if (bytesSoFar.length < bytes) await state.write(`part-${sha256}`, bytesSoFar);
     }
     await state.remove(`part-${sha256}`);
-    if (sha256Of(got) !== sha256)
-      throw new CallerError("invalid-value", `The sound ${sha256} is not what it should be.`);
-    await state.write(`sound-${sha256}`, got);
+    if (sha256Of(bytesSoFar) !== sha256)
+      throw new CallerError("invalid-value", `Sound ${sha256} does not match its hash.`);
+    await state.write(`sound-${sha256}`, bytesSoFar);
   };
   return {
     async synchronize(rings) {
       const needed = soundsWithinLimit(rings);
-      const here = new Set<string>();
+      const present = new Set<string>();
       for (const name of await state.list()) {
         const sha256 = (COMPLETE_FILE.exec(name) ?? PARTIAL_FILE.exec(name))?.[1];
         if (sha256 === undefined) continue;
         if (!needed.has(sha256)) await state.remove(name);
-        else if (COMPLETE_FILE.test(name)) here.add(sha256);
+        else if (COMPLETE_FILE.test(name)) present.add(sha256);
       }
-      for (const [sha256, bytes] of needed) if (!here.has(sha256)) await downloadSound(sha256, bytes);
+      for (const [sha256, bytes] of needed) if (!present.has(sha256)) await downloadSound(sha256, bytes);
     },
     async read(sha256) {
       const bytes = await state.read(`sound-${sha256}`);

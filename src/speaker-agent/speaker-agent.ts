@@ -13,47 +13,46 @@ import type { RoomMicrophone } from "./room-microphone.ts";
 import { openRtpReceiver } from "./rtp-receiver.ts";
 import type { AgentRegistration, StateFolder } from "./state-folder.ts";
 
-/** What an agent is made of. */
 export interface SpeakerAgentDeps {
   clock: Clock;
-  /** Where the appliance is reached, without a slash at its end. */
+  /** Base URL of the appliance without a trailing slash. */
   server: string;
-  /** Null for one that registers without. */
+  /** Null to register without a join secret. */
   joinSecret: string | null;
   state: StateFolder;
   machine: HostMachine;
-  /** Who it is. */
+  /** Identity of the agent. */
   mac: string;
   name: string;
   model: string;
   version: string;
-  /** Port for sound; 0 lets the system choose. */
+  /** RTP port; 0 lets the system choose. */
   port: number;
   bufferMs: number;
   open: OpenAudioOutput;
   listen: ((onHeard: () => void) => RoomMicrophone) | null;
-  /** Words for people, a line each. */
-  log(words: string): void;
+  /** Receives one line of text for people. */
+  log(message: string): void;
 }
 
-/** How long the appliance may hold a request. */
+/** Wait time of a long poll. */
 const LONG_POLL_MS = 8_000;
 const RETRY_MS = 1_000;
 const MAX_BACKOFF_MS = 15_000;
 
-/** Runs an agent until `signal` aborts. Rejects with CallerError when the appliance does not want it. */
-export async function runSpeakerAgent(needs: SpeakerAgentDeps, signal: AbortSignal): Promise<void> {
-  const { clock, log } = needs;
-  const appliance = createApplianceClient(needs.server, clock, signal);
+/** Runs an agent until `signal` aborts. Rejects with CallerError if the appliance refuses it. */
+export async function runSpeakerAgent(deps: SpeakerAgentDeps, signal: AbortSignal): Promise<void> {
+  const { clock, log } = deps;
+  const appliance = createApplianceClient(deps.server, clock, signal);
   const applianceClock = createApplianceClock();
   const events: AgentEvent[] = [];
-  const journal = await openRingJournal(needs.state);
+  const journal = await openRingJournal(deps.state);
   let wake = (): void => {};
   let offlineRinger: OfflineRinger | null = null;
   let planStore: RingPlanStore | null = null;
   let hasNewPlan = false;
   const arbiter = createAudioArbiter({
-    ...needs,
+    ...deps,
     hasPlayedOffline: journal.hasPlayedOffline,
     onStreamStarted: (ssrc) => offlineRinger?.noteStreamStarted(ssrc),
     onEvent(event) {
@@ -61,20 +60,20 @@ export async function runSpeakerAgent(needs: SpeakerAgentDeps, signal: AbortSign
       wake();
     },
   });
-  const receiver = await openRtpReceiver(needs.port, arbiter.handlePacket);
+  const receiver = await openRtpReceiver(deps.port, arbiter.handlePacket);
   try {
-    const registration = await registerAgent(needs, appliance, signal);
+    const registration = await registerAgent(deps, appliance, signal);
     if (!registration) return;
-    const opened = await openRingPlanStore({ ...needs, appliance, registration });
+    const opened = await openRingPlanStore({ ...deps, appliance, registration });
     planStore = opened;
     const now = (): number | null => applianceClock.toApplianceTime(clock.monotonicMs()) ?? opened.estimatedNow();
     offlineRinger = startOfflineRinger({ clock, arbiter, planStore, journal, now, log });
-    log(`agent:${registration.mac} listens at port ${receiver.port}`);
+    log(`agent:${registration.mac} listening on port ${receiver.port}`);
     const onChange = (): void => {
       hasNewPlan = true;
       wake();
     };
-    const upkeep = createPlanRefresher({
+    const refreshPlan = createPlanRefresher({
       clock,
       appliance,
       registration,
@@ -85,37 +84,37 @@ export async function runSpeakerAgent(needs: SpeakerAgentDeps, signal: AbortSign
       onChange,
       log,
     });
-    // Events must not wait for a request that the appliance holds: they go beside it.
-    await Promise.all([pollCommands(registration, upkeep), sendEvents(registration)]);
+    // Events are sent in parallel: they must not wait for the long poll.
+    await Promise.all([pollCommands(registration, refreshPlan), sendEvents(registration)]);
   } finally {
     offlineRinger?.stop();
     arbiter.close();
     receiver.close();
   }
 
-  async function pollCommands(membership: AgentRegistration, keepUp: () => void): Promise<void> {
+  async function pollCommands(registration: AgentRegistration, refreshPlan: () => void): Promise<void> {
     for (let failures = 0; !signal.aborted; ) {
       const askedAt = clock.monotonicMs();
       try {
-        // The first answer, and that of an appliance which is back, says how things stand: nothing is waited for.
+        // The first poll, and the first one after an outage, must return at once to synchronize.
         const isFirst = applianceClock.uncertaintyMs === null || failures > 0;
         const waitMs = isFirst ? 0 : LONG_POLL_MS;
-        const answer = await appliance.poll(membership, pollRequest(waitMs, []));
+        const answer = await appliance.poll(registration, pollRequest(waitMs, []));
         const { receivedAt, sentAt, commands, settings } = answer;
         applianceClock.addExchange({ askedAt, receivedAt, sentAt, answeredAt: clock.monotonicMs() });
-        if (failures > 0) log("the appliance is back");
+        if (failures > 0) log("reconnected to the appliance");
         failures = 0;
         offlineRinger?.noteContact();
-        keepUp();
+        refreshPlan();
         arbiter.applySettings(settings);
         receiver.joinGroups(settings.zones);
         for (const command of commands) arbiter.handleCommand(command);
-        // It holds no more requests at the moment.
+        // The appliance answered at once: it holds no more long polls at the moment.
         if (!isFirst && commands.length === 0 && clock.monotonicMs() - askedAt < RETRY_MS)
           await pause(RETRY_MS, signal, clock);
       } catch (error) {
         if (signal.aborted) return;
-        // It is there, and says no: it is not stood in for.
+        // A refusal proves that the appliance is online, so the agent must not ring offline.
         if (error instanceof CallerError) offlineRinger?.noteContact();
         if (failures++ === 0) log(errorMessage(error));
         await pause(Math.min(MAX_BACKOFF_MS, RETRY_MS * 2 ** (failures - 1)), signal, clock);
@@ -123,18 +122,18 @@ export async function runSpeakerAgent(needs: SpeakerAgentDeps, signal: AbortSign
     }
   }
 
-  async function sendEvents(membership: AgentRegistration): Promise<void> {
+  async function sendEvents(registration: AgentRegistration): Promise<void> {
     while (!signal.aborted) {
       if (events.length === 0 && !hasNewPlan) await nextEvent();
-      const told = events.splice(0);
-      if (told.length === 0 && !hasNewPlan) continue;
+      const reported = events.splice(0);
+      if (reported.length === 0 && !hasNewPlan) continue;
       hasNewPlan = false;
       try {
-        const { commands } = await appliance.poll(membership, pollRequest(0, told));
+        const { commands } = await appliance.poll(registration, pollRequest(0, reported));
         for (const command of commands) arbiter.handleCommand(command);
         offlineRinger?.noteContact();
       } catch {
-        // What is late by so much is of no use to anybody.
+        // Late events are useless, so they are not resent.
         await pause(RETRY_MS, signal, clock);
       }
     }
@@ -152,30 +151,30 @@ export async function runSpeakerAgent(needs: SpeakerAgentDeps, signal: AbortSign
   }
 }
 
-/** The membership that is kept, else a new one; asks until the appliance answers. Null when it was called off. */
+/** The stored registration, else a new one; retries until the appliance responds. Null if aborted. */
 async function registerAgent(
   { state, server, mac, name, model, version, listen, joinSecret, clock, log }: SpeakerAgentDeps,
   appliance: ReturnType<typeof createApplianceClient>,
   signal: AbortSignal,
 ): Promise<AgentRegistration | null> {
   const known = await state.readRegistration();
-  // Who registered before there were plans gets their key only by registering anew.
+  // Registrations from before ring plans lack the key, which only a new registration provides.
   const isOurs = known?.server === server && known.mac === mac;
   if (isOurs && ((known.planKey ?? null) !== null || joinSecret === null)) return known;
   const introduction = { mac, name, model, version, capabilities: { selfTest: listen !== null } };
   for (let failures = 0; !signal.aborted; failures++) {
     try {
       const { token, configured, planKey = null } = await appliance.register(introduction, joinSecret);
-      const membership = { server, mac, token, planKey };
-      // Numbers of plans are those of one key.
+      const registration = { server, mac, token, planKey };
+      // Plan sequences belong to one key.
       if (planKey !== (known?.planKey ?? null)) await deleteStoredPlan(state);
-      await state.writeRegistration(membership);
-      log(configured ? "registered" : "registered; waits at the appliance to be set up");
-      return membership;
+      await state.writeRegistration(registration);
+      log(configured ? "registered" : "registered; waiting to be accepted on the appliance");
+      return registration;
     } catch (error) {
       if (error instanceof CallerError) {
         if (!isOurs) throw error;
-        log(`no plans of rings without registering anew: ${error.message}`);
+        log(`registration for ring plans refused: ${error.message}`);
         return known;
       }
       if (failures === 0) log(errorMessage(error));

@@ -1,29 +1,29 @@
 import { chmod, mkdir, readdir, readFile, rename, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 
-/** What an agent was told when it registered. */
+/** Registration data from the appliance. */
 export interface AgentRegistration {
   server: string;
   mac: string;
   token: string;
-  /** Key that the appliance signs plans of rings with: base64 of its 32 bytes. Null when it gave none. */
+  /** Public key of signed ring plans: base64 of 32 bytes. Null if the appliance gave none. */
   planKey: string | null;
 }
 
-/** The folder of an agent, for its own user alone. */
+/** The agent's state folder, readable only by its user. */
 export interface StateFolder {
   readRegistration(): Promise<AgentRegistration | null>;
   writeRegistration(membership: AgentRegistration): Promise<void>;
-  /** A file by its name; null when there is none. */
+  /** Content of a file; null if missing. */
   read(name: string): Promise<Buffer | null>;
-  /** Writes a file as a whole or not at all; it is on the disk once this resolves. One write of a name at a time. */
+  /** Writes a file atomically and durably. Writes of one name must not overlap. */
   write(name: string, content: string | Uint8Array): Promise<void>;
   remove(name: string): Promise<void>;
-  /** Names of the files. */
+  /** File names. */
   list(): Promise<string[]>;
 }
 
-/** Opens the folder, made where there is none. */
+/** Opens the folder, creating it if missing. */
 export async function openStateFolder(path: string): Promise<StateFolder> {
   await mkdir(path, { recursive: true, mode: 0o700 });
   await chmod(path, 0o700);

@@ -11,70 +11,70 @@ import type { ExternalIdentity, ProviderGroup } from "./provider.ts";
 
 type User = RowOf<typeof users>;
 
-/** What a user's address must be; one that is none is left out. */
+/** Validates e-mail addresses of providers; invalid ones are ignored. */
 const EMAIL_CHECKER = compileValidator({ email: users.fields.email });
 
-/** Groups that one log-in may make. own choice */
+/** Maximum number of groups that one login may create. */
 export const MAX_GROUPS_PER_LOGIN = 200;
-/** Groups made, entered and left in one transaction: a few milliseconds. own choice */
+/** Groups created, joined and left in one transaction: a few milliseconds. */
 const CHUNK_SIZE = 25;
 
-/** On whose behalf and when. */
+/** Actor and time of the provisioning. */
 interface ProvisioningContext {
   by: ActorContext;
   /** Epoch ms. */
   now: number;
-  /** Groups that may still be made; counted down. */
+  /** Number of groups that may still be created. */
   remainingGroups: number;
 }
 
-/** A user, and whether it is in all groups that the provider names; if not, the same call in a further transaction goes on. */
+/** The user; `isComplete` is false while group changes remain, which the same call continues in another transaction. */
 interface ProvisionedAccount {
   user: User;
   isComplete: boolean;
 }
 
 /**
- * The user whom a provider vouches for, in the groups that it names: known by what the provider calls it, else by the mail
- * address, else made where the provider may. Throws LoginError: `no-account`, `locked`.
- *
- * own choice: an account with `breakGlass`, of another type than regular, or of another provider is taken over by none.
+ * Just-in-time provisioning: finds the user by the provider's subject, else by e-mail address, else creates it if the
+ * provider allows self-registration, and syncs its groups. An account with `breakGlass`, of a type other than regular,
+ * or of another provider is never linked by its address. Throws LoginError: `no-account`, `locked`. @source
+ * docs/decisions/0402-identity-providers.md, Accounts
  */
 export function provisionAccount(
   tx: Transaction,
   row: IdentityProviderRow,
-  told: ExternalIdentity,
-  writing: ProvisioningContext,
+  given: ExternalIdentity,
+  context: ProvisioningContext,
 ): ProvisionedAccount {
-  const vouched = withValidEmail(told);
+  const identity = withValidEmail(given);
   const user =
-    findBySubject(tx, row, vouched) ??
-    linkByEmail(tx, row, vouched, writing) ??
-    createAccount(tx, row, vouched, writing);
-  if (isAccountLocked(user.lock, writing.now)) throw new LoginError("locked", "The account is locked.", user.id);
-  return syncAccount(tx, row, user, vouched, writing);
+    findBySubject(tx, row, identity) ??
+    linkByEmail(tx, row, identity, context) ??
+    createAccount(tx, row, identity, context);
+  if (isAccountLocked(user.lock, context.now)) throw new LoginError("locked", "The account is locked.", user.id);
+  return syncAccount(tx, row, user, identity, context);
 }
 
-/** Brings what the provider tells of a user it vouches for in line: name, address, groups. */
+/** Updates name, address and groups of a user from the provider. */
 export function syncAccount(
   tx: Transaction,
   row: IdentityProviderRow,
   user: User,
-  vouched: ExternalIdentity,
-  writing: ProvisioningContext,
+  identity: ExternalIdentity,
+  context: ProvisioningContext,
 ): ProvisionedAccount {
-  const isComplete = vouched.groups === null || syncGroups(tx, row, user, vouched.groups, writing);
-  const name = vouched.name?.slice(0, 140) ?? user.name;
-  const { email: told } = withValidEmail(vouched);
-  const email = told !== null && isEmailFree(tx, told, user) ? told : user.email;
-  // Who was here before belongs to whoever made the account.
+  const isComplete = identity.groups === null || syncGroups(tx, row, user, identity.groups, context);
+  const name = identity.name?.slice(0, 140) ?? user.name;
+  const { email: givenEmail } = withValidEmail(identity);
+  const email = givenEmail !== null && isEmailFree(tx, givenEmail, user) ? givenEmail : user.email;
+  // Name and address of accounts created elsewhere belong to their creator.
   if (user.source !== "self-registered" || (name === user.name && email === user.email)) return { user, isComplete };
-  return { user: tx.update(users, user.id, { name, email }, writing.by), isComplete };
+  return { user: tx.update(users, user.id, { name, email }, context.by), isComplete };
 }
 
-function withValidEmail(vouched: ExternalIdentity): ExternalIdentity {
-  const { faults } = EMAIL_CHECKER.validate({ email: vouched.email }, "update");
-  return faults.length === 0 ? vouched : { ...vouched, email: null };
+function withValidEmail(identity: ExternalIdentity): ExternalIdentity {
+  const { faults: errors } = EMAIL_CHECKER.validate({ email: identity.email }, "update");
+  return errors.length === 0 ? identity : { ...identity, email: null };
 }
 
 function findBySubject(tx: StoreReader, row: IdentityProviderRow, { subject }: ExternalIdentity): User | null {
@@ -92,11 +92,11 @@ function linkByEmail(
   if (user.breakGlass || user.type !== "regular" || findUserProvider(tx, user) !== null) {
     throw new LoginError(
       "no-account",
-      "The address is that of an account which the provider can't vouch for.",
+      "The e-mail address belongs to an account that must not be linked to this provider.",
       user.id,
     );
   }
-  // A provider of another appliance keeps it in line; both would take it from each other for ever.
+  // The account belongs to a provider of another appliance; both would overwrite each other forever.
   if (user.providerKey !== null) return user;
   return tx.update(users, user.id, {}, by, { providerKey: buildProviderKey(row.id, subject) });
 }
@@ -107,7 +107,8 @@ function createAccount(
   { subject, email, name }: ExternalIdentity,
   { by }: ProvisioningContext,
 ): User {
-  if (!row.selfRegistrationEnabled) throw new LoginError("no-account", "The provider vouches for somebody unknown.");
+  if (!row.selfRegistrationEnabled)
+    throw new LoginError("no-account", "The user does not exist, and this provider is not allowed to create accounts.");
   const input = { name: (name ?? email ?? subject).slice(0, 140), ...(email === null ? {} : { email }) };
   const key = buildProviderKey(row.id, subject);
   return tx.create(users, input, by, { providerKey: key, source: "self-registered", selfRegistered: true });
@@ -127,11 +128,11 @@ interface GroupLine extends Record<string, string | number | null> {
   id: string;
   name: string;
   externalId: string | null;
-  /** 1 where the user is in it. */
+  /** 1 if the user is a member. */
   isIn: number;
 }
 
-/** The provider's groups, and which of them a user is in. */
+/** The provider's groups, and whether the user is a member. */
 function readProviderGroups(reader: StoreReader, row: IdentityProviderRow, user: User): GroupLine[] {
   return reader.all<GroupLine>(
     `SELECT g.id, g.name, g.external_id AS externalId, EXISTS (SELECT 1 FROM scim_group_members m
@@ -142,7 +143,7 @@ function readProviderGroups(reader: StoreReader, row: IdentityProviderRow, user:
   );
 }
 
-/** Whether a user is in groups of the provider, and would be in none were it in those alone that are named. */
+/** True when the user is in groups of the provider and a sync with the named groups would leave it in none. */
 export function wouldLoseAllGroups(
   reader: StoreReader,
   row: IdentityProviderRow,
@@ -156,13 +157,13 @@ export function wouldLoseAllGroups(
   return lines.some(({ isIn }) => isIn === 1) && !named.some((group) => known(group));
 }
 
-/** Puts a user into those of the provider's groups that it names, and out of its others first; false where some are left. */
+/** Syncs the memberships in the provider's groups, removals first; false if changes remain. */
 function syncGroups(
   tx: Transaction,
   row: IdentityProviderRow,
   user: User,
   named: readonly ProviderGroup[],
-  writing: Pick<ProvisioningContext, "by" | "remainingGroups">,
+  context: Pick<ProvisioningContext, "by" | "remainingGroups">,
 ): boolean {
   const lines = readProviderGroups(tx, row, user);
   const known = createGroupMatcher(lines);
@@ -172,15 +173,15 @@ function syncGroups(
     .sort((one, other) => other.isIn - one.isIn)
     .map(({ id }) => id);
   const among = changed.slice(0, CHUNK_SIZE);
-  syncUserGroups(tx, user.id, { wanted: among.filter((id) => wanted.has(id)), among }, writing.by);
+  syncUserGroups(tx, user.id, { wanted: among.filter((id) => wanted.has(id)), among }, context.by);
   const unknown = new Map(named.filter((group) => !known(group)).map((group) => [groupKey(group), group]));
-  const made = [...unknown.values()].slice(0, Math.min(CHUNK_SIZE - among.length, writing.remainingGroups));
-  writing.remainingGroups -= made.length;
-  for (const group of made) {
-    const id = createProviderGroup(tx, row, group, writing.by);
-    if (id !== null) syncUserGroups(tx, user.id, { wanted: [id], among: [id] }, writing.by);
+  const toCreate = [...unknown.values()].slice(0, Math.min(CHUNK_SIZE - among.length, context.remainingGroups));
+  context.remainingGroups -= toCreate.length;
+  for (const group of toCreate) {
+    const id = createProviderGroup(tx, row, group, context.by);
+    if (id !== null) syncUserGroups(tx, user.id, { wanted: [id], among: [id] }, context.by);
   }
-  return among.length === changed.length && (made.length === unknown.size || writing.remainingGroups <= 0);
+  return among.length === changed.length && (toCreate.length === unknown.size || context.remainingGroups <= 0);
 }
 
 function groupKey({ name, externalId }: ProviderGroup): string {
@@ -202,7 +203,7 @@ function createGroupMatcher(lines: readonly GroupLine[]): (group: ProviderGroup)
       : (ids.get(externalId.toLowerCase()) ?? bare.get(name.toLowerCase()));
 }
 
-/** Makes a group and returns its id; null where there is no room for it, or its id is somebody else's. */
+/** Creates a group and returns its id; null when the limit is reached or the name is too long. */
 function createProviderGroup(
   tx: Transaction,
   row: IdentityProviderRow,

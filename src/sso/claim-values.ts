@@ -1,9 +1,9 @@
-/** Longest text that is taken of a provider. own choice */
+/** Longer values of a claim are ignored. */
 const MAX_TEXT_LENGTH = 1_000;
-/** Values of one attribute that are looked at. own choice */
+/** Maximum number of values read from one attribute. */
 const MAX_VALUES = 1_000;
 
-/** The texts in a claim or attribute, which may hold one or several; blank and far too long ones are left out. */
+/** Reads the text values of a claim or attribute; blank and too long ones are ignored. */
 export function readClaimTexts(value: unknown): string[] {
   const values = Array.isArray(value) ? value : [value];
   return values

@@ -14,10 +14,10 @@ import { MAX_GROUPS_PER_LOGIN, syncAccount, wouldLoseAllGroups } from "./account
 import type { ExternalIdentity, ProviderDeps } from "./provider.ts";
 import type { IdentityProviders } from "./providers.ts";
 
-/** Calls `work` at the times of a cron expression; the function returned ends it. */
+/** Runs `work` on a cron schedule; the returned function cancels it. */
 type Schedule = (expression: string, work: () => void) => () => void;
 
-/** What bringing users in line with their directories is made of. */
+/** Dependencies of the directory sync. */
 export interface DirectorySyncDeps extends Pick<ProviderDeps, "store" | "clock" | "signal"> {
   providers: IdentityProviders;
   events: Events;
@@ -26,58 +26,65 @@ export interface DirectorySyncDeps extends Pick<ProviderDeps, "store" | "clock" 
   schedule: Schedule;
 }
 
-/** Users follow their directories: names, addresses, groups; who is gone there has no session, token and group here. */
+/**
+ * Syncs users with their directories: names, addresses, groups. Users who are no longer in the directory lose their
+ * sessions, tokens and groups.
+ */
 export interface DirectorySync {
   /**
-   * Does it now, or joins the one under way; what came of it stands in the row. `anyway`: also where many have to go. Throws
-   * UpstreamError where the directory can't be asked, CallerError `invalid-value` for a provider that is no directory.
+   * Syncs now, or joins the running sync; the outcome is stored in the row. `force` skips the removal threshold. Throws
+   * UpstreamError when the directory cannot be reached, CallerError `invalid-value` when the provider is not a
+   * directory.
    */
-  run(row: IdentityProviderRow, anyway?: boolean): Promise<void>;
-  /** Does it by the clock from now on. */
+  run(row: IdentityProviderRow, force?: boolean): Promise<void>;
+  /** Starts the scheduled syncs. */
   start(): void;
-  /** Resolves once none is under way. */
+  /** Cancels the schedules; resolves once no sync is running. */
   stop(): Promise<void>;
 }
 
-/** Makes it. */
+/** Creates the directory sync. */
 export function createDirectorySync(deps: DirectorySyncDeps): DirectorySync {
   const { store, clock, events, log, by, signal } = deps;
   const inProgress = new Map<string, Promise<void>>();
-  let endings: (() => void)[] = [];
-  let off: () => void = () => undefined;
+  let cancels: (() => void)[] = [];
+  let unsubscribe: () => void = () => undefined;
 
   async function recordOutcome(row: IdentityProviderRow, outcome: SyncOutcome): Promise<void> {
     await store.write((tx) => {
       if (!tx.get(identityProviders, row.id)) return;
-      const { code, inLine = null, gone = null, words } = outcome;
+      const { code, inLine = null, gone = null, message } = outcome;
       const counts = { lastSyncOutcome: code, lastSyncInLine: inLine, lastSyncGone: gone };
-      const result = { lastSyncAt: clock.now(), lastSyncResult: words.slice(0, 1_000), ...counts };
+      const result = { lastSyncAt: clock.now(), lastSyncResult: message.slice(0, 1_000), ...counts };
       tx.update(identityProviders, row.id, {}, by, result);
     });
   }
 
-  async function runSync(row: IdentityProviderRow, anyway: boolean): Promise<void> {
+  async function runSync(row: IdentityProviderRow, force: boolean): Promise<void> {
     try {
-      const outcome = await syncDirectory(row, anyway, deps);
+      const outcome = await syncDirectory(row, force, deps);
       await recordOutcome(row, outcome);
       if (outcome.code === "held-back")
-        log.warn({ providerId: row.id, gone: outcome.gone }, "a directory's word was held back");
+        log.warn(
+          { event: "sso.directory_sync_withheld", providerId: row.id, gone: outcome.gone },
+          "directory sync result withheld: removal threshold exceeded",
+        );
     } catch (error) {
       if (error instanceof CallerError) throw error;
       await recordOutcome(row, {
         code: "failed",
-        words: `Failed: ${error instanceof Error ? error.message : String(error)}`,
+        message: `Failed: ${error instanceof Error ? error.message : String(error)}`,
       });
       throw error;
     }
   }
 
-  function run(row: IdentityProviderRow, anyway = false): Promise<void> {
+  function run(row: IdentityProviderRow, force = false): Promise<void> {
     const known = inProgress.get(row.id);
-    if (known !== undefined && !anyway) return known;
+    if (known !== undefined && !force) return known;
     const before = known?.catch(() => undefined) ?? Promise.resolve();
     const running = before
-      .then(() => runSync(row, anyway))
+      .then(() => runSync(row, force))
       .finally(() => {
         if (inProgress.get(row.id) === running) inProgress.delete(row.id);
       });
@@ -88,12 +95,14 @@ export function createDirectorySync(deps: DirectorySyncDeps): DirectorySync {
   function runScheduled(id: string): void {
     const row = store.get(identityProviders, id);
     if (!row || signal.aborted) return;
-    run(row).catch((error: unknown) => log.warn({ err: error, providerId: id }, "a directory was not asked"));
+    run(row).catch((error: unknown) =>
+      log.warn({ event: "sso.directory_sync_failed", err: error, providerId: id }, "directory sync failed"),
+    );
   }
 
   function reschedule(): void {
-    for (const end of endings) end();
-    endings = store
+    for (const cancel of cancels) cancel();
+    cancels = store
       .find(identityProviders, { type: "ldap", enabled: true })
       .flatMap(({ id, syncSchedule }) => (syncSchedule ? [deps.schedule(syncSchedule, () => runScheduled(id))] : []));
   }
@@ -102,104 +111,103 @@ export function createDirectorySync(deps: DirectorySyncDeps): DirectorySync {
     run,
     start() {
       reschedule();
-      off = events.on("row.changed", ({ resource }) => {
+      unsubscribe = events.on("row.changed", ({ resource }) => {
         if (resource === identityProviders.name) reschedule();
       });
     },
     async stop() {
-      off();
-      for (const end of endings) end();
-      endings = [];
+      unsubscribe();
+      for (const cancel of cancels) cancel();
+      cancels = [];
       await Promise.allSettled(inProgress.values());
     },
   };
 }
 
-/** What came of it. */
+/** Outcome of a sync. */
 interface SyncOutcome {
   code: NonNullable<IdentityProviderRow["lastSyncOutcome"]>;
   inLine?: number;
   gone?: number;
-  words: string;
+  message: string;
 }
 
-/** People whom a directory may take out unasked: so many, or this part of all. own choice: more is more likely a wrong filter */
-const REMOVAL_THRESHOLD = { people: 10, part: 0.2 };
+/**
+ * Removal threshold: a sync that would remove more users than this number and this share of all users is withheld,
+ * because a wrong filter is more likely. @source docs/decisions/0402-identity-providers.md, Directory sync
+ */
+const REMOVAL_THRESHOLD = { users: 10, share: 0.2 };
 
-async function syncDirectory(
-  row: IdentityProviderRow,
-  anyway: boolean,
-  deps: DirectorySyncDeps,
-): Promise<SyncOutcome> {
+async function syncDirectory(row: IdentityProviderRow, force: boolean, deps: DirectorySyncDeps): Promise<SyncOutcome> {
   const { store, clock, providers, by, signal } = deps;
   const { password } = providers.providerFor(row);
-  if (!password) throw invalidValue("type", "Only a directory can be asked for others than who logs in.");
+  if (!password) throw invalidValue("type", "Must be ldap: only a directory can be synced.");
   const known = readKnownUsers(row, store);
-  if (known.size === 0) return { code: "nobody-yet", words: "Nobody has logged in by it yet." };
-  const [left, bare] = [new Map(known), [] as [userId: string, vouched: ExternalIdentity][]];
-  for await (const vouched of password.findPeople(new Set(known.keys()))) {
-    if (signal.aborted) throw new UpstreamError("upstream", "The appliance is ending.");
-    const userId = left.get(vouched.subject);
-    left.delete(vouched.subject);
+  if (known.size === 0) return { code: "nobody-yet", message: "No user has logged in with this provider yet." };
+  const [missing, withoutGroups] = [new Map(known), [] as [userId: string, identity: ExternalIdentity][]];
+  for await (const identity of password.findPeople(new Set(known.keys()))) {
+    if (signal.aborted) throw new UpstreamError("upstream", "The appliance is shutting down.");
+    const userId = missing.get(identity.subject);
+    missing.delete(identity.subject);
     if (userId === undefined) continue;
-    // Who loses all groups is judged with those who are gone, below.
-    if (wouldLoseAllGroups(store, row, userId, vouched.groups)) bare.push([userId, vouched]);
-    else await syncUser(row, userId, vouched, deps);
+    // Users who would lose all groups count towards the removal threshold below.
+    if (wouldLoseAllGroups(store, row, userId, identity.groups)) withoutGroups.push([userId, identity]);
+    else await syncUser(row, userId, identity, deps);
   }
   const gone: string[] = [];
-  for (const userId of left.values()) {
+  for (const userId of missing.values()) {
     if (hasAccess(store, row, userId)) gone.push(userId);
     await yieldToEventLoop(clock);
   }
-  const found = known.size - left.size;
-  const taken = gone.length + bare.length;
-  if (!anyway) {
-    if (found === 0 && taken > 0)
-      return { code: "none-found", gone: taken, words: "None of its users is found; nothing was changed." };
-    if (taken > Math.max(REMOVAL_THRESHOLD.people, (found + gone.length) * REMOVAL_THRESHOLD.part)) {
-      const words = `Held back: ${taken} people would have been taken out. Look at what is searched, or bring them in line anyway.`;
-      return { code: "held-back", inLine: found - bare.length, gone: taken, words };
+  const found = known.size - missing.size;
+  const removals = gone.length + withoutGroups.length;
+  if (!force) {
+    if (found === 0 && removals > 0)
+      return { code: "none-found", gone: removals, message: "None of the known users was found; nothing was changed." };
+    if (removals > Math.max(REMOVAL_THRESHOLD.users, (found + gone.length) * REMOVAL_THRESHOLD.share)) {
+      const message = `Withheld: ${removals} users would have been removed. Check the search base and filters, or force the sync.`;
+      return { code: "held-back", inLine: found - withoutGroups.length, gone: removals, message };
     }
   }
-  for (const [userId, vouched] of bare) await syncUser(row, userId, vouched, deps);
+  for (const [userId, identity] of withoutGroups) await syncUser(row, userId, identity, deps);
   for (const userId of gone) await store.write((tx) => revokeAccess(tx, row, userId, by));
   return {
     code: "in-line",
-    ...{ inLine: found, gone: taken },
-    words: `Users in line: ${found}. No longer in the directory: ${gone.length}.`,
+    ...{ inLine: found, gone: removals },
+    message: `Users in sync: ${found}. No longer in the directory: ${gone.length}.`,
   };
 }
 
-/** Name, address and groups of one user, in slices. */
+/** Syncs name, address and groups of one user, in chunks. */
 async function syncUser(
   row: IdentityProviderRow,
   userId: string,
-  vouched: ExternalIdentity,
+  identity: ExternalIdentity,
   deps: DirectorySyncDeps,
 ): Promise<void> {
   const { store, clock, by, signal } = deps;
-  const writing = { by, now: clock.now(), makes: row.createsGroups ? MAX_GROUPS_PER_LOGIN : 0 };
-  const once = (tx: Transaction): boolean => {
+  const context = { by, now: clock.now(), remainingGroups: row.createsGroups ? MAX_GROUPS_PER_LOGIN : 0 };
+  const syncChunk = (tx: Transaction): boolean => {
     const user = tx.get(users, userId);
-    return user === null || syncAccount(tx, row, user, vouched, writing).isComplete;
+    return user === null || syncAccount(tx, row, user, identity, context).isComplete;
   };
-  while (!(await store.write(once))) if (signal.aborted) break;
+  while (!(await store.write(syncChunk))) if (signal.aborted) break;
 }
 
-/** Whether a user is in one of the directory's groups. */
+/** True when the user is in a group of the directory. */
 function hasProviderGroup(reader: StoreReader, { id }: IdentityProviderRow, userId: string): boolean {
   const sql = `SELECT 1 AS n FROM scim_group_members m JOIN scim_groups g ON g.pk = m.scim_group_pk
     WHERE g.identity_provider_id = ? AND m.user_pk = (SELECT pk FROM users WHERE id = ?) LIMIT 1`;
   return reader.one(sql, id, userId) !== null;
 }
 
-/** Whether a user has something that ends with it: whoever was taken out before has not. */
+/** True when the user still has groups, tokens or applications to revoke; false once it was removed. */
 function hasAccess(reader: StoreReader, row: IdentityProviderRow, userId: string): boolean {
   const isActedFor = reader.find(applications, { userId }, 1).length > 0;
   return hasProviderGroup(reader, row, userId) || isActedFor || reader.find(userTokens, { userId }, 1).length > 0;
 }
 
-/** Ids of the users whom the directory vouches for, by what it calls them. */
+/** Ids of the directory's users, by subject. */
 function readKnownUsers(row: IdentityProviderRow, store: DirectorySyncDeps["store"]): Map<string, string> {
   const prefix = buildProviderKey(row.id, "");
   const found = store.all<{ id: string; key: string }>(
@@ -220,8 +228,8 @@ function revokeAccess(tx: Transaction, row: IdentityProviderRow, userId: string,
     user.pk,
   );
   syncUserGroups(tx, userId, { wanted: [], among: groups.map(({ id }) => id) }, by);
-  // Those for ever, too: nobody else would ever take them back.
+  // Permanent tokens too: nothing else would revoke them.
   revokeAllTokens(tx, userId, by);
-  // By its secret an application would get the next one.
+  // Otherwise an application could get new tokens with its client secret.
   for (const { id } of tx.find(applications, { userId })) tx.update(applications, id, { userId: null }, by);
 }

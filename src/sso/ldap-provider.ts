@@ -17,32 +17,36 @@ import {
   runCheck,
 } from "./provider.ts";
 
-/** How long connecting and each question may take. own choice */
+/** Timeout of connecting and of each request. */
 const TIMEOUT_MS = 10_000;
-/** Entries of one page of a search; directories of the field allow 1,000. */
+/** Entries per search page; common directories allow 1,000. */
 const PAGE_SIZE = 500;
-/** Groups of one person that are read. own choice */
+/** Maximum number of groups read per user. */
 const MAX_GROUPS = 1_000;
 
-/** own choice: as at accounts here, since a directory knows one person by many spellings. */
+/** Login throttle per directory entry: a directory accepts many spellings of one user. */
 const THROTTLE_POLICY = { freeAttempts: 5, initialDelayMs: 1_000, maxDelayMs: 30_000 };
 
 const USER_FILTER = "(|(mail={login})(uid={login})(sAMAccountName={login}))";
 const GROUP_FILTER = "(member={dn})";
-/** What tells entries apart for ever, the first one that an entry has. @source RFC 4530; Active Directory, objectGUID */
+/**
+ * Immutable id attributes; the first one that an entry has is its subject. @source RFC 4530; Active Directory,
+ * objectGUID
+ */
 const SUBJECT_ATTRIBUTES = ["entryUUID", "objectGUID"];
 
-/** Fills a filter with values in which no sign means anything to the filter. @source RFC 4515 §3 */
+/** Fills placeholders of a filter with escaped values. @source RFC 4515 §3 */
 function fillFilter(filter: string, values: Readonly<Record<string, string>>): string {
   const escaped = (value: string): string =>
-    value.replace(/[\0()*\\]/g, (sign) => `\\${sign.charCodeAt(0).toString(16).padStart(2, "0")}`);
-  return filter.replace(/\{(\w+)\}/g, (place, name: string) =>
-    values[name] === undefined ? place : escaped(values[name]),
+    value.replace(/[\0()*\\]/g, (character) => `\\${character.charCodeAt(0).toString(16).padStart(2, "0")}`);
+  return filter.replace(/\{(\w+)\}/g, (placeholder, name: string) =>
+    values[name] === undefined ? placeholder : escaped(values[name]),
   );
 }
 
 /**
- * A directory (LDAP 3, Active Directory): who logs in is searched, then bound as; groups are those that name the person.
+ * Directory provider (LDAP 3, Active Directory): a login searches the user, then binds as the entry found. Groups are
+ * those that list the user as a member.
  * @source RFC 4511, RFC 4513 §5.1.2 (an empty password binds as nobody and is never sent)
  */
 export function createLdapProvider(row: IdentityProviderRow, deps: ProviderDeps): Provider {
@@ -63,7 +67,7 @@ export function createLdapProvider(row: IdentityProviderRow, deps: ProviderDeps)
         if (password === "" || login.trim() === "") return null;
         return withClient(row, deps, async (client) => {
           const [entry, other] = await find(client, login.trim());
-          // Two that fit are nobody, who is to take as long as a wrong password.
+          // Ambiguous logins are refused. Binding a random DN takes as long as a wrong password.
           if (!entry || other || isDisabled(entry)) {
             await verifyPassword(row, deps, `cn=${randomUUID()},${row.userBase}`, password).catch(() => false);
             return null;
@@ -93,7 +97,7 @@ async function* findPeople(
   const client = await connect(row, deps);
   try {
     await bind(client, row, deps);
-    // A star is what any login looks like.
+    // `*` matches any login.
     const filter = (row.userFilter ?? USER_FILTER).replaceAll("{login}", "*");
     const options = { ...searchOptions(filter, requestedAttributes(row)), paged: { pageSize: PAGE_SIZE } } as const;
     for await (const { searchEntries } of client.searchPaginated(row.userBase ?? "", options)) {
@@ -110,7 +114,7 @@ async function* findPeople(
   }
 }
 
-/** Runs `work` with a connection that may search. Throws UpstreamError. */
+/** Runs `work` with a bound connection. Throws UpstreamError. */
 async function withClient<T>(
   row: IdentityProviderRow,
   deps: ProviderDeps,
@@ -127,7 +131,7 @@ async function withClient<T>(
   }
 }
 
-/** Whether somebody may bind as the entry with the password, on a connection of its own. */
+/** Verifies a password by binding as the entry, on a separate connection. */
 async function verifyPassword(
   row: IdentityProviderRow,
   deps: ProviderDeps,
@@ -156,10 +160,11 @@ async function bind(
   await client.bind(bindDn, bindPassword ? store.secrets.open(bindPassword) : "");
 }
 
-/** A connection to the one address that the policy allows, with TLS where the row says so. Throws UpstreamError. */
+/** Connects to the resolved address that the SSRF guard allows, with TLS as configured. Throws UpstreamError. */
 async function connect(row: IdentityProviderRow, { policy }: ProviderDeps): Promise<Client> {
   const { Client } = await import("ldapts");
-  if (!row.url) throw new UpstreamError("upstream", `${row.name} has no address yet.`, { provider: row.id });
+  if (!row.url)
+    throw new UpstreamError("upstream", `The identity provider ${row.name} must have a url.`, { provider: row.id });
   const { hostname } = new URL(row.url);
   const host = hostname.replace(/^\[(.*)\]$/, "$1");
   const address = await policy.resolveAllowed(host);
@@ -184,7 +189,7 @@ async function connect(row: IdentityProviderRow, { policy }: ProviderDeps): Prom
   return client;
 }
 
-/** The name was resolved and judged; a second look-up could lead elsewhere. */
+/** Pins the checked address: a second DNS lookup could return another one. */
 function pinnedAddress(host: string, { address, family }: ResolvedAddress): Pick<ConnectionOptions, "host" | "lookup"> {
   return {
     host,
@@ -201,19 +206,19 @@ async function searchDirectory(
   base: string,
   filter: string,
   attributes: string[],
-  most: number,
+  sizeLimit: number,
 ): Promise<Entry[]> {
   const { SizeLimitExceededError } = await import("ldapts");
   try {
-    return (await client.search(base, { ...searchOptions(filter, attributes), sizeLimit: most })).searchEntries;
+    return (await client.search(base, { ...searchOptions(filter, attributes), sizeLimit })).searchEntries;
   } catch (error) {
-    // As many as there is room for is enough to know that there are more.
-    if (error instanceof SizeLimitExceededError) return Array.from({ length: most }, () => ({ dn: "" }));
+    // Placeholders with an empty DN tell the caller that the limit was exceeded.
+    if (error instanceof SizeLimitExceededError) return Array.from({ length: sizeLimit }, () => ({ dn: "" }));
     throw error;
   }
 }
 
-/** Bytes that happen to be a text stay bytes. */
+/** `objectGUID` stays binary even if its bytes are valid text. */
 function searchOptions(filter: string, attributes: string[]) {
   return { scope: "sub" as const, filter, attributes, explicitBufferAttributes: ["objectGUID"] };
 }
@@ -223,24 +228,27 @@ function requestedAttributes(row: IdentityProviderRow): string[] {
   return [...(subject ? [subject] : SUBJECT_ATTRIBUTES), email ?? "mail", name ?? "cn", ...DISABLED_ATTRIBUTES];
 }
 
-/** What says that an account is switched off: a bit of Active Directory's, a word of others. */
+/** Attributes of disabled accounts: a bit in Active Directory, a text in others. */
 const DISABLED_ATTRIBUTES = ["userAccountControl", "nsAccountLock"];
 
-/** Whoever is switched off may not log in, and is gone when users are brought in line. @source Active Directory, ACCOUNTDISABLE */
-function isDisabled({ userAccountControl: bits, nsAccountLock: word }: Entry): boolean {
-  return (Number(readClaimTexts(bits)[0] ?? 0) & 2) !== 0 || readClaimTexts(word)[0]?.toLowerCase() === "true";
+/** Disabled accounts cannot log in and count as removed in a sync. @source Active Directory, ACCOUNTDISABLE */
+function isDisabled({ userAccountControl: bits, nsAccountLock: locked }: Entry): boolean {
+  return (Number(readClaimTexts(bits)[0] ?? 0) & 2) !== 0 || readClaimTexts(locked)[0]?.toLowerCase() === "true";
 }
 
 async function readIdentity(row: IdentityProviderRow, client: Client, entry: Entry): Promise<ExternalIdentity> {
   const subject = readSubject(row, entry);
   if (subject === null)
-    throw new UpstreamError("upstream", `${row.name}: ${entry.dn} has nothing that it keeps for ever.`);
+    throw new UpstreamError(
+      "upstream",
+      `${row.name}: ${entry.dn} must have one of the attributes ${row.subjectAttribute ?? SUBJECT_ATTRIBUTES.join(", ")}.`,
+    );
   const [email] = readClaimTexts(entry[row.emailAttribute ?? "mail"]);
   const [name] = readClaimTexts(entry[row.nameAttribute ?? "cn"]);
   return { subject, email: email ?? null, name: name ?? null, groups: await readGroups(row, client, entry.dn) };
 }
 
-/** Ids of Active Directory are bytes. */
+/** Active Directory ids are binary; they are encoded as hex. */
 function readSubject({ subjectAttribute }: IdentityProviderRow, entry: Entry): string | null {
   for (const attribute of subjectAttribute ? [subjectAttribute] : SUBJECT_ATTRIBUTES) {
     const value = [entry[attribute]].flat()[0];
@@ -255,7 +263,7 @@ async function readGroups(row: IdentityProviderRow, client: Client, dn: string):
   if (row.groupBase === null || row.groupBase === "") return null;
   const filter = fillFilter(row.groupFilter ?? GROUP_FILTER, { dn });
   const found = await searchDirectory(client, row.groupBase, filter, ["cn"], MAX_GROUPS);
-  // More than are read: better those of the last time than none.
+  // Limit exceeded: null keeps the current groups.
   if (found.some(({ dn: name }) => name === "")) return null;
   return found.map((entry) => ({ name: readGroupName(entry), externalId: entry.dn }));
 }
@@ -264,35 +272,35 @@ function readGroupName(entry: Entry): string {
   return readClaimTexts(entry.cn)[0] ?? entry.dn;
 }
 
-/** Everything that goes wrong with a directory, in words for people: its host and what it says, no password. */
+/** Converts errors of the directory to UpstreamError, without passwords. */
 function toUpstreamError(row: IdentityProviderRow, error: unknown): UpstreamError | TooManyRequestsError {
   if (error instanceof UpstreamError || error instanceof TooManyRequestsError) return error;
-  const said =
+  const reason =
     error instanceof Error ? `${error.name === "Error" ? "" : `${error.name}: `}${error.message}` : String(error);
   return new UpstreamError(
     "upstream",
-    `${row.name} can't be asked: ${said}`.slice(0, 500),
+    `${row.name} cannot be reached: ${reason}`.slice(0, 500),
     { provider: row.id },
     error,
   );
 }
 
-/** People and groups that a test counts up to. own choice */
+/** A test counts users and groups up to this number. */
 const MAX_COUNTED = 1_000;
 
 const ENCRYPTION_NAMES = { tls: "TLS", starttls: "STARTTLS", plain: "no encryption" } as const;
 
 async function test(row: IdentityProviderRow, deps: ProviderDeps): Promise<ProviderCheck[]> {
   const checks: ProviderCheck[] = [];
-  const way = row.url?.startsWith("ldaps:") ? "tls" : row.startTls ? "starttls" : "plain";
+  const encryption = row.url?.startsWith("ldaps:") ? "tls" : row.startTls ? "starttls" : "plain";
   const client = await runCheck(
     checks,
     "address",
     () => connect(row, deps),
     () => ({
-      code: `called-${way}`,
+      code: `called-${encryption}`,
       value: row.url,
-      words: `${row.url} may be called, with ${ENCRYPTION_NAMES[way]}.`,
+      words: `Connected to ${row.url} with ${ENCRYPTION_NAMES[encryption]}.`,
     }),
   );
   if (!client) return checks;
@@ -308,8 +316,8 @@ async function test(row: IdentityProviderRow, deps: ProviderDeps): Promise<Provi
       },
       () =>
         row.bindDn
-          ? { code: "may-search", value: row.bindDn, words: `${row.bindDn} may search.` }
-          : { code: "searched-as-nobody", words: "It is searched as nobody in particular." },
+          ? { code: "may-search", value: row.bindDn, words: `Bound as ${row.bindDn}.` }
+          : { code: "searched-as-nobody", words: "Bound anonymously." },
     );
     if (!isBound) return checks;
     const filter = (row.userFilter ?? USER_FILTER).replaceAll("{login}", "*");
@@ -335,12 +343,12 @@ const atLeast = (n: number): string => (n >= MAX_COUNTED ? `≥ ${n}` : String(n
 
 function peopleFinding(n: number): ProviderFinding {
   return n === 0
-    ? { code: "no-people", words: "Nobody is found: look at userBase and userFilter." }
-    : { code: "people", value: atLeast(n), words: `People who can log in: ${atLeast(n)}.` };
+    ? { code: "no-people", words: "No users found: check userBase and userFilter." }
+    : { code: "people", value: atLeast(n), words: `Users who can log in: ${atLeast(n)}.` };
 }
 
 function groupCountFinding(n: number): ProviderFinding {
   return n === 0
-    ? { code: "no-groups", words: "No group is found: look at groupBase and groupFilter." }
-    : { code: "groups", value: atLeast(n), words: `Groups that are found: ${atLeast(n)}.` };
+    ? { code: "no-groups", words: "No groups found: check groupBase and groupFilter." }
+    : { code: "groups", value: atLeast(n), words: `Groups found: ${atLeast(n)}.` };
 }

@@ -1,10 +1,10 @@
 const COOKIE_NAME = "carillon-log-in";
-/** What of this appliance gets it. */
+/** Path for which browsers send the cookie. */
 const COOKIE_PATH = "/api/log-in";
 
 /**
- * The Set-Cookie value that lets a browser be known when it comes back from an identity provider, or takes that away when
- * `value` is null. Unlike a session's it must come along when another site leads here.
+ * Builds the Set-Cookie value that identifies a browser when it returns from an identity provider; `value` null deletes
+ * it. SameSite=Lax, unlike the session cookie: browsers must send it after a redirect from another site.
  * @source RFC 6265bis §5.6.7.1 (Lax)
  */
 export function buildLoginCookie(value: string | null, secure: boolean, lastsMs: number): string {
@@ -13,7 +13,7 @@ export function buildLoginCookie(value: string | null, secure: boolean, lastsMs:
   return `${COOKIE_NAME}=${value ?? ""}; ${flags}; Max-Age=${seconds}`;
 }
 
-/** Its value in a Cookie header; null without. */
+/** Reads the value from a Cookie header; null if absent. */
 export function readLoginCookie(cookies: string | null): string | null {
   const found = cookies?.split(";").find((each) => each.trim().startsWith(`${COOKIE_NAME}=`));
   return found?.trim().slice(COOKIE_NAME.length + 1) || null;

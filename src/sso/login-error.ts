@@ -1,34 +1,34 @@
 import { CallerError, UpstreamError } from "../lib/errors.ts";
 
-/** Why somebody was not let in by a provider, in one word; pages say it in the words of their reader. */
+/** Why a login through a provider was refused; the login page translates the code. */
 export type LoginErrorCode =
-  /** The provider can't be reached, or answers with a fault of its own. */
+  /** The provider cannot be reached or returned an error. */
   | "down"
-  /** The provider, or somebody there, said no. */
+  /** The provider or the user refused. */
   | "denied"
-  /** It was not begun in this browser, or too long ago. */
+  /** The login was not started in this browser, or it timed out. */
   | "stale"
-  /** It is not signed by the provider. */
+  /** The signature is missing or not valid. */
   | "signature"
-  /** It was good once, or will be: the clocks may differ. */
+  /** Expired or not yet valid; the clocks may differ. */
   | "expired"
-  /** It was used already. */
+  /** The response was already used. */
   | "replayed"
-  /** It is meant for somebody else. */
+  /** The response is for another audience. */
   | "audience"
-  /** The answer can't be understood. */
+  /** The response is malformed. */
   | "answer"
-  /** Nobody here is meant, and users are not made of strangers. */
+  /** No account matches, and the provider may not create one. */
   | "no-account"
   /** The account is locked. */
   | "locked"
-  /** The provider is not enabled, or of another kind. */
+  /** The provider is disabled, or of another type. */
   | "off";
 
-/** Somebody was not let in. The message is for the log and the audit: it holds nothing of what the provider sent. */
+/** A refused login. The message goes to log and audit, so it must not contain data of the provider. */
 export class LoginError extends CallerError {
   readonly code: LoginErrorCode;
-  /** Whose account it is, where that is known. */
+  /** The account, if known. */
   readonly userId: string | null;
 
   constructor(code: LoginErrorCode, message: string, userId: string | null = null) {
@@ -38,7 +38,7 @@ export class LoginError extends CallerError {
   }
 }
 
-/** The first of an error and its causes for which `test` holds. */
+/** The first error in the chain of causes that matches `test`. */
 export function findCause<E>(error: unknown, test: (each: unknown) => each is E): E | null {
   for (let each = error, depth = 0; each instanceof Error && depth < 8; each = each.cause, depth += 1) {
     if (test(each)) return each;
@@ -46,7 +46,7 @@ export function findCause<E>(error: unknown, test: (each: unknown) => each is E)
   return null;
 }
 
-/** Whether somebody could not be reached, or broke the connection. */
+/** True for errors of DNS, TCP or TLS, and for timeouts. */
 export function isConnectionError(error: unknown): error is Error {
   if (error instanceof UpstreamError) return true;
   const code = (error as { code?: unknown }).code;

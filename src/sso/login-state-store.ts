@@ -1,8 +1,8 @@
 import type { InternalTable, Store, Transaction } from "../store/store.ts";
 
 /**
- * What must be known again after a restart until its time is over: requests that await their answer, and assertions that
- * were used. Times are epoch ms.
+ * Login state that must survive a restart until it expires: pending SAML requests and tickets, and used assertions
+ * (replay protection). Times are epoch ms.
  */
 export const SSO_TABLES: readonly InternalTable[] = [
   {
@@ -13,26 +13,26 @@ export const SSO_TABLES: readonly InternalTable[] = [
   },
 ];
 
-/** What is worth nothing any more and goes with each new one. own choice: anybody may begin log-ins, many in a short time. */
+/** Expired entries deleted with each new one. Anyone may start many logins in a short time. */
 const CLEANUP_CHUNK_SIZE = 25;
 
-/** What anybody may have kept, so that there must be an end to it: `kind` is how its keys begin. */
+/** Limit for entries that unauthenticated callers can create; `kind` is the prefix of their keys. */
 export interface KindLimit {
   kind: string;
   maxEntries: number;
 }
 
 /**
- * Keeps `value` under `key` until then. False, and nothing changed, where the key is kept already. Of a bound kind the oldest
- * make room.
+ * Stores `value` under `key` until `until`. False, without a change, if the key exists already. With a limit, the
+ * oldest entries of that kind are evicted.
  */
 export function putIfAbsent(
   store: Store,
   { key, value, until, now }: { key: string; value: string; until: number; now: number },
-  bound?: KindLimit,
+  limit?: KindLimit,
 ): Promise<boolean> {
   return store.write((tx) => {
-    if (bound) makeRoom(tx, bound);
+    if (limit) evictOldest(tx, limit);
     tx.run(
       "DELETE FROM sso_login_state WHERE key IN (SELECT key FROM sso_login_state WHERE until <= ? LIMIT ?)",
       now,
@@ -44,8 +44,11 @@ export function putIfAbsent(
   });
 }
 
-/** Some at a time, as finding the oldest takes longer than counting. Keys are ordered, and a kind is below its next sign. */
-function makeRoom(tx: Transaction, { kind, maxEntries }: KindLimit): void {
+/**
+ * Evicts several entries at once, because finding the oldest costs more than counting. Keys are ordered, so a kind is
+ * the range from `kind ` to `kind!`.
+ */
+function evictOldest(tx: Transaction, { kind, maxEntries }: KindLimit): void {
   const own = "FROM sso_login_state WHERE key >= ? AND key < ?";
   const range = [`${kind} `, `${kind}!`] as const;
   if ((tx.one<{ n: number }>(`SELECT COUNT(*) AS n ${own}`, ...range)?.n ?? 0) < maxEntries) return;
@@ -56,7 +59,7 @@ function makeRoom(tx: Transaction, { kind, maxEntries }: KindLimit): void {
   );
 }
 
-/** Takes what is kept under a key, so that nobody else does; null when nothing is, or its time is over. */
+/** Reads and deletes an entry, so that it is used once; null if it is missing or expired. */
 export function consumeValue(store: Store, key: string, now: number): Promise<string | null> {
   return store.write((tx) => {
     const value = tx.one<{ value: string }>("SELECT value FROM sso_login_state WHERE key = ? AND until > ?", key, now);

@@ -21,7 +21,7 @@ type Claims = Readonly<Record<string, unknown>>;
 
 const DEFAULT_SCOPE = "openid email profile";
 
-/** What is wrong by the code of the library. @source openid-client 6, ClientError */
+/** Login error codes by the error codes of the library. @source openid-client 6, ClientError */
 const ERROR_CODES: Readonly<Record<string, LoginErrorCode>> = {
   OAUTH_JWT_TIMESTAMP_CHECK_FAILED: "expired",
   OAUTH_JWT_CLAIM_COMPARISON_FAILED: "audience",
@@ -31,12 +31,12 @@ const ERROR_CODES: Readonly<Record<string, LoginErrorCode>> = {
 };
 
 /**
- * OpenID Connect: authorization code with PKCE, state and nonce; what the provider says of itself and its keys are read
- * from where its issuer says. @source OpenID Connect Core 1.0 §3.1; Discovery 1.0 §4; RP-Initiated Logout 1.0; RFC 7636
+ * OpenID Connect: authorization code flow with PKCE, state and nonce; metadata and keys come from the discovery
+ * document of the issuer. @source OpenID Connect Core 1.0 §3.1; Discovery 1.0 §4; RP-Initiated Logout 1.0; RFC 7636
  */
 export function createOidcProvider(row: IdentityProviderRow, deps: ProviderDeps): Provider {
   const { redirectUri } = buildProviderUrls(row, deps.baseUrl());
-  // Read once: providers are made anew when their rows change, and by the hour.
+  // Discovered once: the provider is recreated hourly and when its row changes.
   let known: Promise<Configuration> | null = null;
   const configuration = (): Promise<Configuration> => {
     known ??= discover(row, deps).catch((error: unknown) => {
@@ -49,8 +49,8 @@ export function createOidcProvider(row: IdentityProviderRow, deps: ProviderDeps)
     test: () => test(row, configuration, redirectUri),
     redirect: {
       begin: () => withLoginErrors(async () => begin(row, await configuration(), redirectUri)),
-      finish: (brought, kept) =>
-        withLoginErrors(async () => finish(row, await configuration(), { redirectUri, brought, kept })),
+      finish: (parameters, kept) =>
+        withLoginErrors(async () => finish(row, await configuration(), { redirectUri, parameters, kept })),
       buildLogoutUrl: (back) => withLoginErrors(async () => buildLogoutUrl(row, await configuration(), back)),
       metadata: async () => null,
     },
@@ -67,7 +67,7 @@ async function discover(
   const connections = ca === null ? {} : { connections: connectionsTrusting(ca) };
   const secret = sealed === null || sealed === "" ? null : store.secrets.open(sealed);
   const options = {
-    // Signatures are checked even though the token comes straight from the provider.
+    // Check the signature of the ID token although it arrives directly from the provider.
     execute: [
       client.enableNonRepudiationChecks,
       ...(issuer.protocol === "http:" ? [client.allowInsecureRequests] : []),
@@ -75,10 +75,14 @@ async function discover(
     [client.customFetch]: async (url: string, given: CustomFetchOptions) => {
       const { method, headers } = given;
       const body = given.body === undefined || given.body === null ? {} : { body: String(given.body) };
-      const got = await guardedFetch(url, { method, headers, ...body }, { ssrfGuard, clock, signal, ...connections });
-      return new Response([204, 304].includes(got.status) ? null : got.body, {
-        status: got.status,
-        headers: got.headers,
+      const response = await guardedFetch(
+        url,
+        { method, headers, ...body },
+        { ssrfGuard, clock, signal, ...connections },
+      );
+      return new Response([204, 304].includes(response.status) ? null : response.body, {
+        status: response.status,
+        headers: response.headers,
       });
     },
   };
@@ -92,16 +96,16 @@ async function discover(
   );
 }
 
-/** Shows the secret as the provider says it wants it. @source OpenID Connect Discovery 1.0 §3 */
+/** Sends the client secret in the way that the provider supports. @source OpenID Connect Discovery 1.0 §3 */
 function clientAuthentication({ ClientSecretBasic, ClientSecretPost }: typeof import("openid-client")): ClientAuth {
   const [basic, post] = [ClientSecretBasic(), ClientSecretPost()];
   return (server, ...more) => {
-    const { token_endpoint_auth_methods_supported: ways } = server;
-    return (ways?.includes("client_secret_post") ? post : basic)(server, ...more);
+    const { token_endpoint_auth_methods_supported: methods } = server;
+    return (methods?.includes("client_secret_post") ? post : basic)(server, ...more);
   };
 }
 
-/** Connections that trust other authorities than the machine does. */
+/** Connections that trust the given certificate authorities instead of the system's. */
 function connectionsTrusting(ca: string): ConnectionPool {
   const [plain, secure] = [new PlainAgent(), new SecureAgent({ ca })];
   return { agentFor: ({ protocol }) => (protocol === "https:" ? secure : plain), close: () => undefined };
@@ -128,14 +132,15 @@ async function begin(row: IdentityProviderRow, config: Configuration, redirectUr
 async function finish(
   row: IdentityProviderRow,
   config: Configuration,
-  { redirectUri, brought, kept }: { redirectUri: string; brought: CallbackParameters; kept: RedirectState },
+  { redirectUri, parameters, kept }: { redirectUri: string; parameters: CallbackParameters; kept: RedirectState },
 ): Promise<ExternalIdentity> {
   const client = await import("openid-client");
   const { verifier = "", state = "", nonce = "" } = kept;
-  if (brought.state !== state) throw new LoginError("stale", "The state is not the one that was sent.");
+  if (parameters.state !== state)
+    throw new LoginError("stale", "The state parameter does not match the one that was sent.");
   const tokens = await client.authorizationCodeGrant(
     config,
-    new URL(`${redirectUri}?${new URLSearchParams(brought)}`),
+    new URL(`${redirectUri}?${new URLSearchParams(parameters)}`),
     {
       pkceCodeVerifier: verifier,
       expectedState: state,
@@ -145,15 +150,16 @@ async function finish(
   );
   const claims = tokens.claims();
   if (!claims) throw new LoginError("answer", "The provider sent no ID token.");
-  const more = config.serverMetadata().userinfo_endpoint
+  const userInfo = config.serverMetadata().userinfo_endpoint
     ? await client.fetchUserInfo(config, tokens.access_token, claims.sub)
     : {};
-  return readIdentity(row, { ...more, ...claims });
+  return readIdentity(row, { ...userInfo, ...claims });
 }
 
 function readIdentity(row: IdentityProviderRow, claims: Claims): ExternalIdentity {
   const [subject] = readClaimTexts(claims[row.subjectAttribute ?? "sub"]);
-  if (subject === undefined) throw new LoginError("answer", `The provider did not say ${row.subjectAttribute}.`);
+  if (subject === undefined)
+    throw new LoginError("answer", `The provider did not send the claim ${row.subjectAttribute}.`);
   const [email] = readClaimTexts(claims[row.emailAttribute ?? "email"]);
   const groups = row.groupsAttribute === null ? null : readClaimTexts(claims[row.groupsAttribute]);
   return {
@@ -165,20 +171,23 @@ function readIdentity(row: IdentityProviderRow, claims: Claims): ExternalIdentit
 }
 
 /**
- * Whether the address is that of the person; else whoever may choose one there could log in as anybody here. Some providers
- * say it as a text. own choice: of those that say nothing, whoever names the claim in the row vouches for it.
+ * True when the e-mail address is verified; otherwise anyone who can choose an address at the provider could log in as
+ * another user. Some providers send a string. If the provider does not send `email_verified`, an `emailAttribute`
+ * configured in the row counts as consent.
  * @source OpenID Connect Core 1.0 §5.1
  */
-function isEmailVerified({ emailAttribute }: IdentityProviderRow, { email_verified: said }: Claims): boolean {
-  return said === undefined || said === null ? Boolean(emailAttribute) : String(said).toLowerCase() === "true";
+function isEmailVerified({ emailAttribute }: IdentityProviderRow, { email_verified: verified }: Claims): boolean {
+  return verified === undefined || verified === null
+    ? Boolean(emailAttribute)
+    : String(verified).toLowerCase() === "true";
 }
 
 /**
- * Where whoever logged out here goes to do so at the provider; null where that is not wanted, or it has no such place. It is
- * told which client asks, and not who: ID tokens are not kept here, since each would be a secret about a person. So the
- * provider asks the person before it ends its session, as it must without one, and leads back here where it knows the
- * address for this client; some show a page of their own instead. The session here is over before, whatever comes of it.
- * @source OpenID Connect RP-Initiated Logout 1.0 §2, §3; own choice: no `id_token_hint`
+ * The logout URL of the provider; null if logout is disabled or not supported. It names the client but no
+ * `id_token_hint`: ID tokens are not stored, because each is a secret about a person. So the provider asks for
+ * confirmation before it ends its session. It then redirects back if it knows the address for this client. The local
+ * session is already over.
+ * @source OpenID Connect RP-Initiated Logout 1.0 §2, §3
  */
 async function buildLogoutUrl(row: IdentityProviderRow, config: Configuration, back: string): Promise<string | null> {
   const client = await import("openid-client");
@@ -198,7 +207,7 @@ async function test(
     () => withLoginErrors(configuration),
     (found) => {
       const { issuer } = found.serverMetadata();
-      const words = `${issuer} describes itself. It must send people back to ${redirectUri}.`;
+      const words = `Discovery document of ${issuer} read. Register the redirect URI ${redirectUri} there.`;
       return { code: "described", value: issuer, words };
     },
   );
@@ -209,14 +218,14 @@ async function test(
     async () => begin(row, config, redirectUri),
     () => {
       const at = config.serverMetadata().authorization_endpoint ?? "";
-      return { code: "log-in-page", value: at, words: `People log in at ${at}.` };
+      return { code: "log-in-page", value: at, words: `Users log in at ${at}.` };
     },
   );
   await runCheck(checks, "groups", async () => row, groupsAttributeFinding);
   return checks;
 }
 
-/** Runs a step of the protocol; what goes wrong becomes a LoginError. */
+/** Runs a protocol step and converts its errors to LoginError. */
 async function withLoginErrors<T>(work: () => Promise<T>): Promise<T> {
   try {
     return await work();
@@ -229,14 +238,15 @@ function toLoginError(error: unknown): LoginError {
   if (error instanceof LoginError) return error;
   const outage = findCause(error, isConnectionError);
   if (outage) return new LoginError("down", outage.message);
-  const { code, error: word, message } = error as { code?: string; error?: string; message?: string };
-  if (code === "OAUTH_AUTHORIZATION_RESPONSE_ERROR") return new LoginError("denied", `The provider says ${word}.`);
+  const { code, error: reason, message } = error as { code?: string; error?: string; message?: string };
+  if (code === "OAUTH_AUTHORIZATION_RESPONSE_ERROR")
+    return new LoginError("denied", `The provider returned the error ${reason}.`);
   if (code === "OAUTH_RESPONSE_BODY_ERROR") {
-    // A code is good once and for a short while.
-    const isSpent = word === "invalid_grant";
-    return new LoginError(isSpent ? "replayed" : "down", `The provider says ${word}.`);
+    // Authorization codes are single use and short-lived.
+    const isUsed = reason === "invalid_grant";
+    return new LoginError(isUsed ? "replayed" : "down", `The provider returned the error ${reason}.`);
   }
   const isSigned = !findCause(error, (each): each is Error => /signature/i.test((each as Error).message));
   const known = isSigned ? ERROR_CODES[code ?? ""] : "signature";
-  return new LoginError(known ?? "answer", `${message ?? "The answer can't be understood"}.`);
+  return new LoginError(known ?? "answer", `${message ?? "The response is malformed"}.`);
 }

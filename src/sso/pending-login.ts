@@ -1,15 +1,15 @@
 import type { Secrets } from "../store/store.ts";
 import type { RedirectState } from "./provider.ts";
 
-/** How long somebody may take to log in at a provider. own choice */
+/** Time limit for a login at a provider. */
 export const LOGIN_TIMEOUT_MS = 600_000;
 
-/** A log-in that was begun in a browser. */
+/** A login that was started in a browser. Stored sealed in a cookie, so the member names are a format. */
 export interface PendingLogin {
   providerId: string;
-  /** Names it among others; what comes back carries it. */
+  /** Random id of the login (SAML RelayState), returned by the provider. */
   relay: string;
-  /** Path of this appliance that the browser goes on to. */
+  /** Local path to redirect to after the login. */
   to: string;
   kept: RedirectState;
   /** Epoch ms. */
@@ -17,27 +17,27 @@ export interface PendingLogin {
 }
 
 /**
- * Begun log-ins travel in a cookie that nobody can read or make: a restart in between harms nobody, and nothing piles up.
- * What is sealed may stand in a cookie as it is; longer than 4 KiB browsers would not keep it.
+ * Seals a pending login for a cookie, which clients can neither read nor forge. It survives a restart and needs no
+ * server-side storage. The sealed text is cookie-safe; browsers drop cookies longer than 4 KiB.
  */
-export function sealPendingLogin(secrets: Secrets, begun: PendingLogin): string {
-  return secrets.seal(JSON.stringify(begun));
+export function sealPendingLogin(secrets: Secrets, pending: PendingLogin): string {
+  return secrets.seal(JSON.stringify(pending));
 }
 
-/** What `sealBegun` made; null for anything else, and for what is too old. */
+/** Opens a sealed pending login; null if it is forged or expired. */
 export function openPendingLogin(secrets: Secrets, sealed: string | null, now: number): PendingLogin | null {
   if (sealed === null || sealed.length > 8_192) return null;
   try {
-    const begun = JSON.parse(secrets.open(sealed)) as PendingLogin;
-    return now - begun.at < LOGIN_TIMEOUT_MS ? begun : null;
+    const pending = JSON.parse(secrets.open(sealed)) as PendingLogin;
+    return now - pending.at < LOGIN_TIMEOUT_MS ? pending : null;
   } catch {
     return null;
   }
 }
 
-/** A path of this appliance to go on to: `to` if it is one, else the console. */
+/** `to` if it is a local path, else `/`; prevents open redirects. */
 export function sanitizeReturnPath(to: string | null): string {
   if (to === null || to.length > 2_000) return "/";
-  // Browsers take a backslash for a slash, and drop control characters.
+  // Browsers treat a backslash as a slash and drop control characters.
   return /^\/(?![/\\])[\x21-\x7e]*$/.test(to) && !to.includes("\\") ? to : "/";
 }

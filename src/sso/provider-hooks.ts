@@ -14,7 +14,7 @@ import type { ActorContext, ResourceHooks, RowMutation, Store, StoreReader } fro
 import { buildProviderUrls } from "./provider.ts";
 import { splitCertificates } from "./saml-provider.ts";
 
-/** What each kind can't be without. */
+/** Required fields of an enabled provider, by type. */
 const REQUIRED_FIELDS: Readonly<Record<IdentityProviderRow["type"], readonly (keyof IdentityProviderRow)[]>> = {
   oidc: ["issuer", "clientId"],
   ldap: ["url", "userBase"],
@@ -22,7 +22,7 @@ const REQUIRED_FIELDS: Readonly<Record<IdentityProviderRow["type"], readonly (ke
   "built-in": [],
 };
 
-/** What the behaviour of providers needs. */
+/** Dependencies of the provider hooks. */
 export interface ProviderHooksDeps {
   policy: SsrfGuard;
   clock: Clock;
@@ -30,10 +30,10 @@ export interface ProviderHooksDeps {
 }
 
 /**
- * Providers have what their kind needs and name places that may be called; the built-in one is always there, and is only
- * switched off while somebody has an account for the case that the others fail. With a provider go its groups; its users
- * stay, and are the built-in one's again. own choice: whom a provider vouches for is anybody here, so providers are the
- * business of those who may do everything.
+ * Hooks of identity providers. Enabled providers must have the fields of their type and addresses that the SSRF guard
+ * allows. The built-in provider cannot be deleted, and can be disabled only while a break-glass account exists.
+ * Deleting a provider deletes its groups; its users stay and become local accounts. Only super users may change
+ * providers, because a provider can authenticate anyone. @source docs/decisions/0402-identity-providers.md, Providers
  */
 export function providerHooks({ policy, clock, baseUrl }: ProviderHooksDeps): ResourceHooks<typeof identityProviders> {
   return {
@@ -44,7 +44,7 @@ export function providerHooks({ policy, clock, baseUrl }: ProviderHooksDeps): Re
         checkCertificates(field, input[field]);
       const { syncSchedule } = input;
       if (typeof syncSchedule === "string" && syncSchedule !== "" && !isCronExpression(syncSchedule))
-        throw invalidValue("syncSchedule", "It is a cron expression of five or six fields, such as 15 3 * * *.");
+        throw invalidValue("syncSchedule", "Must be a cron expression of five or six fields, such as 15 3 * * *.");
     },
     beforeWrite: checkProvider,
     afterWrite(change, tx) {
@@ -54,9 +54,13 @@ export function providerHooks({ policy, clock, baseUrl }: ProviderHooksDeps): Re
     present: (rows) =>
       rows.map((row) => {
         const { redirectUri, consumerUrl, metadataUrl } = buildProviderUrls(row, baseUrl());
-        const back = row.type === "oidc" ? redirectUri : row.type === "saml" ? consumerUrl : null;
+        const callbackUrl = row.type === "oidc" ? redirectUri : row.type === "saml" ? consumerUrl : null;
         const isSaml = row.type === "saml";
-        return { isDefault: row.type === "built-in", redirectUri: back, metadataUrl: isSaml ? metadataUrl : null };
+        return {
+          isDefault: row.type === "built-in",
+          redirectUri: callbackUrl,
+          metadataUrl: isSaml ? metadataUrl : null,
+        };
       }),
   };
 }
@@ -69,24 +73,26 @@ function checkProvider(
   if (op !== "update" || given.size > 0) assertSuperUser(by);
   const type = (after ?? before)?.type;
   if (type === "built-in" && op !== "update" && by.actor.kind !== "system") {
-    throw op === "create" ? invalidValue("type", "The built-in provider is there already.") : builtInConflict();
+    throw op === "create"
+      ? invalidValue("type", "Must be oidc, ldap or saml: the built-in provider already exists.")
+      : builtInConflict();
   }
-  // What is not enabled may be half set up.
+  // Disabled providers may be incomplete.
   if (!after?.enabled) return;
   for (const field of REQUIRED_FIELDS[after.type])
     if (after[field] === null || after[field] === "") throw requiredValue(field);
   if (given.has("startTls") && after.startTls && after.url?.startsWith("ldaps:")) {
-    throw invalidValue("startTls", "ldaps:// has TLS from its beginning.");
+    throw invalidValue("startTls", "Must be false with ldaps://, which uses TLS from the start.");
   }
   if (after.type === "saml" && after.spPrivateKey && !after.spCertificate) throw requiredValue("spCertificate");
 }
 
-/** Answers come over TLS, but from this machine. @source OpenID Connect Core 1.0 §16.17 */
+/** The issuer must use TLS, except on loopback. @source OpenID Connect Core 1.0 §16.17 */
 async function checkIssuer(issuer: unknown, policy: SsrfGuard): Promise<void> {
   if (typeof issuer !== "string" || !URL.canParse(issuer)) return;
   const { protocol, hostname } = new URL(issuer);
   if (protocol === "http:" && !/^(127\.\d+\.\d+\.\d+|\[::1\]|localhost)$/.test(hostname))
-    throw invalidValue("issuer", "It must begin with https://.");
+    throw invalidValue("issuer", "Must begin with https://.");
   await assertHostAllowed("issuer", hostname, policy);
 }
 
@@ -95,33 +101,33 @@ async function checkDirectory(url: unknown, policy: SsrfGuard): Promise<void> {
   const parsed = URL.canParse(url) ? new URL(url) : null;
   const isPlain = parsed && parsed.username === "" && parsed.search === "" && /^\/?$/.test(parsed.pathname);
   if (!isPlain || !/^ldaps?:$/.test(parsed.protocol) || parsed.hostname === "")
-    throw invalidValue("url", "It is ldap:// or ldaps:// with a host and, if need be, a port.");
+    throw invalidValue("url", "Must be ldap:// or ldaps:// with a host and an optional port.");
   await assertHostAllowed("url", parsed.hostname, policy);
 }
 
 function checkCertificates(field: string, value: unknown): void {
   if (typeof value !== "string" || value === "") return;
   const all = splitCertificates(value);
-  const isGood = (pem: string): boolean => {
+  const isValid = (pem: string): boolean => {
     try {
       return new X509Certificate(pem).subject !== "";
     } catch {
       return false;
     }
   };
-  if (all.length === 0 || !all.every(isGood)) throw invalidValue(field, "It holds certificates in PEM form.");
+  if (all.length === 0 || !all.every(isValid)) throw invalidValue(field, "Must be certificates in PEM format.");
 }
 
 function builtInConflict(): ConflictError {
-  return new ConflictError("The built-in provider can't be deleted; it can be switched off.");
+  return new ConflictError("The built-in provider must not be deleted; disable it instead.");
 }
 
-/** Users let go of in one transaction: a few milliseconds. own choice */
+/** Users unlinked in one transaction: a few milliseconds. */
 const CHUNK_SIZE = 25;
 
 /**
- * own choice: rights that a provider gave end with it. It is switched off first, so that nobody comes by it meanwhile, and
- * goes last, so that the same call once more completes what broke off.
+ * Deletes a provider and the rights it gave, in chunks. It is disabled first, so that no login starts in between, and
+ * deleted last, so that repeating the call completes an interrupted deletion.
  */
 async function removeProvider(
   id: string,
@@ -135,17 +141,17 @@ async function removeProvider(
   if (row.type === "built-in") throw builtInConflict();
   assertSuperUser(by);
   await store.write((tx) => void tx.update(identityProviders, id, { enabled: false }, by));
-  // They may lie where the caller does not act, or be the cloud's.
-  const own: ActorContext = { actor: { ...by.actor, kind: "system" }, scope: fullScope(() => null) };
+  // Groups and users may be outside the caller's domain, or owned by the cloud.
+  const system: ActorContext = { actor: { ...by.actor, kind: "system" }, scope: fullScope(() => null) };
   for (const group of store.find(scimGroups, { identityProviderId: id }, 10_000)) {
-    await store.remove(scimGroups, group.id, own);
+    await store.remove(scimGroups, group.id, system);
   }
   const sql = "SELECT id FROM users WHERE provider_key >= ? AND provider_key < ?";
   const known = store.all<{ id: string }>(sql, buildProviderKey(id, ""), `${id}!`);
   for (let at = 0; at < known.length; at += CHUNK_SIZE) {
     await store.write((tx) => {
       for (const user of known.slice(at, at + CHUNK_SIZE)) {
-        if (tx.get(users, user.id)) tx.update(users, user.id, {}, own, { providerKey: null });
+        if (tx.get(users, user.id)) tx.update(users, user.id, {}, system, { providerKey: null });
       }
     });
   }

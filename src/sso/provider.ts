@@ -4,107 +4,107 @@ import type { SsrfGuard } from "../lib/ssrf-guard.ts";
 import type { Store } from "../store/store.ts";
 import type { SamlService } from "./saml-service.ts";
 
-/** What a provider says of somebody who proved to be who it is. */
+/** The authenticated identity that a provider returns. */
 export interface ExternalIdentity {
-  /** What the provider calls that person, for ever. */
+  /** Immutable id of the user at the provider. */
   subject: string;
-  /** Null when it says none, or does not vouch for it. */
+  /** Null when it is missing or not verified. */
   email: string | null;
   name: string | null;
-  /** Groups that the person is in; null when the provider says nothing of groups. */
+  /** The user's groups; null when the provider sends no groups. */
   groups: readonly ProviderGroup[] | null;
 }
 
-/** A group as a provider knows it. */
+/** A group at a provider. */
 export interface ProviderGroup {
   name: string;
-  /** Its own id, such as the name in a directory; null without. */
+  /** Id at the provider, such as the DN in a directory; null if it has none. */
   externalId: string | null;
 }
 
-/** What a test may find, for pages that say it in the words of their reader; `failed` is told by `words` alone. */
+/** Codes of findings, which the console translates; for `failed` only `words` gives the reason. */
 export const PROVIDER_FINDINGS = [
   ...["called-tls", "called-starttls", "called-plain", "may-search", "searched-as-nobody"],
   ...["people", "no-people", "groups", "no-groups", "groups-read", "groups-unread"],
   ...["described", "log-in-page", "good-until", "failed"],
 ] as const;
 
-/** Something that a test found. */
+/** A finding of a provider test; part of the API. */
 export interface ProviderFinding {
-  /** Of `FINDINGS`. */
+  /** One of `PROVIDER_FINDINGS`. */
   code: string;
-  /** The one name, address, number or date in it; null where there is none. */
+  /** The name, address, number or date of the finding; null if it has none. */
   value?: string | null;
-  /** The same in English, or what is wrong. */
+  /** The finding or the error message, in English. */
   words: string;
 }
 
-/** One thing that was tried. */
+/** One step of a provider test. */
 export interface ProviderCheck extends Required<ProviderFinding> {
-  /** What was tried, in one word. */
+  /** The step. */
   what: "address" | "discovery" | "keys" | "bind" | "users" | "groups" | "certificate" | "page";
   ok: boolean;
 }
 
-/** Values that a log-in must find again when the browser comes back; never shown to anybody. */
+/** Values that a login needs when the browser returns; secret. */
 export type RedirectState = Readonly<Record<string, string>>;
 
-/** What a browser brings back, by the names of the protocol. */
+/** Parameters of the callback, by their protocol names. */
 export type CallbackParameters = Readonly<Record<string, string>>;
 
-/** Log-in by way of the provider's own pages. */
+/** Login through the pages of the provider. */
 export interface RedirectLogin {
-  /** Where the browser is sent. Throws LoginError. */
+  /** Starts a login: the URL to redirect to, and the state to store. Throws LoginError. */
   begin(relay: string): Promise<{ location: string; kept: RedirectState }>;
-  /** Who came back. Throws LoginError. */
-  finish(brought: CallbackParameters, kept: RedirectState): Promise<ExternalIdentity>;
-  /** Where somebody logs out at the provider, who then comes back to `back`; null where the provider has no such place. */
+  /** Validates the callback and returns the identity. Throws LoginError. */
+  finish(parameters: CallbackParameters, kept: RedirectState): Promise<ExternalIdentity>;
+  /** The logout URL of the provider, which redirects to `back`; null if it has none. */
   buildLogoutUrl(back: string): Promise<string | null>;
-  /** What describes this appliance to the provider, as XML; null where nothing does. */
+  /** Service provider metadata as XML; null if the protocol has none. */
   metadata(): Promise<string | null>;
 }
 
-/** Log-in with an address or name and a password that the provider keeps. */
+/** Login with a name and password that the provider verifies. */
 export interface PasswordLogin {
   /**
-   * Who that is; null when it is nobody, or the password is wrong. Throws UpstreamError, TooManyRequestsError after too many wrong
-   * passwords, however the person was named.
+   * The identity; null for an unknown user or a wrong password. Throws UpstreamError, and TooManyRequestsError after
+   * too many wrong passwords, counted per user however it was spelled.
    */
   verify(account: { login: string; password: string }): Promise<ExternalIdentity | null>;
-  /** Everybody whom the provider knows and whose subject is among `subjects`. Throws UpstreamError. */
+  /** All identities whose subject is in `subjects`. Throws UpstreamError. */
   findPeople(subjects: ReadonlySet<string>): AsyncIterable<ExternalIdentity>;
 }
 
-/** One provider, made from its row. */
+/** An identity provider, created from its row. */
 export interface Provider {
-  /** Tries everything that a log-in needs, up to what the next step can't do without; changes nothing. Never throws. */
+  /** Tests the steps of a login, until a step fails that the next one needs; changes nothing. Never throws. */
   test(): Promise<ProviderCheck[]>;
   redirect?: RedirectLogin;
   password?: PasswordLogin;
 }
 
-/** What providers are made of. */
+/** Dependencies of providers. */
 export interface ProviderDeps {
   store: Store;
   clock: Clock;
   policy: SsrfGuard;
   saml: SamlService;
-  /** Breaks calls off at the end. */
+  /** Aborts outgoing calls at shutdown. */
   signal: AbortSignal;
-  /** Where the appliance is reached, without a slash at its end. */
+  /** Public base URL of the appliance, without a trailing slash. */
   baseUrl(): string;
 }
 
-/** Makes a provider of its row; nothing is connected, and no library loaded, until it is used. */
+/** Creates a provider from its row; connects and loads libraries only on use. */
 export type ProviderFactory = (row: IdentityProviderRow, deps: ProviderDeps) => Provider;
 
-/** Addresses of this appliance that the provider must know. */
+/** URLs of this appliance to register at the provider. */
 export function buildProviderUrls({ id }: Pick<IdentityProviderRow, "id">, baseUrl: string) {
   const at = `${baseUrl}/api/log-in/${id}`;
   return { redirectUri: `${at}/back`, consumerUrl: `${at}/consume`, metadataUrl: `${at}/metadata` };
 }
 
-/** A step of a test: what it finds when all is well, or the words of the error. Returns null when it failed. */
+/** Runs a test step and records its finding or error. Returns null when it failed. */
 export async function runCheck<T>(
   checks: ProviderCheck[],
   what: ProviderCheck["what"],
@@ -122,11 +122,11 @@ export async function runCheck<T>(
   }
 }
 
-/** Whether groups are read of a claim or attribute. */
+/** Finding: whether groups are read from a claim or attribute. */
 export function groupsAttributeFinding({
   groupsAttribute: name,
 }: Pick<IdentityProviderRow, "groupsAttribute">): ProviderFinding {
   return name === null || name === ""
-    ? { code: "groups-unread", words: "Groups are not read: no claim or attribute is named." }
+    ? { code: "groups-unread", words: "Groups are not read: no claim or attribute is configured." }
     : { code: "groups-read", value: name, words: `Groups are read from ${name}.` };
 }

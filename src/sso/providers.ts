@@ -11,17 +11,17 @@ import { createOidcProvider } from "./oidc-provider.ts";
 import type { ExternalIdentity, Provider, ProviderDeps, ProviderFactory } from "./provider.ts";
 import { createSamlProvider } from "./saml-provider.ts";
 
-/** Every kind of provider but the built-in one: each a file of its own. */
+/** Factories of the provider types other than built-in. */
 const FACTORIES: Readonly<Record<Exclude<IdentityProviderRow["type"], "built-in">, ProviderFactory>> = {
   oidc: createOidcProvider,
   ldap: createLdapProvider,
   saml: createSamlProvider,
 };
 
-/** What a provider was told of itself is asked for anew after so long. own choice */
+/** A provider is recreated after this time, so that its metadata is read again. */
 const PROVIDER_LIFETIME_MS = 3_600_000;
 
-/** A way in that the log-in page shows a button for. */
+/** A provider for which the login page shows a button. */
 export interface LoginOption {
   id: string;
   name: string;
@@ -29,57 +29,57 @@ export interface LoginOption {
 
 /** All providers but the built-in one. */
 export interface IdentityProviders {
-  /** Ways in by another site's pages, by their names. */
+  /** Enabled providers with redirect login, sorted by name. */
   loginOptions(): readonly LoginOption[];
-  /** Whether addresses and passwords are taken at all, and whether names of a directory are, too. */
+  /** Whether password login is enabled (`taken`), and whether directory user names are accepted. */
   passwordLoginOptions(): { taken: boolean; directory: boolean };
-  /** Whose passwords are kept elsewhere is asked there; so is who is unknown here, or has no password. */
+  /** Verifies passwords of accounts of a directory, and of unknown accounts and accounts without a local password. */
   verifyCredentials: VerifyWithProviders;
-  /** The provider of a row, whether it is enabled or not. */
+  /** The provider of a row, even if it is disabled. */
   providerFor(row: IdentityProviderRow): Provider;
   /** An enabled provider. Throws LoginError `off`. */
   requireEnabled(id: string): { row: IdentityProviderRow; provider: Provider };
-  /** The user whom a provider vouches for, as `accountOf` finds or makes it. Throws LoginError. */
-  provisionAccount(row: IdentityProviderRow, vouched: ExternalIdentity): Promise<{ id: string }>;
+  /** Finds or creates the account of an identity, see `account-provisioning.ts`. Throws LoginError. */
+  provisionAccount(row: IdentityProviderRow, identity: ExternalIdentity): Promise<{ id: string }>;
 }
 
-/** Makes the providers; nothing is connected, and no library loaded, until somebody logs in by one. */
+/** Creates the registry of providers; connects and loads libraries only on the first login. */
 export function createIdentityProviders(deps: ProviderDeps & { by: ActorContext }): IdentityProviders {
   const { store, clock, by } = deps;
-  const kept = new Map<string, { row: IdentityProviderRow; madeAt: number; provider: Provider }>();
+  const cache = new Map<string, { row: IdentityProviderRow; madeAt: number; provider: Provider }>();
   const enabledRows = (type: IdentityProviderRow["type"]): IdentityProviderRow[] =>
     store.find(identityProviders, { type, enabled: true });
 
   function providerFor(row: IdentityProviderRow): Provider {
     if (row.type === "built-in") return { test: async () => [] };
     const now = clock.now();
-    const known = kept.get(row.id);
+    const known = cache.get(row.id);
     if (known && known.row.updatedAt === row.updatedAt && now - known.madeAt < PROVIDER_LIFETIME_MS)
       return known.provider;
     const provider = FACTORIES[row.type](row, deps);
-    kept.set(row.id, { row, madeAt: now, provider });
+    cache.set(row.id, { row, madeAt: now, provider });
     return provider;
   }
 
-  async function provisionFromIdentity(row: IdentityProviderRow, vouched: ExternalIdentity): Promise<{ id: string }> {
-    const writing = { by, now: clock.now(), makes: row.createsGroups ? MAX_GROUPS_PER_LOGIN : 0 };
+  async function provisionFromIdentity(row: IdentityProviderRow, identity: ExternalIdentity): Promise<{ id: string }> {
+    const context = { by, now: clock.now(), remainingGroups: row.createsGroups ? MAX_GROUPS_PER_LOGIN : 0 };
     try {
       for (;;) {
         const { id, isWhole } = await store.write((tx) => {
-          const { user, isComplete: isDone } = provisionAccount(tx, row, vouched, writing);
+          const { user, isComplete: isDone } = provisionAccount(tx, row, identity, context);
           return { id: user.id, isWhole: isDone } as Sync<{ id: string; isWhole: boolean }>;
         });
         if (isWhole) return { id };
       }
     } catch (error) {
       if (error instanceof LoginError || !(error instanceof CallerError)) throw error;
-      throw new LoginError("answer", `What the provider says can't be kept: ${error.message}`);
+      throw new LoginError("answer", `The identity is not valid: ${error.message}`);
     }
   }
 
   async function verifyWith(row: IdentityProviderRow, login: string, password: string): Promise<string | null> {
-    const vouched = await providerFor(row).password?.verify({ login, password });
-    return vouched ? (await provisionFromIdentity(row, vouched)).id : null;
+    const identity = await providerFor(row).password?.verify({ login, password });
+    return identity ? (await provisionFromIdentity(row, identity)).id : null;
   }
 
   return {
@@ -94,18 +94,18 @@ export function createIdentityProviders(deps: ProviderDeps & { by: ActorContext 
     providerFor,
     requireEnabled(id) {
       const row = store.get(identityProviders, id);
-      if (!row?.enabled) throw new LoginError("off", "There is no such provider that is enabled.");
+      if (!row?.enabled) throw new LoginError("off", "The identity provider was not found or is disabled.");
       return { row, provider: providerFor(row) };
     },
     provisionAccount: provisionFromIdentity,
     async verifyCredentials({ email, password }, local) {
       const { user, isVerified } = local;
       if (isVerified || user?.breakGlass) return local;
-      const own = user && findUserProvider(store, user);
-      // A password is shown to the one provider that keeps it, where that is known.
-      const isKeptHere = user?.passwordHash != null && isBuiltInEnabled(store);
-      const asked = own ? (own.enabled ? [own] : []) : isKeptHere ? [] : enabledRows("ldap");
-      for (const row of asked) {
+      const provider = user && findUserProvider(store, user);
+      // If the owner of the password is known, it is sent to that provider only.
+      const isLocal = user?.passwordHash != null && isBuiltInEnabled(store);
+      const candidates = provider ? (provider.enabled ? [provider] : []) : isLocal ? [] : enabledRows("ldap");
+      for (const row of candidates) {
         const id = await verifyWith(row, email, password).catch(ignoreLoginError);
         if (id !== null) return { user: store.get(users, id), isVerified: true };
       }
@@ -114,7 +114,7 @@ export function createIdentityProviders(deps: ProviderDeps & { by: ActorContext 
   };
 }
 
-/** Whoever has no account here is refused like anybody else. */
+/** A missing account is refused like a wrong password. */
 function ignoreLoginError(error: unknown): null {
   if (error instanceof LoginError) return null;
   throw error;

@@ -10,45 +10,48 @@ import { openPendingLogin, type PendingLogin, sanitizeReturnPath, sealPendingLog
 import type { CallbackParameters, ExternalIdentity, ProviderDeps, RedirectLogin } from "./provider.ts";
 import type { IdentityProviders } from "./providers.ts";
 
-/** How long a browser may take from what a provider posted to the page that follows. own choice */
+/** Time for the browser to redeem a ticket after the provider's POST. */
 const TICKET_LIFETIME_MS = 60_000;
 
-/** A session that was begun, and where the browser goes on. */
+/** A started session and the redirect target. */
 export interface LoginSession {
-  /** Value of the session's cookie. */
+  /** Value of the session cookie. */
   session: string;
-  /** Path of this appliance. */
+  /** Local path. */
   returnPath: string;
 }
 
-/** What a browser brings along. */
+/** Browser data of a callback. */
 export interface BrowserContext {
-  /** The cookie that `begin` gave it. */
+  /** The login cookie set by `begin`. */
   cookie: string | null;
-  /** Its network address. */
+  /** Network address. */
   address: string | null;
 }
 
-/** Log-in by way of another site's pages. All but `begin` may throw TooManyRequestsError; all throw LoginError. */
+/**
+ * Login through the pages of a provider. All methods throw LoginError; `finish`, `acceptPost` and `redeemTicket` also
+ * throw TooManyRequestsError.
+ */
 export interface RedirectLoginService {
-  /** Where the browser goes to log in, and the cookie by which it is known when it comes back. */
+  /** Starts a login: the redirect, and the login cookie that ties the callback to this browser. */
   begin(providerId: string, to: string | null): Promise<{ location: string; cookie: string }>;
-  /** Takes what the browser brings back in its address. */
-  finish(providerId: string, brought: CallbackParameters, coming: BrowserContext): Promise<LoginSession>;
+  /** Handles a callback with query parameters. */
+  finish(providerId: string, parameters: CallbackParameters, browser: BrowserContext): Promise<LoginSession>;
   /**
-   * Takes what the provider's page posted, with which browsers send no cookie: who it is stays here until the browser
-   * comes with the ticket, which is good once.
+   * Handles a callback by POST, for which browsers send no cookie: stores the identity under a single-use ticket, which
+   * the browser redeems with its cookie.
    */
-  acceptPost(providerId: string, brought: CallbackParameters, address: string | null): Promise<{ ticket: string }>;
-  /** Takes the ticket. */
-  redeemTicket(providerId: string, ticket: string, coming: BrowserContext): Promise<LoginSession>;
-  /** Where whoever logged out here logs out there, and then comes back; the console's page where there is no such place. */
+  acceptPost(providerId: string, parameters: CallbackParameters, address: string | null): Promise<{ ticket: string }>;
+  /** Redeems a ticket. */
+  redeemTicket(providerId: string, ticket: string, browser: BrowserContext): Promise<LoginSession>;
+  /** The logout URL of the provider, or `/` if it has none. */
   buildLogoutUrl(providerId: string): Promise<string>;
-  /** What describes this appliance to the provider, as XML. */
+  /** Service provider metadata as XML. */
   metadata(providerId: string): Promise<string>;
 }
 
-/** What log-in is made of. */
+/** Dependencies of the redirect login. */
 export interface RedirectLoginDeps extends ProviderDeps {
   providers: IdentityProviders;
   loginService: Pick<LoginService, "loginVerifiedUser" | "registerAttempt">;
@@ -56,28 +59,31 @@ export interface RedirectLoginDeps extends ProviderDeps {
   by: ActorContext;
 }
 
-/** Makes the log-in by way of other sites' pages. */
+/** Creates the redirect login service. */
 export function createRedirectLoginService(deps: RedirectLoginDeps): RedirectLoginService {
   const { store, clock, providers, loginService, log, by, baseUrl } = deps;
 
   function requireRedirect(providerId: string): { row: IdentityProviderRow; redirect: RedirectLogin } {
     const { row, provider } = providers.requireEnabled(providerId);
-    if (!provider.redirect) throw new LoginError("off", "That provider has no pages of its own.");
+    if (!provider.redirect) throw new LoginError("off", "The identity provider does not support redirect login.");
     return { row, redirect: provider.redirect };
   }
 
-  /** Refused log-ins stand in the audit, but for those that anybody could cause without a provider. */
+  /** Audits refused logins, except those that anyone could cause without a provider, and applies the login throttle. */
   async function withAudit<T>(providerId: string, address: string | null, work: () => Promise<T>): Promise<T> {
-    const takeBack = loginService.registerAttempt(address);
+    const rollbackAttempt = loginService.registerAttempt(address);
     try {
-      const done = await work();
-      takeBack();
-      return done;
+      const result = await work();
+      rollbackAttempt();
+      return result;
     } catch (error) {
       if (!(error instanceof LoginError)) throw error;
       const { code, userId } = error;
-      log.warn({ providerId, reason: code, words: error.message }, "a log-in by a provider was refused");
-      if (code === "down") takeBack();
+      log.warn(
+        { event: "sso.login_refused", providerId, reason: code, error: error.message },
+        "login through identity provider refused",
+      );
+      if (code === "down") rollbackAttempt();
       if (code === "stale" || code === "off") throw error;
       const name = (userId && store.get(users, userId)?.name) || "unknown account";
       const actor = { kind: "user", userId, name, address } as const;
@@ -90,18 +96,18 @@ export function createRedirectLoginService(deps: RedirectLoginDeps): RedirectLog
   }
 
   function requirePendingLogin({ cookie }: BrowserContext, providerId: string): PendingLogin {
-    const begun = openPendingLogin(store.secrets, cookie, clock.now());
-    if (begun?.providerId === providerId) return begun;
-    throw new LoginError("stale", "The log-in was not begun in this browser, or too long ago.");
+    const pending = openPendingLogin(store.secrets, cookie, clock.now());
+    if (pending?.providerId === providerId) return pending;
+    throw new LoginError("stale", "The login was not started in this browser, or it expired.");
   }
 
   async function startSession(
     row: IdentityProviderRow,
-    vouched: ExternalIdentity,
+    identity: ExternalIdentity,
     returnPath: string,
     { address }: BrowserContext,
   ): Promise<LoginSession> {
-    const { id } = await providers.provisionAccount(row, vouched);
+    const { id } = await providers.provisionAccount(row, identity);
     return { session: await loginService.loginVerifiedUser(id, address), returnPath };
   }
 
@@ -110,34 +116,35 @@ export function createRedirectLoginService(deps: RedirectLoginDeps): RedirectLog
       const { redirect } = requireRedirect(providerId);
       const relay = randomBytes(24).toString("base64url");
       const { location, kept } = await redirect.begin(relay);
-      const begun = { providerId, relay, to: sanitizeReturnPath(to), kept, at: clock.now() };
-      return { location, cookie: sealPendingLogin(store.secrets, begun) };
+      const pending = { providerId, relay, to: sanitizeReturnPath(to), kept, at: clock.now() };
+      return { location, cookie: sealPendingLogin(store.secrets, pending) };
     },
-    finish: (providerId, brought, coming) =>
-      withAudit(providerId, coming.address, async () => {
+    finish: (providerId, parameters, browser) =>
+      withAudit(providerId, browser.address, async () => {
         const { row, redirect } = requireRedirect(providerId);
-        const begun = requirePendingLogin(coming, providerId);
-        return startSession(row, await redirect.finish(brought, begun.kept), begun.to, coming);
+        const pending = requirePendingLogin(browser, providerId);
+        return startSession(row, await redirect.finish(parameters, pending.kept), pending.to, browser);
       }),
-    acceptPost: (providerId, brought, address) =>
+    acceptPost: (providerId, parameters, address) =>
       withAudit(providerId, address, async () => {
         const { redirect } = requireRedirect(providerId);
-        const vouched = await redirect.finish(brought, {});
+        const vouched = await redirect.finish(parameters, {});
         const ticket = randomBytes(32).toString("base64url");
-        const value = store.secrets.seal(JSON.stringify({ vouched, relay: brought.RelayState ?? "", providerId }));
+        const value = store.secrets.seal(JSON.stringify({ vouched, relay: parameters.RelayState ?? "", providerId }));
         const now = clock.now();
         await putIfAbsent(store, { key: ticketKey(ticket), value, until: now + TICKET_LIFETIME_MS, now });
         return { ticket };
       }),
-    redeemTicket: (providerId, ticket, coming) =>
-      withAudit(providerId, coming.address, async () => {
+    redeemTicket: (providerId, ticket, browser) =>
+      withAudit(providerId, browser.address, async () => {
         const { row } = requireRedirect(providerId);
-        const begun = requirePendingLogin(coming, providerId);
+        const pending = requirePendingLogin(browser, providerId);
         const sealed = await consumeValue(store, ticketKey(ticket), clock.now());
-        if (sealed === null) throw new LoginError("stale", "The ticket was used, or is too old.");
+        if (sealed === null) throw new LoginError("stale", "The ticket was already used or has expired.");
         const { vouched, relay, providerId: from } = JSON.parse(store.secrets.open(sealed)) as TicketValue;
-        if (relay !== begun.relay || from !== providerId) throw new LoginError("stale", "Another browser began it.");
-        return startSession(row, vouched, begun.to, coming);
+        if (relay !== pending.relay || from !== providerId)
+          throw new LoginError("stale", "The login was started in another browser.");
+        return startSession(row, vouched, pending.to, browser);
       }),
     async buildLogoutUrl(providerId) {
       const { redirect } = requireRedirect(providerId);
@@ -145,7 +152,7 @@ export function createRedirectLoginService(deps: RedirectLoginDeps): RedirectLog
     },
     async metadata(providerId) {
       const xml = await requireRedirect(providerId).redirect.metadata();
-      if (xml === null) throw new LoginError("off", "Nothing describes this appliance to that provider.");
+      if (xml === null) throw new LoginError("off", "The identity provider does not use service provider metadata.");
       return xml;
     },
   };

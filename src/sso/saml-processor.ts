@@ -4,44 +4,44 @@ import { LOGIN_TIMEOUT_MS } from "./pending-login.ts";
 import type { SamlAssertion, SamlConfig, SamlWorkerRequest, SamlWorkerResponse } from "./saml-worker-messages.ts";
 
 /**
- * What an answer may hold, since anybody may post one and what reading it takes grows with the square. own choice: people in
- * some hundred groups; of what is encrypted only the size is known.
+ * Limits of a SAML response. Anyone may post one, and the parsing time grows with the square of its size. Enough for
+ * users in several hundred groups; of encrypted assertions only the size is known.
  */
 const RESPONSE_LIMITS = { nodes: 1_000, attributes: 2_000, encryptedBytes: 40_000 };
 
-/** A tag as XML has it, and what else may begin with its sign. */
+/** A well-formed XML tag; `NO_TAG` matches the other constructs that start with `<`. */
 const TAG = /<(?:[^\s<>"'=/!?]+(?:\s+[^\s<>"'=/]+\s*=\s*(?:"[^"<]*"|'[^'<]*'))*\s*\/?|\/[^\s<>"'=/]+\s*)>/g;
 const NO_TAG = /<(?:!--|!\[CDATA\[|\?)/g;
 
-/** What is wrong by the words of the library. @source @node-saml/node-saml 5 */
+/** Login error codes by the error messages of the library. @source @node-saml/node-saml 5 */
 const ERROR_PATTERNS: readonly (readonly [RegExp, LoginErrorCode])[] = [
   [/InResponseTo/i, "replayed"],
   [/signature|signed/i, "signature"],
-  // Whoever presents it may do so for a time only.
+  // The subject confirmation limits how long an assertion may be presented.
   [/expired|not yet valid|subject confirmation/i, "expired"],
   [/audience|issuer/i, "audience"],
   [/^SAML provider returned/, "denied"],
-  // What it says else may be a piece of what the provider sent.
+  // Other messages may quote the response, so they are not logged.
   [/^(Missing|Unknown|No decryption key|Cannot obtain|Not a valid XML|(key )?encryption algorithm)/, "answer"],
 ];
 
 /**
- * Answers a question by the library; what is wrong with what a provider sent is a `fault`. Reading takes up to a second of
- * the thread that calls it, whatever somebody posts.
+ * Handles a request of the SAML service; errors in the response become `error`. Validation blocks the calling thread
+ * for up to a second in the worst case.
  */
-export async function handleSamlRequest(question: SamlWorkerRequest): Promise<SamlWorkerResponse> {
+export async function handleSamlRequest(input: SamlWorkerRequest): Promise<SamlWorkerResponse> {
   try {
-    if (question.what === "read") return { said: await readResponse(question) };
-    const { parties } = question;
-    if (question.what === "url") {
-      const library = createSaml(parties, { ...NO_CACHE, saveAsync: async () => null }, question.request);
-      return { text: await library.getAuthorizeUrlAsync(question.relay, "", {}) };
+    if (input.what === "read") return { assertion: await readResponse(input) };
+    const { parties } = input;
+    if (input.what === "url") {
+      const library = createSaml(parties, { ...NO_CACHE, saveAsync: async () => null }, input.request);
+      return { text: await library.getAuthorizeUrlAsync(input.relay, "", {}) };
     }
     const { certificate } = parties;
     return { text: createSaml(parties, NO_CACHE).generateServiceProviderMetadata(certificate, certificate) };
   } catch (error) {
-    const { code, message } = error instanceof LoginError ? error : toLoginError(error, question);
-    return { fault: { code, words: message } };
+    const { code, message } = error instanceof LoginError ? error : toLoginError(error, input);
+    return { error: { code, message } };
   }
 }
 
@@ -61,7 +61,7 @@ function createSaml(parties: SamlConfig, cacheProvider: CacheProvider, request?:
     idpCert: [...parties.idpCertificates],
     ...(idpIssuer ? { idpIssuer } : {}),
     wantAssertionsSigned: true,
-    // The assertion's own signature says who it is; many providers sign nothing else.
+    // The signed assertion is what counts; many providers do not sign the response.
     wantAuthnResponseSigned: false,
     identifierFormat: null,
     disableRequestedAuthnContext: true,
@@ -83,7 +83,7 @@ async function readResponse({
   response,
 }: SamlWorkerRequest & { what: "read" }): Promise<SamlAssertion> {
   assertResponseSize(Buffer.from(response, "base64").toString());
-  // The one request that it may answer.
+  // The response may answer this request only.
   const getAsync = async (id: string): Promise<string | null> => (id === request ? requestedAt : null);
   const library = createSaml(parties, { ...NO_CACHE, getAsync });
   const { profile } = await library.validatePostResponseAsync({ SAMLResponse: response });
@@ -91,16 +91,17 @@ async function readResponse({
   return toAssertion(profile);
 }
 
-/** Throws LoginError `answer` for what would take long to read. */
+/** Throws LoginError `answer` for a response that would take long to parse. */
 function assertResponseSize(xml: string): void {
   const counted = (pattern: RegExp): number => xml.match(pattern)?.length ?? 0;
-  // The library takes attributes without a value or its quotes, too; those would not be counted.
-  if (counted(TAG) + counted(NO_TAG) !== counted(/</g)) throw new LoginError("answer", "The answer is no good XML.");
+  // The library also accepts attributes without value or quotes, which would escape the count.
+  if (counted(TAG) + counted(NO_TAG) !== counted(/</g))
+    throw new LoginError("answer", "The response is not well-formed XML.");
   const isLarge =
     counted(/<[^/]/g) > RESPONSE_LIMITS.nodes ||
     counted(/=\s*["']/g) > RESPONSE_LIMITS.attributes ||
     (xml.length > RESPONSE_LIMITS.encryptedBytes && xml.includes("EncryptedAssertion"));
-  if (isLarge) throw new LoginError("answer", "The provider's answer is too large.");
+  if (isLarge) throw new LoginError("answer", "The provider's response is too large.");
 }
 
 interface ParsedAssertion {
@@ -130,8 +131,8 @@ function toAssertion(profile: Profile): SamlAssertion {
 
 function toLoginError(error: unknown, { what }: SamlWorkerRequest): LoginError {
   const message = (error instanceof Error ? error.message : String(error)).slice(0, 300);
-  // What we ask is made of the row alone.
+  // These requests contain only data of the row, so the message is safe to log.
   if (what !== "read") return new LoginError("answer", message);
-  const code = ERROR_PATTERNS.find(([words]) => words.test(message))?.[1];
-  return new LoginError(code ?? "answer", code === undefined ? "The provider's answer can't be read." : message);
+  const code = ERROR_PATTERNS.find(([pattern]) => pattern.test(message))?.[1];
+  return new LoginError(code ?? "answer", code === undefined ? "The provider's response cannot be read." : message);
 }

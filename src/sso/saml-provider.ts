@@ -16,21 +16,22 @@ import {
 } from "./provider.ts";
 import type { SamlAssertion, SamlConfig } from "./saml-worker-messages.ts";
 
-/** How long an assertion that names no end is known by. own choice: longer than any is taken */
+/** Replay protection period of an assertion without NotOnOrAfter; longer than any assertion is accepted. */
 const DEFAULT_ASSERTION_MS = 86_400_000;
 /**
- * Log-ins that await their answer, in ten minutes; each is some 200 bytes, and a begin counts them in 0.4 ms. own choice: more
- * than people begin at eight o'clock. Anybody may begin one, so the oldest go: whoever begins thousands cuts off none but
- * those that take longer than that, while a refusal would keep everybody out for ten minutes.
+ * Maximum number of pending logins. They expire after ten minutes; each takes about 200 bytes, and counting them takes
+ * 0.4 ms. Anyone may start a login, so beyond the limit the oldest are evicted: refusing new ones would lock out
+ * everybody. @source docs/decisions/0402-identity-providers.md, SAML
  */
 const PENDING_REQUEST_LIMIT: KindLimit = { kind: "request", maxEntries: 10_000 };
-/** Attributes by which providers of the field tell a mail address and a name, when the row names none. */
+/** Common attributes of e-mail address and name, used if the row names none. */
 const EMAIL_ATTRIBUTES = ["email", "mail", "urn:oid:0.9.2342.19200300.100.1.3"];
 const NAME_ATTRIBUTES = ["name", "displayName", "cn", "urn:oid:2.16.840.1.113730.3.1.241"];
 
 /**
- * SAML 2: requests by redirect, answers by POST. Assertions must be signed, meant for this appliance, in answer to a request
- * of ours that is not older than ten minutes, and good now; each counts once, over restarts too.
+ * SAML 2: requests by redirect, responses by POST. Assertions must be signed, meant for this appliance, answer a
+ * pending request that is at most ten minutes old, and be currently valid; each is accepted once, also across restarts
+ * (replay protection).
  * @source SAML 2.0 Profiles §4.1; SAML 2.0 Core §2.5
  */
 export function createSamlProvider(row: IdentityProviderRow, deps: ProviderDeps): Provider {
@@ -38,7 +39,7 @@ export function createSamlProvider(row: IdentityProviderRow, deps: ProviderDeps)
     test: () => test(row, deps),
     redirect: {
       begin: async (relay) => ({ location: await begin(row, deps, relay), kept: {} }),
-      finish: (brought) => finish(row, deps, brought),
+      finish: (parameters) => finish(row, deps, parameters),
       buildLogoutUrl: async () => null,
       metadata: () => deps.saml.generate({ what: "metadata", parties: readSamlConfig(row, deps) }),
     },
@@ -59,14 +60,14 @@ async function begin(row: IdentityProviderRow, deps: ProviderDeps, relay: string
 }
 
 /**
- * Id of the request of a log-in. The relay comes back unsigned and the id is signed, so that an assertion that somebody
- * caught is worth nothing in a log-in of the catcher's own.
+ * Id of the request of a login, derived from the relay state. The relay state is returned unsigned, but the request id
+ * is signed, so a stolen assertion cannot be used in another login.
  */
 function requestIdOf(relay: string): string {
   return `_${hash("sha256", relay, "hex")}`;
 }
 
-/** Under what a request is kept that awaits its answer. */
+/** Key of a pending request. */
 function requestKey({ id }: IdentityProviderRow, request: string): string {
   return `${PENDING_REQUEST_LIMIT.kind} ${id} ${request}`;
 }
@@ -91,56 +92,56 @@ function entityIdOf(row: IdentityProviderRow, { baseUrl }: ProviderDeps): string
 async function finish(
   row: IdentityProviderRow,
   deps: ProviderDeps,
-  brought: CallbackParameters,
+  parameters: CallbackParameters,
 ): Promise<ExternalIdentity> {
-  const { SAMLResponse: response = "", RelayState = "" } = brought;
+  const { SAMLResponse: response = "", RelayState = "" } = parameters;
   const request = requestIdOf(RelayState);
-  // Each log-in has one answer read: reading is dear, and anybody may post.
+  // Validate one response per login: validation is expensive, and anyone may post.
   const requestedAt = await consumeValue(deps.store, requestKey(row, request), deps.clock.now());
-  if (requestedAt === null) throw new LoginError("replayed", "No log-in awaits this answer.");
+  if (requestedAt === null) throw new LoginError("replayed", "No pending login matches this response.");
   const parties = readSamlConfig(row, deps);
-  const said = await deps.saml.validateResponse({ what: "read", parties, request, requestedAt, response });
-  if (row.idpIssuer && said.issuer !== row.idpIssuer) {
-    throw new LoginError("audience", "The assertion is of another provider.");
+  const assertion = await deps.saml.validateResponse({ what: "read", parties, request, requestedAt, response });
+  if (row.idpIssuer && assertion.issuer !== row.idpIssuer) {
+    throw new LoginError("audience", "The assertion was issued by another provider.");
   }
-  assertBearer(said, request, parties.consumerUrl);
-  await assertNotReplayed(row, deps, said);
-  return readIdentity(row, said);
+  assertBearer(assertion, request, parties.consumerUrl);
+  await assertNotReplayed(row, deps, assertion);
+  return readIdentity(row, assertion);
 }
 
 /**
- * The library looks at the answer around the assertion, which is not signed, for its issuer and request; this is what is.
- * Throws LoginError.
+ * Checks recipient and request in the signed assertion; the library checks the unsigned response around it. Throws
+ * LoginError.
  * @source SAML 2.0 Profiles §4.1.4.3
  */
 function assertBearer({ bearers }: SamlAssertion, request: string, consumerUrl: string): void {
-  const here = bearers.filter(({ recipient }) => recipient === consumerUrl);
-  if (here.length === 0) throw new LoginError("audience", "The assertion is not for this address.");
-  if (!here.some(({ inResponseTo }) => inResponseTo === request)) {
+  const forUs = bearers.filter(({ recipient }) => recipient === consumerUrl);
+  if (forUs.length === 0) throw new LoginError("audience", "The assertion is for another recipient.");
+  if (!forUs.some(({ inResponseTo }) => inResponseTo === request)) {
     throw new LoginError("replayed", "The assertion answers another request.");
   }
 }
 
-/** Throws LoginError `replayed` for an assertion that was used before. */
+/** Throws LoginError `replayed` for an assertion that was already used. */
 async function assertNotReplayed(
   row: IdentityProviderRow,
   { store, clock }: ProviderDeps,
-  said: SamlAssertion,
+  assertion: SamlAssertion,
 ): Promise<void> {
-  const { assertionId: id, notOnOrAfter } = said;
-  if (id === null) throw new LoginError("answer", "The assertion has no id.");
+  const { assertionId: id, notOnOrAfter } = assertion;
+  if (id === null) throw new LoginError("answer", "The assertion must have an ID.");
   const now = clock.now();
   const end = Date.parse(notOnOrAfter ?? "");
   const until = (Number.isNaN(end) ? now + DEFAULT_ASSERTION_MS : end) + 2 * row.clockToleranceInSecs * 1_000;
   const isNew = await putIfAbsent(store, { key: `assertion ${row.id} ${id}`, value: "", until, now });
-  if (!isNew) throw new LoginError("replayed", "The assertion was used already.");
+  if (!isNew) throw new LoginError("replayed", "The assertion was already used.");
 }
 
 function readIdentity(row: IdentityProviderRow, { nameId, attributes }: SamlAssertion): ExternalIdentity {
   const firstOf = (names: readonly string[]): string | null =>
     names.flatMap((name) => readClaimTexts(attributes[name]))[0] ?? null;
   const subject = row.subjectAttribute ? firstOf([row.subjectAttribute]) : (readClaimTexts(nameId)[0] ?? null);
-  if (subject === null) throw new LoginError("answer", "The provider did not say who it is.");
+  if (subject === null) throw new LoginError("answer", "The provider did not send a subject.");
   const named = readClaimTexts(nameId).find((id) => id.includes("@")) ?? null;
   const groups = row.groupsAttribute === null ? null : readClaimTexts(attributes[row.groupsAttribute]);
   return {
@@ -151,7 +152,7 @@ function readIdentity(row: IdentityProviderRow, { nameId, attributes }: SamlAsse
   };
 }
 
-/** The certificates of a text in PEM form, one by one. */
+/** Splits PEM text into certificates. */
 export function splitCertificates(pem: string | null): string[] {
   return pem?.match(/-----BEGIN CERTIFICATE-----[^-]+-----END CERTIFICATE-----/g) ?? [];
 }
@@ -164,7 +165,7 @@ async function test(row: IdentityProviderRow, deps: ProviderDeps): Promise<Provi
       checks,
       "certificate",
       async () => readExpiry(pem, now),
-      (end) => ({ code: "good-until", value: end, words: `What it signs can be checked until ${end}.` }),
+      (end) => ({ code: "good-until", value: end, words: `The signing certificate is valid until ${end}.` }),
     );
   }
   const { consumerUrl, metadataUrl } = buildProviderUrls(row, deps.baseUrl());
@@ -175,7 +176,7 @@ async function test(row: IdentityProviderRow, deps: ProviderDeps): Promise<Provi
     () => ({
       code: "log-in-page",
       value: row.entryPoint,
-      words: `People log in at ${row.entryPoint}. It must know ${metadataUrl} and answer to ${consumerUrl}.`,
+      words: `Users log in at ${row.entryPoint}. Register the metadata ${metadataUrl} and the consumer URL ${consumerUrl} there.`,
     }),
   );
   await runCheck(checks, "groups", async () => row, groupsAttributeFinding);
@@ -184,6 +185,7 @@ async function test(row: IdentityProviderRow, deps: ProviderDeps): Promise<Provi
 
 function readExpiry(pem: string, now: number): string {
   const { validTo, subject } = new X509Certificate(pem);
-  if (Date.parse(validTo) < now) throw new LoginError("signature", `The certificate of ${subject} ended ${validTo}.`);
+  if (Date.parse(validTo) < now)
+    throw new LoginError("signature", `The certificate of ${subject} expired on ${validTo}.`);
   return new Date(Date.parse(validTo)).toISOString().slice(0, 10);
 }

@@ -5,26 +5,26 @@ import { workerEntry } from "../lib/worker-entry.ts";
 import { LoginError } from "./login-error.ts";
 import type { SamlAssertion, SamlWorkerRequest, SamlWorkerResponse } from "./saml-worker-messages.ts";
 
-/** How long one question may take, also on a machine that does much else. own choice */
+/** Timeout of one request, also on a loaded machine. */
 const REQUEST_TIMEOUT_MS = 20_000;
-/** How long the thread stays while nobody asks. own choice: logging in at eight o'clock goes on for a while. */
+/** The worker ends after this time without requests; morning logins are spread over several minutes. */
 const IDLE_TIMEOUT_MS = 600_000;
-/** Objects that the thread may hold: the library takes 20 MB. own choice */
+/** Heap limit of the worker; the library takes 20 MB. */
 const MEMORY_MB = 128;
-/** Questions that may wait. own choice: each takes some milliseconds, the worst that somebody may post a second. */
+/** Maximum number of queued requests; each takes a few milliseconds, a hostile one up to a second. */
 const MAX_QUEUED = 50;
 
-/** Answers questions of SAML in a thread, which is there from the first one until nobody has asked for a while. */
+/** Runs SAML in a worker thread, which starts with the first request and ends when idle. */
 export interface SamlService {
-  /** A text for the questions `url` and `metadata`. Throws LoginError, TooManyRequestsError. */
-  generate(question: SamlWorkerRequest & { what: "url" | "metadata" }): Promise<string>;
-  /** What an answer says. Throws LoginError, TooManyRequestsError. */
-  validateResponse(question: SamlWorkerRequest & { what: "read" }): Promise<SamlAssertion>;
-  /** Ends the thread; who waits for it gets LoginError `down`. */
+  /** Generates the login URL or the metadata. Throws LoginError, TooManyRequestsError. */
+  generate(input: SamlWorkerRequest & { what: "url" | "metadata" }): Promise<string>;
+  /** Validates a response and returns its assertion. Throws LoginError, TooManyRequestsError. */
+  validateResponse(input: SamlWorkerRequest & { what: "read" }): Promise<SamlAssertion>;
+  /** Stops the worker; pending requests reject with LoginError `down`. */
   close(): Promise<void>;
 }
 
-/** Makes the desk; `spawn` makes its thread unless the built one is wanted. */
+/** Creates the service; `spawn` replaces the worker in tests. */
 export function createSamlService(clock: Clock, spawn: () => Worker = spawnWorker): SamlService {
   const runExclusive = createSemaphore(1, MAX_QUEUED);
   let worker: Worker | null = null;
@@ -38,7 +38,7 @@ export function createSamlService(clock: Clock, spawn: () => Worker = spawnWorke
     await ending?.terminate();
   }
 
-  /** One that ends while nobody asks is made anew; a fault of it that nobody heard would end the appliance. */
+  /** Starts a worker. The error handler is needed even when idle: an unhandled worker error would end the process. */
   function startWorker(): Worker {
     const made = spawn();
     const forget = (): void => {
@@ -47,32 +47,36 @@ export function createSamlService(clock: Clock, spawn: () => Worker = spawnWorke
     return made.on("error", forget).on("exit", forget);
   }
 
-  function sendRequest(question: SamlWorkerRequest): Promise<SamlWorkerResponse> {
-    if (isClosed) throw new LoginError("down", "The appliance is ending.");
+  function sendRequest(input: SamlWorkerRequest): Promise<SamlWorkerResponse> {
+    if (isClosed) throw new LoginError("down", "The appliance is shutting down.");
     idle?.cancel();
     worker ??= startWorker();
     const to = worker;
     return new Promise((resolve, reject) => {
       const done = (settle: () => void): void => {
         timer.cancel();
-        to.off("message", onAnswer).off("error", onEnd).off("exit", onEnd);
+        to.off("message", onResponse).off("error", onEnd).off("exit", onEnd);
         settle();
       };
-      const onAnswer = (answer: SamlWorkerResponse): void => done(() => resolve(answer));
+      const onResponse = (response: SamlWorkerResponse): void => done(() => resolve(response));
       const onEnd = (): void =>
-        done(() => reject(new LoginError(isClosed ? "down" : "answer", "Reading the provider's answer ended early.")));
+        done(() =>
+          reject(
+            new LoginError(isClosed ? "down" : "answer", "The SAML worker ended before it validated the response."),
+          ),
+        );
       const timer = clock.after(REQUEST_TIMEOUT_MS, () => void to.terminate(), { background: true });
-      to.on("message", onAnswer).on("error", onEnd).on("exit", onEnd);
-      to.postMessage(question);
+      to.on("message", onResponse).on("error", onEnd).on("exit", onEnd);
+      to.postMessage(input);
     });
   }
 
-  const request = (question: SamlWorkerRequest): Promise<SamlWorkerResponse> =>
+  const request = (input: SamlWorkerRequest): Promise<SamlWorkerResponse> =>
     runExclusive(async () => {
       try {
-        const answer = await sendRequest(question);
-        if ("fault" in answer) throw new LoginError(answer.fault.code, answer.fault.words);
-        return answer;
+        const response = await sendRequest(input);
+        if ("error" in response) throw new LoginError(response.error.code, response.error.message);
+        return response;
       } finally {
         idle?.cancel();
         idle = clock.after(IDLE_TIMEOUT_MS, () => void stopWorker(), { background: true });
@@ -80,8 +84,8 @@ export function createSamlService(clock: Clock, spawn: () => Worker = spawnWorke
     });
 
   return {
-    generate: async (question) => ((await request(question)) as { text: string }).text,
-    validateResponse: async (question) => ((await request(question)) as { said: SamlAssertion }).said,
+    generate: async (input) => ((await request(input)) as { text: string }).text,
+    validateResponse: async (input) => ((await request(input)) as { assertion: SamlAssertion }).assertion,
     close() {
       isClosed = true;
       return stopWorker();
@@ -89,7 +93,7 @@ export function createSamlService(clock: Clock, spawn: () => Worker = spawnWorke
   };
 }
 
-/** What libraries say of what they read is nobody's business: it is thrown away, since what nobody reads piles up. */
+/** Output of the libraries may quote responses, so it is discarded; unread output would accumulate. */
 function spawnWorker(): Worker {
   const limits = { maxOldGenerationSizeMb: MEMORY_MB };
   const thread = new Worker(workerEntry(import.meta.url, "./saml-worker"), {

@@ -1,46 +1,46 @@
 import type { LoginErrorCode } from "./login-error.ts";
 
-/** The two sides of a log-in by SAML, as the library must know them. */
+/** Service provider and identity provider settings of a SAML login. */
 export interface SamlConfig {
-  /** Where answers are posted to. */
+  /** Assertion consumer URL. */
   consumerUrl: string;
   /** Entity id of this appliance. */
   issuer: string;
-  /** PEM; null: requests are not signed, and nothing encrypted can be read. */
+  /** PEM; null: requests are not signed and encrypted assertions cannot be read. */
   privateKey: string | null;
   certificate: string | null;
   entryPoint: string;
-  /** Entity id of the provider; null where any is taken. */
+  /** Entity id of the provider; null accepts any. */
   idpIssuer: string | null;
-  /** PEM, one by one. */
+  /** PEM, one certificate each. */
   idpCertificates: readonly string[];
   clockToleranceMs: number;
 }
 
-/** What the thread of SAML is asked. */
+/** Requests to the SAML worker. */
 export type SamlWorkerRequest =
-  /** Where a browser is sent to log in; the request has the id `request`. */
+  /** Login URL of a request with the id `request`. */
   | { what: "url"; parties: SamlConfig; request: string; relay: string }
-  /** What describes this appliance, as XML. */
+  /** Service provider metadata as XML. */
   | { what: "metadata"; parties: SamlConfig }
-  /** What an answer in Base64 to the request says, which was made at `requestedAt` (ISO). */
+  /** Validates a Base64 response to the request, which was created at `requestedAt` (ISO 8601). */
   | { what: "read"; parties: SamlConfig; request: string; requestedAt: string; response: string };
 
-/** What an answer says that its provider signed. */
+/** The signed content of a response. */
 export interface SamlAssertion {
   nameId: unknown;
   attributes: Readonly<Record<string, unknown>>;
-  /** Whose assertion it is. */
+  /** Entity id of the issuer. */
   issuer: unknown;
   assertionId: string | null;
-  /** ISO; null without. */
+  /** ISO 8601; null if absent. */
   notOnOrAfter: string | null;
-  /** For whom and to which request it was made, as often as it says so. */
+  /** Bearer confirmations: recipient and request. */
   bearers: readonly { recipient: string | null; inResponseTo: string | null }[];
 }
 
-/** What comes back for each question. */
+/** Responses of the SAML worker. */
 export type SamlWorkerResponse =
   | { text: string }
-  | { said: SamlAssertion }
-  | { fault: { code: LoginErrorCode; words: string } };
+  | { assertion: SamlAssertion }
+  | { error: { code: LoginErrorCode; message: string } };

@@ -3,10 +3,10 @@ import { BugError } from "../lib/errors.ts";
 import { handleSamlRequest } from "./saml-processor.ts";
 import type { SamlWorkerRequest } from "./saml-worker-messages.ts";
 
-/** Speaks SAML in a thread of its own: reading what anybody may post, and loading the library, takes long. */
+/** Entry of the SAML worker thread: loading the library and validating untrusted responses is slow. */
 const port = parentPort;
 if (!port) throw new BugError("saml-worker is the entry of a thread");
 port.on(
   "message",
-  (question: SamlWorkerRequest) => void handleSamlRequest(question).then((answer) => port.postMessage(answer)),
+  (input: SamlWorkerRequest) => void handleSamlRequest(input).then((response) => port.postMessage(response)),
 );

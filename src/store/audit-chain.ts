@@ -77,7 +77,8 @@ export async function verifyAudit(
     );
     for (const row of rows) {
       const reason =
-        findTampering(row, last) ?? (checkpoint?.number === row.pk && checkpoint.hash !== row.hash ? CHECKPOINT_MISMATCH : null);
+        findTampering(row, last) ??
+        (checkpoint?.number === row.pk && checkpoint.hash !== row.hash ? CHECKPOINT_MISMATCH : null);
       if (reason) return result({ number: row.pk, id: row.id, at: toIsoTime(row.created_at), reason });
       last = { number: row.pk, hash: row.hash };
     }

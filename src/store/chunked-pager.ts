@@ -36,7 +36,8 @@ export function createChunkedPager({ selects, page, clock }: ChunkedPagerDeps): 
     const pks = await findKeys(resource, query);
     return page(resource, query, (start, limit, order) => {
       if (pks.length <= MAX_SORTED) return { pks, skip: query.skip ?? 0, total: pks.length };
-      if (order.field !== "createdAt") throw invalidValue("sort", `Must be createdAt or -createdAt when more than ${MAX_SORTED} rows are found.`);
+      if (order.field !== "createdAt")
+        throw invalidValue("sort", `Must be createdAt or -createdAt when more than ${MAX_SORTED} rows are found.`);
       const ordered = order.descending ? pks.toReversed() : pks;
       return selectKeysAround(ordered, query, limit, start && keyOf(resource, start.id));
     });

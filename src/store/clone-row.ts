@@ -17,7 +17,13 @@ const MAX_CHILDREN = 100_000;
 /** Characters reserved for ` (Copy 1234567)` at the end of a name. */
 const SUFFIX_LENGTH = 15;
 
-/** Copies a row that `by` sees, with the children that its declaration's `clone` names, through the checks of every creation. Read-only and internal fields start fresh; files are shared by content. The copy belongs to those domains of the source that the caller may write to, else to the acting domain. The hook `prepare` does not run: the source row has passed it already. Throws not-found and everything that `create` throws. @source docs/decisions/0001-lists-and-paging.md, Clone
+/**
+ * Copies a row that `by` sees, with the children that its declaration's `clone` names, through the checks of every
+ * creation. Read-only and internal fields start fresh; files are shared by content. The copy belongs to those domains
+ * of the source that the caller may write to, else to the acting domain. The hook `prepare` does not run: the source
+ * row has passed it already. Throws not-found and everything that `create` throws. @source
+ * docs/decisions/0001-lists-and-paging.md, Clone
+ */
 export function cloneRow(deps: CloneDeps, resource: AnyResource, id: string, by: ActorContext): AnyRow {
   if (!resource.clone) throw new BugError(`resource ${resource.name} is not declared to be cloned`);
   const source = deps.tx.get(resource, id, by.scope) as AnyRow | null;
@@ -36,14 +42,14 @@ function cloneTree(
 ): AnyRow {
   const { input, system } = cloneableContent(resource, source);
   const systemFields = { ...system, ...domainsOf(source, by), ...parent } as never;
-  const made = deps.tx.create(resource, { ...input, ...name }, by, systemFields) as unknown as AnyRow;
+  const copy = deps.tx.create(resource, { ...input, ...name }, by, systemFields) as unknown as AnyRow;
   for (const name of resource.clone?.children ?? []) {
     const child = deps.catalogue.byName(name);
     const parentField = parentFieldOf(child, resource);
     const rows = deps.tx.find(child, { [parentField]: source.id } as never, MAX_CHILDREN) as unknown as AnyRow[];
-    for (const row of rows) cloneTree(deps, child, row, {}, { [parentField]: made.id }, by);
+    for (const row of rows) cloneTree(deps, child, row, {}, { [parentField]: copy.id }, by);
   }
-  return made;
+  return copy;
 }
 
 /** The copied content: writable fields as API input, and sealed values that bypass the checks. */
@@ -52,8 +58,8 @@ function cloneableContent(resource: AnyResource, row: AnyRow): { input: object; 
   const system: Record<string, unknown> = {};
   for (const [name, field] of Object.entries(resource.fields)) {
     const value = row[name];
-    const kept = field.readOnly || field.kind === "internal" || field.kind === "computed";
-    if (kept || value === null || value === undefined || resource.clone?.omit?.includes(name)) continue;
+    const isSystemField = field.readOnly || field.kind === "internal" || field.kind === "computed";
+    if (isSystemField || value === null || value === undefined || resource.clone?.omit?.includes(name)) continue;
     // Sealed text is longer than the clear text, so it could fail the length check.
     if (field.kind === "secret") system[name] = value;
     else input[name] = toInput(field, value);

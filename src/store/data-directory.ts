@@ -49,7 +49,8 @@ function toStartupError(dataDir: string, error: unknown): unknown {
 
 const permissionMessage = (dataDir: string): string =>
   `The user ${processUserName()} has no access to the folder ${dataDir}. Change its owner (chown -R ${processUserName()} ${dataDir}) or run as its owner.`;
-const notDirectoryMessage = (dataDir: string): string => `${dataDir} is a file or is below a file. It must be a folder.`;
+const notDirectoryMessage = (dataDir: string): string =>
+  `${dataDir} is a file or is below a file. It must be a folder.`;
 
 const ERROR_MESSAGES: Readonly<Record<string, (dataDir: string) => string>> = {
   EACCES: permissionMessage,

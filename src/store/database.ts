@@ -3,7 +3,9 @@ import Database from "better-sqlite3";
 import { UpstreamError } from "../lib/errors.ts";
 import { prepareDataDirectory } from "./data-directory.ts";
 
-/** The first SQLite release without the WAL-reset corruption bug. @source docs/decisions/0017-store.md, SQLite settings */
+/**
+ * The first SQLite release without the WAL-reset corruption bug. @source docs/decisions/0017-store.md, SQLite settings
+ */
 const MIN_SQLITE_VERSION = [3, 51, 3];
 
 const DATABASE_FILE = "carillon.db";
@@ -17,7 +19,8 @@ export function openInMemoryDatabase(): Database.Database {
 
 /**
  * Opens DIR/carillon.db for this process alone: WAL, EXCLUSIVE (works on a full disk, keeps other programs out),
- * synchronous=FULL read back, foreign keys on. Throws UpstreamError when DIR is in use or the settings do not take effect.
+ * synchronous=FULL read back, foreign keys on. Throws UpstreamError when DIR is in use or the settings do not take
+ * effect.
  * @source docs/decisions/0017-store.md, SQLite settings
  */
 export function openDatabase(dataDir: string): Database.Database {
@@ -60,6 +63,10 @@ function assertDatabaseSettings(db: Database.Database): void {
     locking: db.pragma("locking_mode", { simple: true }),
   };
   if (difference < 0 || found.synchronous !== 2 || found.journal !== "wal" || found.locking !== "exclusive") {
-    throw new UpstreamError("starting", `The database settings did not take effect: synchronous must be FULL, journal_mode WAL, locking_mode EXCLUSIVE and SQLite at least ${MIN_SQLITE_VERSION.join(".")} (found ${version}).`, found);
+    throw new UpstreamError(
+      "starting",
+      `The database settings did not take effect: synchronous must be FULL, journal_mode WAL, locking_mode EXCLUSIVE and SQLite at least ${MIN_SQLITE_VERSION.join(".")} (found ${version}).`,
+      found,
+    );
   }
 }

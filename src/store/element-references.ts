@@ -67,5 +67,9 @@ function toIds(value: unknown): readonly string[] {
 }
 
 function referenceNotFound(field: string, id: string): FieldError {
-  return { field, type: "invalid-value", message: `Field ${field} is not valid. No resource with the id ${id} was found.` };
+  return {
+    field,
+    type: "invalid-value",
+    message: `Field ${field} is not valid. No resource with the id ${id} was found.`,
+  };
 }

@@ -21,7 +21,7 @@ export interface WalSegment {
 /**
  * Message from the worker: `copied` asks for the end of the WAL; `whole` reports a complete copy; otherwise the error.
  */
-export type BackupProgress = "copied" | "whole" | { fault: string; isFull: boolean };
+export type BackupProgress = "copied" | "whole" | { error: string; isFull: boolean };
 
 /** Copies the database while it is open. */
 export interface OnlineBackup {
@@ -39,7 +39,7 @@ export interface OnlineBackup {
  * written during the copy are then applied over it in order, which makes the copy consistent. The main thread reads the
  * WAL a few megabytes at a time. SQLite's backup API is not used: it runs on the thread that owns the database, and its
  * last step blocks for 70 to 100 ms.
- * @source docs/decisions/0405-store-limits.md, Backup
+ * @source docs/decisions/0404-store-limits.md, Backup
  */
 export function createOnlineBackup(db: Database.Database, checkpoint: WalCheckpointer): OnlineBackup {
   // Stays open: closing any descriptor of the file drops SQLite's lock on it. @source sqlite.org/howtocorrupt.html, 2.2
@@ -79,7 +79,7 @@ function untilFinished(worker: Worker, sendRest: () => void): Promise<void> {
       reject(new UpstreamError(isFull ? "storage-full" : "upstream", message));
     worker.on("message", (progress: BackupProgress) => {
       if (progress === "whole") resolve();
-      else if (progress !== "copied") failed(progress.fault, progress.isFull);
+      else if (progress !== "copied") failed(progress.error, progress.isFull);
       else
         try {
           sendRest();

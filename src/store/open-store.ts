@@ -44,47 +44,51 @@ import { createWalCheckpointer } from "./wal-checkpoint.ts";
 import { type Durability, WriteQueue } from "./write-queue.ts";
 import { closedTransaction, createWriter } from "./writer.ts";
 
-/** What a store is made of. */
+/** Options of a store. */
 export interface StoreOptions {
   dataDir: string;
-  /** For simulations: rows lie in memory and go with the process; files and the key stay in `dataDir`. */
+  /** For simulations: rows are kept in memory only; files and the key stay in `dataDir`. */
   inMemory?: boolean;
-  /** The secret key where it does not lie with the data; found by `applianceKey` unless given. */
+  /** The secret key if it is not stored with the data; default: found by `loadSecretKey`. */
   key?: Buffer;
   catalogue: Catalogue;
-  /** Logic bound to resources, by declaration name. Looked up at each use: rooms that need the store are bound later. */
+  /** Hooks by resource name. Looked up at each use, because modules that need the store are bound later. */
   hooks?: Readonly<Record<string, ResourceHooks>>;
-  /** The version of this Carillon, which the database remembers; data that a newer one wrote is refused. */
+  /** The running version, which is stored in the database; data written by a newer version is refused. */
   version?: string;
-  /** Who takes what is written, if anybody does. Looked up at each write, as it is made later. */
+  /** Captures each written row for replication. Looked up at each write, because it is created later. */
   recording?: { recorder: ChangeCapture | null };
-  /** What makes stored files of those that are sent; none unless given. */
+  /** Converts uploaded files; default: none. */
   converter?: FileConverter;
-  /** Tables of rooms' own. */
+  /** Internal tables of other modules. */
   tables?: readonly InternalTable[];
   clock: Clock;
   events: Events;
   log: Log;
-  /** Where other processes have the same rows from; this one alone has them unless given. */
+  /** The log shared with other processes that write the same rows; default: this process alone has them. */
   shared?: SharedLog;
-  /** Only what others write is taken; nothing is written here. */
+  /** True for a read-only replica, which only applies the writes of other processes. */
   isFollower?: boolean;
-  /** Room that urgent writes get once the disk is full; none unless given. */
+  /** Reserve released for emergency writes once the disk is full; default: none. */
   diskReserve?: Pick<DiskReserve, "release">;
-  /** Told when a disk fault left a commit's outcome unknown: the process must end (exit code 74). */
+  /** Called when a disk error leaves the outcome of a commit unknown; the process must exit with code 74. */
   onFatal: (error: unknown) => void;
 }
 
-/** Opens (or makes) the database in `dataDir` and brings it to the declarations. Throws UpstreamError when it is in use. */
+/**
+ * Opens or creates the database in `dataDir`, runs the migrations and syncs the schema with the declarations. Throws
+ * UpstreamError when it is in use.
+ */
 export function openStore(options: StoreOptions): Store {
   const { dataDir, catalogue, clock, events } = options;
   const db = options.inMemory ? openInMemoryDatabase() : openDatabase(dataDir);
   const tables = buildTables(catalogue);
-  // For statements that make rows in bulk.
+  // For SQL that inserts rows in bulk.
   db.function("uuid7", { deterministic: false }, () => newId());
   if (options.version !== undefined) assertNotNewer(db, options.version, dataDir);
   const migrated = runMigrations(db, { dataDir, now: clock.now() });
-  if (migrated.length > 0) options.log.info({ event: "store.migrated", migrations: migrated }, "data migrated to this release");
+  if (migrated.length > 0)
+    options.log.info({ event: "store.migrated", migrations: migrated }, "data migrated to this release");
   syncSchema(db, tables, options.tables ?? []);
   if (options.version !== undefined) writeDataVersion(db, options.version);
   const key = loadKey(options, db);
@@ -131,10 +135,10 @@ export function openStore(options: StoreOptions): Store {
     replica: replica?.copy ?? null,
     diskReserve: options.diskReserve,
   });
-  // Rows written by a version that did not know a searched field yet.
+  // Rows written before a field became searchable wait to be indexed.
   if (searchIndex.isBehind()) queue.wake();
 
-  /** This copy of the rows; what it finds texts by follows from them. */
+  /** Opens the local replica; the search index is derived from its rows. */
   function openReplica(log: SharedLog, changed: () => void) {
     db.exec(BATCH_TABLE);
     const indexed = new Set(tables.layouts.filter(isIndexed).map(({ table }) => table));
@@ -159,7 +163,7 @@ export function openStore(options: StoreOptions): Store {
     emit: queueEvent,
   };
   const openTransaction = (): Transaction => {
-    // Inherited, since copying it all for each write takes 6 µs.
+    // Prototype inheritance: copying all members for each write takes 6 µs.
     const transaction: Transaction = Object.assign(Object.create(transactionMethods) as typeof transactionMethods, {
       clone: <R extends AnyResource>(resource: R, id: string, by: ActorContext) =>
         cloneRow({ tx: transaction, catalogue }, resource, id, by) as unknown as RowOf<R>,
@@ -181,27 +185,34 @@ export function openStore(options: StoreOptions): Store {
   function write<T>(
     fn: (tx: Transaction) => Sync<T>,
     lane: "normal" | "emergency" = "normal",
-    safety: Durability = "immediate",
+    durability: Durability = "immediate",
   ): Promise<T> {
-    let mine: (() => void)[] = [];
+    let eventsOfWrite: (() => void)[] = [];
     const run = (): T => {
       current = openTransaction();
       pendingEvents = [];
       try {
         return fn(current);
       } finally {
-        mine = pendingEvents;
+        eventsOfWrite = pendingEvents;
         current = null;
       }
     };
     const committed = (): void => {
-      for (const say of mine) say();
+      for (const emit of eventsOfWrite) emit();
     };
-    if (options.isFollower) return Promise.reject(new BugError("A copy that only follows is not written."));
-    return queue.write(run, committed, lane, safety);
+    if (options.isFollower) return Promise.reject(new BugError("A read-only replica must not be written to."));
+    return queue.write(run, committed, lane, durability);
   }
 
-  const batches = createStagedBatches({ db, tables, reader, writer, write, keepLeftovers: options.isFollower === true });
+  const batches = createStagedBatches({
+    db,
+    tables,
+    reader,
+    writer,
+    write,
+    keepLeftovers: options.isFollower === true,
+  });
   const removals = createRowRemover({ db, tables, reader, writer, clock, write });
 
   const opened: Store = {
@@ -257,7 +268,10 @@ export function openStore(options: StoreOptions): Store {
   return opened;
 }
 
-/** The key that the data is sealed with; closes the database when it is not there, or is not to be used alone. */
+/**
+ * Loads the key that the data is sealed with. Closes the database and throws when the key is missing or the data is a
+ * shared replica.
+ */
 function loadKey({ key, dataDir, shared }: StoreOptions, db: ReturnType<typeof openDatabase>): Buffer {
   try {
     if (!shared) assertNotSharedCopy(db, dataDir);

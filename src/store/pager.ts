@@ -11,59 +11,59 @@ import { ignoresCase } from "./table-layout.ts";
 
 const DEFAULT_LIMIT = 100;
 
-/** What a list is sorted by. */
+/** Sort order of a list. */
 export interface SortOrder {
   field: string;
   descending: boolean;
-  /** What stands for an empty value. */
+  /** Sorts in place of NULL. */
   emptyValue: string | number;
   /** The sort expression; never NULL. */
   expression: (shape: RowShape) => SQL;
 }
 
-/** What rows a list shows. */
+/** Condition on the rows of a list. */
 export interface ListCondition {
   key: string;
   where: (shape: RowShape) => (SQL | undefined)[];
   values: Record<string, unknown>;
-  /** A select of the keys of all rows, where they need not be looked at to count them. */
+  /** A select of all matching keys, if the rows can be counted without a scan; else null. */
   keys: SQL | null;
 }
 
-/** What a search found before its page is read: enough of the rows around the page, which then need no other test. */
+/** Hits of a search, found before the page is read: enough keys around the page, which need no further condition. */
 export interface SearchHits {
-  /** Internal keys; rows outside them are not looked at. */
+  /** Internal keys; other rows are not read. */
   pks: readonly number[];
-  /** How many of the first of them the page passes over. */
+  /** Number of leading keys to skip. */
   skip: number;
   total: number;
 }
 
-/** Chooses what of a search's rows is read for the page that begins at `start`. */
+/** Selects the hits around the page that starts at `start`. */
 export type FindHitsAround = (start: PageStart | null, limit: number, order: SortOrder) => SearchHits;
 
-/** Makes the list function: keyset pages that stay true while rows come and go. */
+/** Creates the list function. Keyset paging never repeats or skips a row while others are inserted or deleted. */
 export function createPager(selects: PreparedSelects, tokens: PageTokens) {
   return function page<R extends AnyResource>(resource: R, query: PageQuery, findAround?: FindHitsAround): Page<R> {
     const order = parseSortOrder(resource, query.sort, selects.shape(resource));
-    const asked = compileListCondition(resource, query, selects);
+    const requested = compileListCondition(resource, query, selects);
     const limit = query.limit ?? DEFAULT_LIMIT;
-    const named = query.pksOf === undefined ? asked.values : { ...asked.values, pks: query.pksOf };
-    const listName = `${resource.name}|${asked.key}|${JSON.stringify(named)}|${query.sort ?? ""}`;
+    const named = query.pksOf === undefined ? requested.values : { ...requested.values, pks: query.pksOf };
+    const listName = `${resource.name}|${requested.key}|${JSON.stringify(named)}|${query.sort ?? ""}`;
     const start = parsePageStart(query.start, listName, tokens);
     const backwards = query.start === "end" || start?.direction === "before";
     const around = findAround?.(start, limit, order);
-    const condition = around ? keysCondition(around.pks) : asked;
+    const condition = around ? keysCondition(around.pks) : requested;
 
     const skip = around?.skip ?? query.skip ?? 0;
-    const isEntered = start !== null || skip > 0;
+    const isPastStart = start !== null || skip > 0;
 
-    const rowsFrom = (from: PageStart | null, back: boolean, most: number, passed = 0): AnyRow[] =>
+    const rowsFrom = (from: PageStart | null, back: boolean, maxRows: number, skipped = 0): AnyRow[] =>
       selects.rows(
         resource,
-        `page|${most}|${condition.key}|${order.field}${order.descending}|${from ? "k" : ""}${back}`,
-        (shape) => ({ ...pageClauses(shape, condition, order, from !== null, back), limit: most }),
-        { ...condition.values, keySort: from?.sortValue ?? null, keyId: from?.id ?? null, skip: passed },
+        `page|${maxRows}|${condition.key}|${order.field}${order.descending}|${from ? "k" : ""}${back}`,
+        (shape) => ({ ...pageClauses(shape, condition, order, from !== null, back), limit: maxRows }),
+        { ...condition.values, keySort: from?.sortValue ?? null, keyId: from?.id ?? null, skip: skipped },
       );
 
     const found = rowsFrom(start, backwards, limit + 1, skip);
@@ -83,9 +83,9 @@ export function createPager(selects: PreparedSelects, tokens: PageTokens) {
         ? { ...start, direction: "before" as const }
         : null;
     const after = last ? keyOf(last, "after") : start && backwards ? { ...start, direction: "after" as const } : null;
-    // Only the side that was not just looked at needs a look of its own.
-    const hasPrevious = before !== null && (backwards ? beyond : isEntered && rowsFrom(before, true, 1).length > 0);
-    const hasNext = after !== null && (backwards ? isEntered && rowsFrom(after, false, 1).length > 0 : beyond);
+    // The extra row answers one side; the other side needs its own query.
+    const hasPrevious = before !== null && (backwards ? beyond : isPastStart && rowsFrom(before, true, 1).length > 0);
+    const hasNext = after !== null && (backwards ? isPastStart && rowsFrom(after, false, 1).length > 0 : beyond);
     return {
       rows: rows as unknown as RowOf<R>[],
       total: query.includeTotal === false ? null : (around?.total ?? countOf(resource, condition)),
@@ -110,8 +110,8 @@ function parsePageStart(start: string | undefined, listName: string, tokens: Pag
   return start === undefined || start === "" || start === "end" ? null : tokens.verify(listName, start);
 }
 
-function parseSortOrder(resource: AnyResource, asked: string | undefined, shape: RowShape): SortOrder {
-  const wanted = asked ?? resource.sort ?? "createdAt";
+function parseSortOrder(resource: AnyResource, requested: string | undefined, shape: RowShape): SortOrder {
+  const wanted = requested ?? resource.sort ?? "createdAt";
   const descending = wanted.startsWith("-");
   const field = descending ? wanted.slice(1) : wanted;
   if (field === "createdAt")
@@ -122,7 +122,7 @@ function parseSortOrder(resource: AnyResource, asked: string | undefined, shape:
   const column = shape.layout.columnOf(field);
   const sortable =
     column && !column.target && !["internal", "json", "list", "object", "file", "secret"].includes(column.spec.kind);
-  if (!column || !sortable) throw invalidValue("sort", "Lists are not sorted by it.");
+  if (!column || !sortable) throw invalidValue("sort", "Sorting by this field is not supported.");
   const emptyValue = column.type === "TEXT" ? "" : -9e15;
   return {
     field,
@@ -149,9 +149,7 @@ function keysCondition(pks: readonly number[]): ListCondition {
   return { key: "found", where, values: { pks: JSON.stringify(pks) }, keys: null };
 }
 
-/**
- * Compiles what a list is restricted to. `scanned`: what is searched for is looked for in each row, whatever the index knows.
- */
+/** Compiles the condition of a list. `scanned`: matches the search against each row instead of the full-text index. */
 export function compileListCondition(
   resource: AnyResource,
   query: Omit<PageQuery, "start" | "limit" | "sort" | "skip">,
@@ -213,8 +211,8 @@ function addThrough(
     (shape) => {
       const other = selects.shapeByName(through.resource);
       const via = other.layout.columnOf(through.via);
-      const shown = through.hiddenBy === undefined ? undefined : fieldIsNull(other, through.hiddenBy);
-      const where = and(...entries.map(([field]) => fieldEquals(other, field, `x_${field}`)), shown);
+      const notHidden = through.hiddenBy === undefined ? undefined : fieldIsNull(other, through.hiddenBy);
+      const where = and(...entries.map(([field]) => fieldEquals(other, field, `x_${field}`)), notHidden);
       return sql`${shape.column("pk")} IN (SELECT ${other.column(via?.name ?? "pk")} FROM ${sql.raw(other.layout.table)} t WHERE ${where})`;
     },
   );

@@ -6,11 +6,11 @@ import { type Tables, withPlaceholders } from "./drizzle-tables.ts";
 import { type AnyRow, createRowShape, type RowShape } from "./row-shape.ts";
 import type { VisibilityCondition } from "./store.ts";
 
-/** A select over one declaration, prepared once per distinct condition. */
+/** Selects over one resource, prepared once per distinct condition. */
 export interface PreparedSelects {
   shape(resource: AnyResource): RowShape;
   shapeByName(name: string): RowShape;
-  /** Rows of `resource` under `where`; `key` names the condition, so equal keys must build equal SQL. */
+  /** Rows of `resource`. `key` is the cache key of the condition: equal keys must build equal SQL. */
   rows(
     resource: AnyResource,
     key: string,
@@ -27,24 +27,24 @@ export interface PreparedSelects {
   ): unknown;
 }
 
-/** What follows FROM. */
+/** The clauses after FROM. */
 export interface SelectClauses {
   where?: SQL | undefined;
   orderBy?: SQL[];
   /**
-   * How many rows at most, part of the condition's key. It stands in the text: SQLite (since 3.49) plans with a limit, so it
-   * would compile a select anew for each value that is bound to one, which costs several times the reading of a row.
+   * Row limit, part of the cache key. It is a literal in the SQL: since 3.49 SQLite plans with the limit and would
+   * recompile the statement for each bound value, which costs several times the reading of a row.
    */
   limit?: number;
-  /** Name of the placeholder that holds how many rows are passed over first. */
+  /** Name of the placeholder for OFFSET. */
   skip?: string;
 }
 
 const MAX_PREPARED = 2_000;
 
 /**
- * How SQLite writes names, texts and parameters. drizzle's own SQLite dialect would say the same, at the price of loading
- * half of its Postgres part.
+ * How SQLite writes names, texts and parameters. drizzle's SQLite dialect does the same but loads half of its Postgres
+ * part.
  */
 const DIALECT = {
   casing: new CasingCache(),
@@ -58,7 +58,7 @@ interface Prepared {
   params: unknown[];
 }
 
-/** Compiles selects with drizzle and keeps them prepared. */
+/** Compiles selects with drizzle and caches the prepared statements. */
 export function createPreparedSelects(db: Database.Database, tables: Tables): PreparedSelects {
   const shapes = new Map(tables.layouts.map((layout) => [layout.resource.name, createRowShape(layout, tables)]));
   const prepared = new Map<string, Prepared>();
@@ -70,7 +70,7 @@ export function createPreparedSelects(db: Database.Database, tables: Tables): Pr
     if (found) return found;
     const { sql: text, params } = composeSelect(selection, shapeOf.from, tail).toQuery(DIALECT);
     const made = { statement: db.prepare(text).raw(), params };
-    // Callers choose the filters, so the number of distinct selects has no bound of its own.
+    // Callers choose the filters, so the number of distinct selects is unbounded.
     const oldest = prepared.size >= MAX_PREPARED ? prepared.keys().next().value : undefined;
     if (oldest !== undefined) prepared.delete(oldest);
     prepared.set(key, made);
@@ -105,7 +105,7 @@ function composeSelect(selection: Record<string, SQL>, from: SQL, { where, order
   return query;
 }
 
-/** What somebody may see as a condition over `t`; undefined = no condition. */
+/** Compiles visibility to a condition over `t`; undefined means no condition. */
 export function compileVisibility(visible: VisibilityCondition): {
   key: string;
   where: SQL | undefined;
@@ -117,7 +117,7 @@ export function compileVisibility(visible: VisibilityCondition): {
   return { key: visible.sql, where: sql`(${withPlaceholders(visible.sql, "v")})`, values };
 }
 
-/** The condition that a field holds nothing. */
+/** The condition that a field is unset. */
 export function fieldIsNull(shape: RowShape, field: string): SQL {
   const column = shape.layout.columnOf(field);
   return column ? sql`${shape.column(column.name)} IS NULL` : sql`1`;

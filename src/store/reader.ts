@@ -20,8 +20,8 @@ export function createStoreReader(
   };
 
   return {
-    get<R extends AnyResource>(resource: R, id: string, sight?: Parameters<StoreReader["get"]>[2]) {
-      const seen = compileVisibility(sight ? sight.visible(resource) : "all");
+    get<R extends AnyResource>(resource: R, id: string, visibility?: Parameters<StoreReader["get"]>[2]) {
+      const seen = compileVisibility(visibility ? visibility.visible(resource) : "all");
       const rows = selects.rows(
         resource,
         `get|${seen.key}`,

@@ -3,33 +3,36 @@ import { BugError } from "../lib/errors.ts";
 import { SHARED_POSITION } from "./key-fingerprint.ts";
 import type { RowImage } from "./shared-log.ts";
 
-/** Takes down which rows are written, whoever writes them, and writes those of others. */
+/** Tracks which rows are written, and applies rows of other processes. */
 export interface RowImages {
-  /** The rows that were written since `kept`, as they are now; within the transaction that wrote them. */
+  /**
+   * The rows written since the last `clearChanged`, in their current state. Call it inside the transaction that wrote
+   * them.
+   */
   changedRows(): RowImage[];
-  /** What was written is kept. What was undone may stay: it is told as it is. */
+  /** Forgets the tracked rows after COMMIT. After a rollback they may stay tracked: their current state is sent. */
   clearChanged(): void;
-  /** Writes rows of others and up to where they go, in a transaction of its own, whatever refers to what. */
+  /** Applies rows of others and their position in one transaction, with foreign keys off. */
   apply(rows: readonly RowImage[], at: number): void;
-  /** All rows, some at a time, which are all that is held of them; in between rows may be written. */
+  /** All rows in chunks; only one chunk is held in memory, and rows may be written in between. */
   all(): Generator<RowImage[]>;
-  /** The row that has a key, null for none; undefined for a table that is not shared. */
+  /** The row with this key, null if there is none; undefined for a table that is not shared. */
   find(table: string, key: string): string | null | undefined;
-  /** How many rows each table has that is shared. */
+  /** Row counts of the shared tables. */
   counts(): ReadonlyMap<string, number>;
-  /** Up to where this copy has all; 0 for one that was never shared. */
+  /** Position in the shared log up to which this replica is complete; 0 if it was never shared. */
   position(): number;
-  /** Notes it; within a transaction. */
+  /** Stores the position; call it inside a transaction. */
   setPosition(at: number): void;
 }
 
-/** What belongs to one copy alone: who it is, and what it finds texts by. */
+/** Tables of one replica alone: its identity, and the rows waiting for its search index. */
 const LOCAL_TABLES: ReadonlySet<string> = new Set(["store_meta", "schema_migrations", "search_pending"]);
-/** Tables whose rows are known by something else than their primary key, which changes whenever they do. */
+/** Tables identified by other columns than the primary key, which changes with every update. */
 const KEY_OVERRIDES: Readonly<Record<string, readonly string[]>> = { changes: ["type", "row_id"] };
-/** Rows that are never changed, which a trigger sees to. */
+/** Tables whose rows never change; a trigger enforces it. */
 const APPEND_ONLY_TABLES: ReadonlySet<string> = new Set(["audit_entries"]);
-/** SQLite's own table of the highest keys that were given. @source sqlite.org/autoinc.html */
+/** SQLite's table of the highest AUTOINCREMENT keys. @source sqlite.org/autoinc.html */
 const SEQUENCES = "sqlite_sequence";
 const CHUNK_SIZE = 2_000;
 
@@ -39,14 +42,14 @@ interface SharedTable {
   columns: readonly string[];
   get: Database.Statement;
   drop: Database.Statement;
-  /** The first rows by their keys, and those after one. */
+  /** The first chunk in key order, and the chunk after a key. */
   first: Database.Statement;
   after: Database.Statement;
 }
 
 type Value = string | number | Buffer | null;
 
-/** Begins to take down; `touched` is told of rows that were written for others, to be found by their texts. */
+/** Installs the tracking triggers; `touched` is called for each applied row, which must be indexed again. */
 export function createRowImages(db: Database.Database, touched: (table: string, pk: number) => void): RowImages {
   const tables = readTables(db);
   const byName = new Map(tables.map((table) => [table.name, table]));
@@ -64,7 +67,7 @@ export function createRowImages(db: Database.Database, touched: (table: string, 
     written.set(`${table.name} ${JSON.stringify(key)}`, { table, key: key as Value[] });
     return null;
   });
-  // What is replaced is deleted without a word otherwise.
+  // Without it, REPLACE deletes a row without firing its DELETE trigger.
   db.pragma("recursive_triggers = ON");
   for (const [number, table] of tables.entries()) createTriggers(db, number, table);
 
@@ -79,7 +82,7 @@ export function createRowImages(db: Database.Database, touched: (table: string, 
   const readSequences = (): Map<string, number> =>
     new Map((sequences.all() as { name: string; seq: number }[]).map(({ name, seq }) => [name, seq]));
 
-  /** The keys that tables would give next, where rows were made and are gone again. */
+  /** Changed AUTOINCREMENT counters, also of tables whose new rows are deleted again. */
   function changedSequences(): RowImage[] {
     return [...readSequences()].flatMap(([name, seq]) =>
       known.get(name) === seq || !byName.has(name)
@@ -105,7 +108,7 @@ export function createRowImages(db: Database.Database, touched: (table: string, 
   function write({ table: name, key, image }: RowImage): void {
     if (name === SEQUENCES) setSequence(image);
     const table = byName.get(name);
-    // One that this version does not have any more.
+    // A table that this version no longer has.
     if (!table) return;
     const parts = JSON.parse(key) as Value[];
     if (table.key.length === 1 && table.key[0] === "pk") touched(name, parts[0] as number);
@@ -121,7 +124,7 @@ export function createRowImages(db: Database.Database, touched: (table: string, 
     const shape = `${name} ${columns.join()}`;
     const statement = puts.get(shape) ?? db.prepare(upsertSql(name, columns));
     puts.set(shape, statement);
-    // Of a table that knows its rows by something else, another may have had the primary key.
+    // Another row may hold the primary key in a table that is identified by other columns.
     if (name in KEY_OVERRIDES) table.drop.run(...parts);
     statement.run(...columns.map((column) => row[column]));
   }
@@ -165,7 +168,7 @@ export function createRowImages(db: Database.Database, touched: (table: string, 
   };
 }
 
-/** Every table of the database but those that are one copy's own; full-text indexes follow from the rows. */
+/** All shared tables; full-text indexes are derived from the rows and not shared. */
 function readTables(db: Database.Database): SharedTable[] {
   const names = db
     .prepare("SELECT name FROM pragma_table_list WHERE schema = 'main' AND type = 'table' ORDER BY name")
@@ -177,7 +180,7 @@ function readTables(db: Database.Database): SharedTable[] {
       const info = db.pragma(`table_info("${name}")`) as { name: string; pk: number }[];
       const primary = info.filter(({ pk }) => pk > 0).sort((a, b) => a.pk - b.pk);
       const key = KEY_OVERRIDES[name] ?? primary.map((column) => column.name);
-      if (key.length === 0) throw new BugError(`The table ${name} has no primary key.`);
+      if (key.length === 0) throw new BugError(`table ${name} must have a primary key`);
       const isKey = key.map((column) => `"${column}" = ?`).join(" AND ");
       const keys = key.map((column) => `"${column}"`).join(", ");
       const inOrder = `ORDER BY ${keys} LIMIT ${CHUNK_SIZE}`;
@@ -194,11 +197,13 @@ function readTables(db: Database.Database): SharedTable[] {
 }
 
 function createTriggers(db: Database.Database, number: number, { name, key }: SharedTable): void {
-  const say = (of: "OLD" | "NEW"): string =>
+  const recordSql = (of: "OLD" | "NEW"): string =>
     `SELECT row_written(${number}, ${key.map((column) => `${of}."${column}"`).join(", ")});`;
   const on = (what: string, body: string): string =>
     `CREATE TEMP TRIGGER "written_${what}_${number}" AFTER ${what} ON main."${name}" BEGIN ${body} END;`;
-  db.exec(on("INSERT", say("NEW")) + on("UPDATE", say("OLD") + say("NEW")) + on("DELETE", say("OLD")));
+  db.exec(
+    on("INSERT", recordSql("NEW")) + on("UPDATE", recordSql("OLD") + recordSql("NEW")) + on("DELETE", recordSql("OLD")),
+  );
 }
 
 function upsertSql(table: string, columns: readonly string[]): string {

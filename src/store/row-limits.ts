@@ -5,19 +5,19 @@ import type { AnyRow } from "./row-shape.ts";
 import type { StoreReader } from "./store.ts";
 import type { TableLayout } from "./table-layout.ts";
 
-/** How many rows there may be. */
+/** Limits on the number of rows, in total or per parent. */
 export interface RowLimits {
-  /** Counts a row that is about to be stored. Throws LimitError when there are as many as there may be. */
+  /** Counts a row that is about to be stored. Throws LimitError when the limit is reached. */
   check(layout: TableLayout, row: AnyRow): void;
-  /** True for a row that no longer counts against its limit. */
+  /** True for a row whose end has passed, so that it no longer counts. */
   hasEnded(layout: TableLayout, row: AnyRow): boolean;
-  /** Must be called when rows were removed, or anything written was rolled back. */
+  /** Must be called after rows were removed or a write was rolled back. */
   resetCounts(): void;
 }
 
-/** Makes the limits of one database. */
+/** Creates the row limits of one database. */
 export function createRowLimits(reader: StoreReader, clock: Clock): RowLimits {
-  /** Rows by table and parent; dropped whenever it could be wrong. */
+  /** Row counts by table and parent; cleared whenever they may be stale. */
   const counts = new Map<string, number>();
 
   function check(layout: TableLayout, row: AnyRow): void {
@@ -26,7 +26,7 @@ export function createRowLimits(reader: StoreReader, clock: Clock): RowLimits {
     const parent = limit.per ? (row[limit.per] as string | null) : null;
     const key = `${layout.table}|${parent ?? ""}`;
     let count = counts.get(key) ?? countRows(layout, parent);
-    // Some may have ended since they were counted.
+    // Rows may have ended since the last count.
     if (count >= limit.most && limit.until) count = countRows(layout, parent);
     if (count >= limit.most) throw new LimitError(limit.most, collectionName(layout.resource));
     counts.set(key, count + 1);

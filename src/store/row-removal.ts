@@ -7,7 +7,7 @@ import type { AnyRow } from "./row-shape.ts";
 import type { ActorContext, StoreReader, Sync, Transaction } from "./store.ts";
 import type { Writer } from "./writer.ts";
 
-/** What removing rows needs. */
+/** Dependencies of the row remover. */
 export interface RowRemovalDeps {
   db: Database.Database;
   tables: Tables;
@@ -17,73 +17,77 @@ export interface RowRemovalDeps {
   write<T>(fn: (tx: Transaction) => Sync<T>): Promise<T>;
 }
 
-/** `check` looks at the row in the transaction and throws to keep it. */
+/** `check` receives the row inside the transaction and throws to keep it. */
 type Removal = (resource: AnyResource, id: string, by: ActorContext, check?: (row: AnyRow) => void) => Promise<void>;
 
-/** Removes a row and what cascades from it. */
+/** Removes a row and its cascading dependants. */
 export interface RowRemover {
   remove: Removal;
-  /** Does nothing but throw what `remove` would throw. */
+  /** Changes nothing; throws what `remove` would throw. */
   dryRun: Removal;
 }
 
-/** A reference that more rows hold than are let go in one transaction. */
+/** A reference with more dependants than one transaction removes. */
 interface LargeReference {
   from: AnyResource;
   field: string;
   table: string;
   column: string;
-  /** Facts leave no trace of their own, so they are taken by the set; null for rows that are removed one by one. */
-  fact: string | null;
+  /**
+   * Bulk statement for append-only rows, which leave no feed or audit entry; null for rows that are removed one by one.
+   */
+  bulkSql: string | null;
 }
 
-/** Up to this many rows that hold one reference are let go with the row itself. own choice: about 10 ms of work */
+/** Up to this many dependants of one reference are removed in the row's own transaction; about 10 ms of work. */
 const CHUNKING_THRESHOLD = 300;
-/** Rows taken at once; between two the clock is asked. */
+/** Rows removed between two checks of the time budget. */
 const CHUNK_SIZE = 50;
-/** Longest work of one transaction, leaving others their turn. @source docs/decisions/0017-store.md, Writing */
+/**
+ * Time budget of one transaction, so that other writes get their turn. @source docs/decisions/0017-store.md, Long work
+ */
 const CHUNK_MS = 4;
 
 /**
- * Makes the removal of rows with any number of dependants: it is rehearsed first, so that what is refused changes
- * nothing; then the many go in slices, the row itself last. own choice: a crash in between keeps the row with the
- * dependants that are left, and the caller, who got no answer, deletes again.
+ * Creates the remover of rows with any number of dependants. A dry run comes first, so that a refusal changes nothing.
+ * Then the dependants are removed in chunks and the row last. A crash in between leaves the row and the remaining
+ * dependants; the caller, who got no response, deletes again. @source docs/decisions/0404-store-limits.md, Chunked work
  */
 export function createRowRemover(deps: RowRemovalDeps): RowRemover {
   const { reader, writer, write } = deps;
 
   function removeInTransaction(
     { resource, id, by, check }: RemovalRequest,
-    leave?: (from: AnyResource, field: string) => boolean,
+    skip?: (from: AnyResource, field: string) => boolean,
   ): void {
     const row = reader.get(resource, id) as AnyRow | null;
     if (row) check?.(row);
     writer.assertChangeable(resource, id, by);
-    writer.remove(resource, id, by, leave);
+    writer.remove(resource, id, by, skip);
   }
 
   const findLargeReferences = ({ resource, id }: RemovalRequest): { pk: number; large: LargeReference[] } => {
     const row = reader.get(resource, id) as AnyRow | null;
     return { pk: row?.pk ?? 0, large: row ? largeReferences(deps, resource, row.pk) : [] };
   };
-  const dryRunWithout = (asked: RemovalRequest, large: readonly LargeReference[]): Promise<void> =>
+  const dryRunWithout = (request: RemovalRequest, large: readonly LargeReference[]): Promise<void> =>
     runAndRollBack(deps, () =>
-      removeInTransaction(asked, (from, field) => large.some((each) => each.from === from && each.field === field)),
+      removeInTransaction(request, (from, field) => large.some((each) => each.from === from && each.field === field)),
     );
 
   return {
     async remove(resource, id, by, check) {
-      const asked = { resource, id, by, check };
-      const { pk, large } = findLargeReferences(asked);
+      const request = { resource, id, by, check };
+      const { pk, large } = findLargeReferences(request);
       if (large.length > 0) {
-        await dryRunWithout(asked, large);
+        await dryRunWithout(request, large);
         for (const each of large) while (await write(() => removeChunk(deps, each, pk, by)));
       }
-      await write(() => removeInTransaction(asked));
+      await write(() => removeInTransaction(request));
     },
     dryRun(resource, id, by, check) {
-      const asked = { resource, id, by, check };
-      return dryRunWithout(asked, findLargeReferences(asked).large);
+      const request = { resource, id, by, check };
+      return dryRunWithout(request, findLargeReferences(request).large);
     },
   };
 }
@@ -105,14 +109,16 @@ function largeReferences({ reader, tables }: RowRemovalDeps, resource: AnyResour
     const among = `SELECT pk FROM ${table} WHERE ${column.name} = ?`;
     if (reader.one(`${among} LIMIT 1 OFFSET ${CHUNKING_THRESHOLD}`, pk) === null) return [];
     const change = isCleared ? `UPDATE main.${table} SET ${column.name} = NULL` : `DELETE FROM main.${table}`;
-    const fact = from.appendOnly ? `${change} WHERE pk IN (${among} LIMIT ${CHUNK_SIZE})` : null;
-    return [{ from, field, table, column: column.name, fact }];
+    const bulkSql = from.appendOnly ? `${change} WHERE pk IN (${among} LIMIT ${CHUNK_SIZE})` : null;
+    return [{ from, field, table, column: column.name, bulkSql }];
   });
 }
 
-/** Runs `removal` and undoes it; throws what it throws. References to the row may lead nowhere meanwhile. */
+/**
+ * Runs `removal` and rolls it back; throws what it throws. Foreign keys are deferred, so references may dangle inside.
+ */
 async function runAndRollBack({ db, write }: RowRemovalDeps, removal: () => void): Promise<void> {
-  const undo = new BugError("A rehearsal is undone.");
+  const undo = new BugError("dry run: roll back");
   const failed = await write(() => {
     db.pragma("defer_foreign_keys = ON");
     removal();
@@ -121,7 +127,7 @@ async function runAndRollBack({ db, write }: RowRemovalDeps, removal: () => void
   if (failed !== undo) throw failed;
 }
 
-/** Lets go of some of the rows; false when none are left. */
+/** Removes one chunk of dependants; false when none are left. */
 function removeChunk(
   { reader, writer, clock, db }: RowRemovalDeps,
   large: LargeReference,
@@ -130,8 +136,8 @@ function removeChunk(
 ): boolean {
   const began = clock.monotonicMs();
   while (clock.monotonicMs() - began < CHUNK_MS) {
-    if (large.fact !== null) {
-      if (db.prepare(large.fact).run(pk).changes === 0) return false;
+    if (large.bulkSql !== null) {
+      if (db.prepare(large.bulkSql).run(pk).changes === 0) return false;
       continue;
     }
     const rows = reader.all<{ id: string }>(

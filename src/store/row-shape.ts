@@ -2,7 +2,7 @@ import { eq, type SQL, sql } from "drizzle-orm/sql";
 import type { Tables } from "./drizzle-tables.ts";
 import { decodeColumnValue, ignoresCase, type TableLayout } from "./table-layout.ts";
 
-/** A row as the store passes it around: field names to inner values. */
+/** A row as the store passes it around: field names to decoded values. */
 export type AnyRow = Record<string, unknown> & {
   pk: number;
   id: string;
@@ -12,15 +12,15 @@ export type AnyRow = Record<string, unknown> & {
   alsoIn: readonly string[] | null;
 };
 
-/** How rows of one declaration are selected and decoded; made once at start. */
+/** How rows of one resource are selected and decoded; built once at start. */
 export interface RowShape {
   layout: TableLayout;
   /** The table under the alias `t`. */
   from: SQL;
-  /** A column of it, with the alias. */
+  /** A column of the table, with the alias. */
   column(name: string): SQL;
   selection: Record<string, SQL>;
-  /** Makes a row of the raw values of `selection`, in its order. */
+  /** Decodes the raw values of `selection`, in its order. */
   toRow(values: readonly unknown[]): AnyRow;
 }
 
@@ -100,7 +100,7 @@ export function fieldEquals(shape: RowShape, field: string, placeholder: string)
     return sql`${shape.column(column.name)} = (SELECT r.pk FROM ${sql.raw(column.target)} r WHERE r.id = ${sql.placeholder(placeholder)})`;
   }
   const exact = sql`${shape.column(column.name)} = ${sql.placeholder(placeholder)}`;
-  // The indexes of texts ignore case: the first condition lets them help, the second is the truth.
+  // Text indexes ignore case: the first condition uses the index, the second decides.
   return ignoresCase(column.spec)
     ? sql`(${shape.column(column.name)} COLLATE NOCASE = ${sql.placeholder(placeholder)} AND ${exact})`
     : exact;

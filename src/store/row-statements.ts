@@ -3,26 +3,28 @@ import { compileValidator, defaultOf, type Validator } from "../schema/validator
 import type { Tables } from "./drizzle-tables.ts";
 import type { TableLayout } from "./table-layout.ts";
 
-/** What writes the rows of one table. */
+/** Prepared statements that write the rows of one table. */
 export interface RowStatements {
-  /** Takes the values of `columns` in order, which binds many times faster than names do, and `pk` last. */
+  /** Binds the values of `columns` by position (many times faster than by name), then `pk`. */
   insert: Database.Statement;
-  /** Takes the values of these columns, and `pk` last; an index whose columns are not among them costs nothing. */
+  /**
+   * Binds the values of these columns, then `pk`. Only the changed columns are set, so other indexes are not touched.
+   */
   update(columns: readonly string[]): Database.Statement;
   columns: readonly string[];
   remove: Database.Statement;
   checker: Validator;
-  /** Fields that are sealed. */
+  /** Names of the fields that are stored sealed. */
   secrets: readonly string[];
-  /** What the stored fields hold before anything is given. */
+  /** The default values of all stored fields. */
   emptyRow(): Record<string, unknown>;
   links: { field: string; clear: Database.Statement; add: Database.Statement }[];
 }
 
-/** Kept prepared for a table; callers choose what they change. own choice */
+/** Maximum number of prepared updates per table; callers choose the combinations of fields. */
 const MAX_PREPARED_UPDATES = 64;
 
-/** Prepares it. */
+/** Prepares the statements of one table. */
 export function prepareRowStatements(db: Database.Database, tables: Tables, layout: TableLayout): RowStatements {
   const names = ["id", "created_at", "updated_at", ...layout.columns.map((column) => column.name)];
   const domain = tables.domainColumn(layout);

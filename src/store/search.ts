@@ -6,16 +6,16 @@ import { tokenizeSearchText } from "./search-tokens.ts";
 import type { SearchQuery } from "./store.ts";
 import type { TableLayout } from "./table-layout.ts";
 
-/** A search as a condition: `key` names its form, `values` fills its placeholders. */
+/** A compiled search: `key` is its cache key, `values` fills its placeholders. */
 export interface SearchCondition {
   key: string;
   values: Record<string, unknown>;
   where(shape: RowShape): SQL;
-  /** A select of the keys of all rows found, where the full-text index alone can tell; null elsewhere. */
+  /** A select of all matching keys if the full-text index alone answers the search; else null. */
   keys: SQL | null;
 }
 
-/** Compiles what is searched for over a layout; `scanned`: each row is looked at, whatever the index knows. */
+/** Compiles a search over one resource; `scanned`: matches each row instead of using the full-text index. */
 export function searchCondition(search: SearchQuery, layout: TableLayout, scanned = false): SearchCondition {
   const values: Record<string, unknown> = {};
   let parts = 0;
@@ -31,7 +31,7 @@ export function searchCondition(search: SearchQuery, layout: TableLayout, scanne
     }
     const words = tokenizeSearchText(part.text);
     const column = columnOf(part.field, layout);
-    // own choice: what holds no letter and no digit is found nowhere.
+    // A search text without letters and digits matches nothing.
     if (words.length === 0) return { key: "-", where: () => sql`0` };
     values[name] = JSON.stringify(words);
     values[`${name}m`] = matchText(words, column);
@@ -60,7 +60,7 @@ function joined(
   };
 }
 
-/** The full-text query: every word must be there, the last one as a beginning. */
+/** The FTS5 query: every word must match, the last one as a prefix. */
 function matchText(words: readonly string[], column: string | null): string {
   const quoted = words.map((word) => `"${word}"`).join(" AND ");
   return `${column === null ? "" : `"${column}" : `}(${quoted} *)`;
@@ -71,7 +71,7 @@ function wordsCondition(layout: TableLayout, name: string, column: string | null
   return sql`t."pk" IN (${foundKeys(layout, name, column)})`;
 }
 
-/** Keys of the rows that the index finds and of those that wait for it and hold the words. */
+/** Keys of the rows that the index finds, plus the pending rows that contain the words. */
 function foundKeys(layout: TableLayout, name: string, column: string | null): SQL {
   const index = sql.raw(searchTable(layout));
   const pending = sql.raw(`SELECT pk FROM search_pending WHERE type = '${layout.table}'`);

@@ -12,9 +12,9 @@ const KEY_NAME = "secret-key";
 const KEY_BYTES = 32;
 
 /**
- * The appliance's own 32-byte key: the credential `secret-key` of its service where there is one, else a file beside the
- * database that the first call makes, unless there are data that were sealed with one. Throws UpstreamError when it is
- * missing then or damaged, and for two different ones: what was sealed with the other could not be read.
+ * The 32-byte secret key: the systemd credential `secret-key` if there is one, else a file beside the database. The
+ * first call creates the file, unless sealed data exists already. Throws UpstreamError when the key is missing or
+ * damaged, or when credential and file differ: values sealed with the other key could not be opened.
  * @source systemd.exec(5), LoadCredential
  */
 export function loadSecretKey(
@@ -31,13 +31,16 @@ export function loadSecretKey(
   }
   const key = readKeyFile(given);
   if (existsSync(path) && !readKeyFile(path).equals(key)) {
-    throw new UpstreamError("starting", `${path} is another key than the credential ${KEY_NAME}: keep the right one.`);
+    throw new UpstreamError(
+      "starting",
+      `${path} and the credential ${KEY_NAME} must be the same key. Remove the wrong one.`,
+    );
   }
   return key;
 }
 
 function missingKeyError(path: string, dataDir: string): UpstreamError {
-  const message = `${path} is missing, with which the data is sealed. Put it back; or, where it is a credential of the service, let the daemon run or say CREDENTIALS_DIRECTORY=… with its folder.`;
+  const message = `The secret key ${path} is missing, and the data is sealed with it. Restore the key. If it is a credential of the service, start the daemon first or set CREDENTIALS_DIRECTORY to its folder.`;
   return new UpstreamError("starting", message, { dataDir });
 }
 
@@ -48,14 +51,17 @@ function createKeyFile(path: string): void {
   closeSync(file);
 }
 
-/** The key in a file, as `applianceKey` makes it. Throws UpstreamError when it is none, Node's error when it can't be read. */
+/** Reads a key file. Throws UpstreamError when the size is wrong, Node's error when it cannot be read. */
 export function readKeyFile(path: string): Buffer {
   const key = readFileSync(path);
   if (key.length === KEY_BYTES) return key;
-  throw new UpstreamError("starting", `${path} is damaged: ${KEY_BYTES} bytes expected. Restore it from a backup.`);
+  throw new UpstreamError(
+    "starting",
+    `The secret key ${path} is damaged: it must have ${KEY_BYTES} bytes. Restore it from a backup.`,
+  );
 }
 
-/** Whether a file's bytes look like a key's: as many as it has, and no text, which random bytes all but never are. */
+/** True for 32 bytes that are not plain text, which random bytes almost never are. */
 export function looksLikeKey(bytes: Buffer): boolean {
   return (
     bytes.length === KEY_BYTES &&
@@ -63,12 +69,12 @@ export function looksLikeKey(bytes: Buffer): boolean {
   );
 }
 
-/** Tells two keys apart and says nothing of either. */
+/** Identifies a key without revealing it: 16 hex digits of a SHA-256. */
 export function keyFingerprint(key: Buffer): string {
   return hash("sha256", Buffer.concat([Buffer.from("carillon secret key\n"), key]), "hex").slice(0, 16);
 }
 
-/** Seals texts with AES-256-GCM; the sealed form is base64 of nonce, tag and cipher text after `v1:`. */
+/** Seals texts with AES-256-GCM; the sealed form is `v1:` and base64 of nonce, tag and cipher text. */
 export function createSecrets(key: Buffer): Secrets {
   return {
     seal(plain) {

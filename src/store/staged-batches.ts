@@ -7,32 +7,32 @@ import type { ActorContext, StagedBatch, StoreReader, Sync, Transaction } from "
 import type { TableLayout } from "./table-layout.ts";
 import type { Writer } from "./writer.ts";
 
-/** What batches need. */
+/** Dependencies of staged batches. */
 export interface StagedBatchDeps {
   db: Database.Database;
   tables: Tables;
   reader: StoreReader;
   writer: Pick<Writer, "createStaged" | "announce" | "resetCaches">;
   write<T>(fn: (tx: Transaction) => Sync<T>): Promise<T>;
-  /** What is hidden belongs to a process that runs. */
+  /** Keep staged rows at start: they belong to another running process. */
   keepLeftovers?: boolean;
 }
 
-/** The rows of batches and who sees them. */
+/** Staged batches: rows that stay invisible until the whole batch is published. */
 export interface StagedBatches {
   open(id: string, resources: readonly AnyResource[]): Promise<StagedBatch>;
   announce(id: string, by: ActorContext, signal?: AbortSignal): Promise<void>;
-  /** Internal key of a row that is none of a batch's; null where the database chooses it. */
+  /** Internal key of a new row outside the batch; null when the database assigns it. */
   nextKeyFor(table: string): number | null;
 }
 
-/** Internal keys that a batch takes from each of its tables, which is the most rows it may have. own choice */
+/** Internal keys that a batch reserves in each of its tables: the maximum number of its rows. */
 const KEYS_PER_BATCH = 2_000_000;
-/** Rows that are announced or removed in one transaction, which indexes them for searches too. own choice: 2 to 8 ms of work */
+/** Rows announced or removed in one transaction, including their search index; 2 to 8 ms of work. */
 const ANNOUNCE_CHUNK_SIZE = 25;
 const REMOVE_CHUNK_SIZE = 80;
 
-/** Where batches that are not ended are noted. */
+/** Open batches and their key ranges. */
 export const BATCH_TABLE = `CREATE TABLE IF NOT EXISTS staged_batches (id TEXT NOT NULL, resource TEXT NOT NULL, first INTEGER NOT NULL,
   last INTEGER NOT NULL, published INTEGER NOT NULL, PRIMARY KEY (id, resource)) STRICT, WITHOUT ROWID`;
 
@@ -43,14 +43,14 @@ interface KeyRange {
 }
 
 interface OpenRange extends KeyRange {
-  /** Next key of rows that others make. */
+  /** Next key for rows outside the batch. */
   nextKey: number;
 }
 
 /**
- * Opens the batches of a database; what an ended process left hidden is removed. While a batch is open, a temporary view
- * of each table's name stands before the table and leaves the batch's keys out, so everybody's statements see the rows
- * that were there without asking for it; who writes a table in SQL of its own says `main.<table>`.
+ * Opens the staged batches of a database and removes what an interrupted batch left. While a batch is open, a temporary
+ * view shadows each of its tables and filters out the staged keys, so every statement sees only published rows. Raw SQL
+ * that writes such a table must name `main.<table>`.
  */
 export function createStagedBatches(deps: StagedBatchDeps): StagedBatches {
   const { db, tables, reader, writer, write } = deps;
@@ -60,7 +60,7 @@ export function createStagedBatches(deps: StagedBatchDeps): StagedBatches {
   let isInside = false;
   const bound = (end: "first" | "last", none: number) => (table: unknown) =>
     isInside ? none : (hidden?.get(String(table))?.[end] ?? none);
-  // Asked once per run of a statement, since they are constant in it.
+  // Deterministic: SQLite evaluates them once per statement.
   db.function("hidden_first", { deterministic: true }, bound("first", 0));
   db.function("hidden_last", { deterministic: true }, bound("last", -1));
 
@@ -71,7 +71,7 @@ export function createStagedBatches(deps: StagedBatchDeps): StagedBatches {
   }
 
   async function open(id: string, resources: readonly AnyResource[]): Promise<StagedBatch> {
-    if (hidden) throw new ConflictError("Another upload or load is under way.");
+    if (hidden) throw new ConflictError("Another upload or import is already running.");
     const ranges = new Map<string, OpenRange>();
     hidden = ranges;
     try {
@@ -90,7 +90,8 @@ export function createStagedBatches(deps: StagedBatchDeps): StagedBatches {
     const next = new Map([...ranges.values()].map(({ resource, first }) => [resource, first]));
     const create = (resource: AnyResource, input: object, by: ActorContext, system: object): AnyRow => {
       const pk = next.get(resource.name) as number;
-      if (pk >= (ranges.get(tables.layout(resource).table) as KeyRange).last) throw new BugError("A batch is full.");
+      if (pk >= (ranges.get(tables.layout(resource).table) as KeyRange).last)
+        throw new BugError(`a batch must not have more than ${KEYS_PER_BATCH} rows per table`);
       db.exec("SAVEPOINT hidden_row");
       try {
         const row = writer.createStaged(resource, input, by, system, pk);
@@ -163,7 +164,7 @@ export function createStagedBatches(deps: StagedBatchDeps): StagedBatches {
     return changes > 0;
   }
 
-  /** Continues where it stopped: what was announced is no longer in the range. */
+  /** Resumes after a crash: announced rows are no longer in the range. */
   async function announce(id: string, by: ActorContext, signal?: AbortSignal): Promise<void> {
     for (const { resource, last } of rangesOf(db, "id = ? AND published = 1", id)) {
       while (await write(() => announceChunk(id, tables.catalogue.byName(resource), last, by)))
@@ -208,7 +209,7 @@ export function createStagedBatches(deps: StagedBatchDeps): StagedBatches {
   return { open, announce, nextKeyFor };
 }
 
-/** Takes the next keys of a table; others take keys behind them. */
+/** Reserves the next keys of a table; other rows get keys above the range. */
 function reserveKeys(db: Database.Database, tables: Tables, id: string, resource: AnyResource): OpenRange {
   const { table } = tables.layout(resource);
   const first = db.prepare(`SELECT coalesce(max(pk), 0) + 1 FROM main.${table}`).pluck().get() as number;

@@ -20,18 +20,18 @@ export interface LinkTable {
   target: string;
 }
 
-/** How a declaration lies in the database. Fields of undeclared families have neither column nor link. */
+/** How a resource is stored. References to undeclared resources have neither column nor link table. */
 export interface TableLayout {
   resource: AnyResource;
   table: string;
   columns: readonly TableColumn[];
   links: readonly LinkTable[];
-  /** Fields without storage: refs and lists of references to families that nobody declared. */
+  /** Fields without storage: references to undeclared resources. */
   absent: readonly { field: string; empty: null | readonly never[] }[];
   columnOf(field: string): TableColumn | undefined;
 }
 
-/** Words that SQL keeps for itself and that fields are named by. */
+/** SQL keywords that are also field names. */
 const RESERVED_WORDS: ReadonlySet<string> = new Set([
   "default",
   "from",
@@ -49,7 +49,7 @@ function toColumnName(name: string): string {
   return RESERVED_WORDS.has(column) ? `${column}_` : column;
 }
 
-/** Lays out one declaration; pure. */
+/** Builds the layout of one resource; pure. */
 export function buildTableLayout(resource: AnyResource, catalogue: Catalogue): TableLayout {
   const table = tableName(resource);
   const columns: TableColumn[] = [];
@@ -80,12 +80,12 @@ function columnType(spec: Field): TableColumn["type"] {
   return spec.kind === "number" ? "REAL" : "TEXT";
 }
 
-/** True for texts that are compared, sorted and kept unique without case. */
+/** True for text fields: compared, sorted and unique without case. */
 export function ignoresCase(spec: Field | undefined): boolean {
   return spec?.kind === "text";
 }
 
-/** Turns a field's inner value into what its column holds; references are resolved before. */
+/** Encodes a field value for its column; references are resolved before. */
 export function encodeColumnValue(spec: Field, value: unknown): string | number | null {
   if (value === null || value === undefined) return null;
   if (spec.kind === "boolean") return value ? 1 : 0;
@@ -95,7 +95,7 @@ export function encodeColumnValue(spec: Field, value: unknown): string | number 
   return value as string | number;
 }
 
-/** The way back of `encode`. */
+/** Decodes a column value; inverse of `encodeColumnValue`. */
 export function decodeColumnValue(spec: Field, value: unknown): unknown {
   if (value === null) return null;
   if (spec.kind === "boolean") return value === 1;

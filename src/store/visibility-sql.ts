@@ -1,8 +1,8 @@
 import type { SqlValue, VisibilityCondition } from "./store.ts";
 
 /**
- * What somebody sees as a condition over `t` that can stand anywhere in a statement: `1` for all rows, `0` for none, else in
- * brackets; `params` are bound where it stands.
+ * Compiles visibility to an SQL condition over `t` that can be embedded anywhere: `1` for all rows, `0` for none, else
+ * in parentheses. `params` bind in place.
  */
 export function buildVisibilitySql(visible: VisibilityCondition): { sql: string; params: readonly SqlValue[] } {
   if (visible === "all") return { sql: "1", params: [] };

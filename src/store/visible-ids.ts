@@ -2,7 +2,10 @@ import { tableName } from "../schema/catalogue.ts";
 import type { AnyResource } from "../schema/resource.ts";
 import type { StoreReader, VisibilityCondition } from "./store.ts";
 
-/** Those of the ids whose rows a condition admits, or that need no row to be admitted; at most one query. */
+/**
+ * The ids whose rows are visible; with visibility `all` every id, without checking that the row exists. At most one
+ * query.
+ */
 export function filterVisibleIds(
   reader: Pick<StoreReader, "all">,
   resource: AnyResource,

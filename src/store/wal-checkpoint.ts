@@ -2,60 +2,63 @@ import { closeSync, openSync, readSync } from "node:fs";
 import type Database from "better-sqlite3";
 import { UpstreamError } from "../lib/errors.ts";
 
-/** A log file's bytes, its header first; none when nothing lies there. */
+/** Bytes of the WAL file, header first; empty when there is no WAL. */
 export type WalBytes = Uint8Array<ArrayBuffer>;
 
-/** Somebody gets what lies in the log before it is moved. */
+/** A holder that receives the WAL before each checkpoint. */
 export interface WalHold {
-  /** What lies there now. Throws what kept the log from being read, now or before. */
+  /** The current WAL. Throws if it cannot be read now, or could not be read before an earlier checkpoint. */
   readRemaining(): WalBytes;
-  /** Nobody gets it any more. */
+  /** Ends the hold. */
   release(): void;
 }
 
-/** Moves what was committed from the write-ahead log into the database file. Never throws. */
+/** Checkpoints the write-ahead log (WAL) into the database file. Never throws. */
 export interface WalCheckpointer {
-  /** True when enough lies in the log; takes 2 µs. */
+  /** True when the WAL has enough pages; takes 2 µs. */
   isDue(): boolean;
-  /** Moves it if it is due, outside of any transaction, and says whether it was. */
+  /** Runs a checkpoint if one is due; call it outside of transactions. True if it ran. */
   run(): boolean;
-  /** From now on `keep` gets all that lies in the log before any of it is moved. One at a time. */
+  /** From now on `keep` receives the WAL before each checkpoint. One holder at a time. */
   hold(keep: (log: WalBytes) => void): WalHold;
 }
 
-/** Pages of the log that are moved at once. own choice: 5 to 10 ms of work, as often as SQLite would do it by itself within a COMMIT */
+/** WAL pages per checkpoint: 5 to 10 ms of work; SQLite's default for automatic checkpoints. */
 const CHECKPOINT_PAGES = 1_000;
-/** Pages at which SQLite does it by itself, within a COMMIT: the start and other long transactions. own choice */
+/** WAL pages at which SQLite checkpoints automatically inside a COMMIT, for long transactions such as the start. */
 const MAX_WAL_PAGES = 8_000;
 
 interface WalStatus {
-  /** -1 for a database without a log. */
+  /** Pages in the WAL; -1 for a database without one. */
   log: number;
   checkpointed: number;
 }
 
-/** What stands before the first page of the log. @source sqlite.org/fileformat2.html, 4.1 */
+/** Bytes of the WAL header. @source sqlite.org/fileformat2.html, 4.1 */
 export const WAL_HEADER_BYTES = 32;
-/** What stands before each page of the log. @source the same */
+/** Bytes of the header of each WAL frame. @source sqlite.org/fileformat2.html, 4.1 */
 export const WAL_FRAME_HEADER_BYTES = 24;
 
-/** Takes checkpoints of `db` over. What can't be moved now stays in the log, where it is as safe, until more came in. */
+/**
+ * Takes over the checkpoints of `db`. Pages that cannot be checkpointed now stay in the WAL, where they are just as
+ * durable.
+ */
 export function createWalCheckpointer(db: Database.Database): WalCheckpointer {
   db.pragma(`wal_autocheckpoint = ${MAX_WAL_PAGES}`);
   const readStatus = db.prepare<[], WalStatus>("PRAGMA wal_checkpoint(NOOP)");
   const runCheckpoint = db.prepare<[], WalStatus>("PRAGMA wal_checkpoint(PASSIVE)");
   const pageBytes = Number(db.pragma("page_size", { simple: true }));
-  /** Pages that were left in the log by the last try. */
-  let left = 0;
+  /** WAL pages that the last checkpoint left. */
+  let remainingPages = 0;
   let keep: ((log: WalBytes) => void) | null = null;
-  let unread: unknown = null;
+  let readError: unknown = null;
   const pendingPages = (statement: typeof readStatus): number => {
     try {
       const { log, checkpointed } = statement.get() as WalStatus;
       return log - checkpointed;
     } catch {
-      // A full or broken disk is told by the next write.
-      return left;
+      // The next write reports a full or failed disk.
+      return remainingPages;
     }
   };
   const readWal = (): WalBytes => {
@@ -64,33 +67,33 @@ export function createWalCheckpointer(db: Database.Database): WalCheckpointer {
       ? readStart(`${db.name}-wal`, WAL_HEADER_BYTES + log * (WAL_FRAME_HEADER_BYTES + pageBytes))
       : new Uint8Array(0);
   };
-  /** A log that can't be read is no reason to leave it where it is. */
+  /** A read error fails the holder, not the checkpoint. */
   const notifyHolder = (): void => {
     try {
       keep?.(readWal());
     } catch (error) {
-      unread = error;
+      readError = error;
       keep = null;
     }
   };
-  const isDue = (): boolean => pendingPages(readStatus) >= left + CHECKPOINT_PAGES;
+  const isDue = (): boolean => pendingPages(readStatus) >= remainingPages + CHECKPOINT_PAGES;
   return {
     isDue,
     run() {
       if (!isDue()) return false;
       const before = pendingPages(readStatus);
-      left = before;
+      remainingPages = before;
       notifyHolder();
-      left = pendingPages(runCheckpoint);
+      remainingPages = pendingPages(runCheckpoint);
       return true;
     },
-    hold(take) {
-      // Nothing may be moved within a COMMIT, behind the back of whoever holds it.
+    hold(onWal) {
+      // An automatic checkpoint inside a COMMIT would bypass the holder.
       db.pragma("wal_autocheckpoint = 0");
-      [keep, unread] = [take, null];
+      [keep, readError] = [onWal, null];
       return {
         readRemaining() {
-          if (unread !== null) throw unread;
+          if (readError !== null) throw readError;
           return readWal();
         },
         release() {
@@ -108,7 +111,7 @@ function readStart(path: string, size: number): WalBytes {
   try {
     for (let at = 0; at < size; ) {
       const read = readSync(file, bytes, at, size - at, at);
-      if (read === 0) throw new UpstreamError("upstream", "The database's log is shorter than it should be.");
+      if (read === 0) throw new UpstreamError("upstream", "The WAL file is shorter than its header says.");
       at += read;
     }
     return bytes;

@@ -4,7 +4,7 @@ import type { AnyResource } from "../schema/resource.ts";
 import type { ActorContext } from "./store.ts";
 import type { TableLayout } from "./table-layout.ts";
 
-/** Runs a write. Throws ConflictError, naming the field, where another row holds what must be unique. */
+/** Runs a write; turns a violated UNIQUE constraint into a ConflictError that names the field. */
 export function guardUnique<T>(layout: TableLayout, write: () => T): T {
   try {
     return write();
@@ -16,34 +16,34 @@ export function guardUnique<T>(layout: TableLayout, write: () => T): T {
   }
 }
 
-/** Rows that are still hidden may refer to a row; all others have let go of it. */
+/** Runs a deletion; a foreign key error means that a staged row of an open batch refers to the row. */
 export function guardStagedReferences(remove: () => unknown): void {
   try {
     remove();
   } catch (error) {
     if ((error as { code?: string }).code !== "SQLITE_CONSTRAINT_FOREIGNKEY") throw error;
-    throw new ConflictError("Rows of an upload under way refer to it. Try again once it has ended.");
+    throw new ConflictError("An upload that is still running refers to this row. Try again when it has finished.");
   }
 }
 
-/** Throws CallerError with all of them; returns when there are none. */
-export function throwFieldErrors(faults: readonly FieldError[]): void {
-  if (faults.length > 0) throw validationError(faults);
+/** Throws CallerError with all errors; returns when there are none. */
+export function throwFieldErrors(errors: readonly FieldError[]): void {
+  if (errors.length > 0) throw validationError(errors);
 }
 
-/** A fault of a field, in words. */
-export function invalidFieldError(field: string, words: string): FieldError {
-  return { field, type: "invalid-value", message: `Field ${field} is not valid. ${words}` };
+/** An invalid-value error of a field; `detail` says what would be valid. */
+export function invalidFieldError(field: string, detail: string): FieldError {
+  return { field, type: "invalid-value", message: `Field ${field} is not valid. ${detail}` };
 }
 
-/** own choice: what is not there and what may not be seen are told in the same words. */
+/** The same message for a missing row and for one that the caller may not see. */
 export function referenceNotFoundError(field: string, id: string): FieldError {
-  return invalidFieldError(field, `There is none with the id ${id}.`);
+  return invalidFieldError(field, `No resource with the id ${id} was found.`);
 }
 
-/** Somebody who does not see all of a family is not told how many of it there are. */
+/** Includes the number of rows only if the caller sees all rows of the resource. */
 export function inUseError(from: AnyResource, holders: number, by: ActorContext): CallerError {
-  const words =
+  const users =
     by.scope.domainVisibility.visible(from) === "all" ? `${holders} of ${collectionName(from)}` : collectionName(from);
-  return new CallerError("conflict", `Still used by ${words}.`);
+  return new CallerError("conflict", `Must not be deleted: still used by ${users}.`);
 }

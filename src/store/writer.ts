@@ -30,7 +30,7 @@ import {
   throwFieldErrors,
 } from "./write-errors.ts";
 
-/** What writing rows needs. */
+/** Dependencies of the writer. */
 export interface WriterDeps {
   db: Database.Database;
   tables: Tables;
@@ -41,15 +41,15 @@ export interface WriterDeps {
   secrets: Secrets;
   clock: Clock;
   hooksFor(resource: AnyResource): ResourceHooks;
-  /** Internal key of a new row of a table; null where the database chooses it. */
+  /** Internal key of a new row of a table; null when the database assigns it. */
   nextKeyFor(table: string): number | null;
-  /** The open transaction, handed to behaviours. */
+  /** The open transaction, passed to hooks. */
   transaction(): Transaction;
-  /** Who takes what is written; null for nobody. Looked up at each write. */
+  /** Captures written rows for replication; null when not linked. Looked up at each write. */
   changeCapture(): ChangeCapture | null;
-  /** Tells a changed row after COMMIT. */
+  /** Queues the event `row.changed` for after COMMIT. */
   changed(seq: number, resource: AnyResource, id: string, op: "create" | "update" | "delete"): void;
-  /** What will be told after COMMIT so far. */
+  /** Events queued for after COMMIT. */
   pendingEvents: { count(): number; forgetFrom(count: number): void };
 }
 
@@ -57,28 +57,33 @@ export interface WriterDeps {
 export interface Writer {
   create(resource: AnyResource, input: object, by: ActorContext, system: object): AnyRow;
   update(resource: AnyResource, id: string, input: object, by: ActorContext, system: object): AnyRow;
-  /** As `create`, under the internal key `pk`, told to nobody: `announce` follows once the row may be seen. */
+  /**
+   * As `create`, with the internal key `pk` and without feed, audit and events; `announce` follows once the row is
+   * published.
+   */
   createStaged(resource: AnyResource, input: object, by: ActorContext, system: object, pk: number): AnyRow;
-  /** What follows the creation of a row that was hidden: feed, audit, search, events and `afterWrite`. */
+  /** Completes the creation of a staged row: feed, audit, search, events and `afterWrite`. */
   announce(resource: AnyResource, row: AnyRow, by: ActorContext): void;
-  /** References for which `leave` says so are left as they are: a rehearsal, which is undone. */
+  /** `skip` leaves references untouched; only for dry runs. */
   remove(
     resource: AnyResource,
     id: string,
     by: ActorContext,
-    leave?: (from: AnyResource, field: string) => boolean,
+    skip?: (from: AnyResource, field: string) => boolean,
   ): void;
-  /** As `create`, `update` or (with null) `remove`, of a row that another side has; what throws is undone. */
+  /** Applies a replicated row: creates, updates or (null) removes it. Rolls back its own changes if it throws. */
   apply(resource: AnyResource, id: string, row: object | null, by: ActorContext): void;
-  /** As `apply` of each row, in order, or none of them: false when one was refused, for whatever reason. */
+  /** As `apply` for each row in order, all or none: false when any row was refused. */
   applyAll(rows: readonly AppliedRow[], by: ActorContext): boolean;
-  /** Throws forbidden unless `by` may change the row in the acting domain; rows that are not there pass. */
+  /**
+   * Permission check: throws forbidden unless `by` may change the row in the acting domain; passes for missing rows.
+   */
   assertChangeable(resource: AnyResource, id: string, by: ActorContext): void;
-  /** Must be called when anything written was rolled back. */
+  /** Must be called after a rollback. */
   resetCaches(): void;
 }
 
-/** Makes the writer. */
+/** Creates the writer. */
 export function createWriter(options: WriterDeps): Writer {
   const { db, tables, reader, records, clock } = options;
   const statements = new Map<string, RowStatements>();
@@ -109,7 +114,7 @@ export function createWriter(options: WriterDeps): Writer {
     runHook("afterWrite", resource, null, row, Object.fromEntries(given), by);
   }
 
-  /** Stores the row and no more; the database chooses the key where `pk` is null. */
+  /** Stores the row without its records; the database assigns the key when `pk` is null. */
   function createStaged(
     resource: AnyResource,
     input: object,
@@ -119,7 +124,7 @@ export function createWriter(options: WriterDeps): Writer {
   ): AnyRow {
     const layout = tables.layout(resource);
     const { checker, secrets, emptyRow } = statementsOf(layout);
-    const { values: given, faults } = checker.validate(input as Record<string, unknown>, "create");
+    const { values: given, faults: errors } = checker.validate(input as Record<string, unknown>, "create");
     const now = clock.now();
     const after: AnyRow = {
       pk: 0,
@@ -132,16 +137,16 @@ export function createWriter(options: WriterDeps): Writer {
       ...sealSecrets(secrets, given),
       ...system,
     };
-    throwFieldErrors(faults.filter((fault) => !(fault.field && fault.field in system)));
+    throwFieldErrors(errors.filter(({ field }) => !(field && field in system)));
     assertParentChangeable(resource, after, system, by);
     runHook("beforeWrite", resource, null, after, input, by);
-    const seen = referenceViewerFor(by, system, null);
-    const columns = values.columns(layout, after, seen, null);
+    const viewer = referenceViewerFor(by, system, null);
+    const columns = values.columns(layout, after, viewer, null);
     if (!by.replicated) limits.check(layout, after);
     const { insert, columns: names, links } = statementsOf(layout);
     const inOrder = names.map((name) => columns[name] ?? null);
     after.pk = Number(guardUnique(layout, () => insert.run(inOrder, pk)).lastInsertRowid);
-    values.writeLinks(layout, links, { after, before: null }, seen);
+    values.writeLinks(layout, links, { after, before: null }, viewer);
     return after;
   }
 
@@ -155,21 +160,21 @@ export function createWriter(options: WriterDeps): Writer {
     const layout = tables.layout(resource);
     assertChangeable(resource, before.id, by);
     const { checker, secrets } = statementsOf(layout);
-    const { values: given, faults } = checker.validate(input as Record<string, unknown>, "update");
-    throwFieldErrors(faults);
+    const { values: given, faults: errors } = checker.validate(input as Record<string, unknown>, "update");
+    throwFieldErrors(errors);
     keepHiddenReferences(resource, before, given, by);
     const after: AnyRow = { ...before, ...mergeObjects(resource, before, sealSecrets(secrets, given)), ...system };
     runHook("beforeWrite", resource, before, after, input, by);
     if (after.updatedAt === before.updatedAt && JSON.stringify(after) === JSON.stringify(before)) return before;
-    // Strictly later, as it names the version of the row for If-Match.
+    // Strictly increasing, because If-Match uses it as the row version.
     if (!by.replicated) after.updatedAt = Math.max(clock.now(), before.updatedAt + 1);
-    const seen = referenceViewerFor(by, system, before);
-    const columns = values.columns(layout, after, seen, before);
+    const viewer = referenceViewerFor(by, system, before);
+    const columns = values.columns(layout, after, viewer, before);
     if (limits.hasEnded(layout, before) && !by.replicated) limits.check(layout, after);
     const { update: write, links } = statementsOf(layout);
     const names = Object.keys(columns);
     if (names.length > 0) guardUnique(layout, () => write(names).run(Object.values(columns), after.pk));
-    values.writeLinks(layout, links, { after, before }, seen);
+    values.writeLinks(layout, links, { after, before }, viewer);
     record(resource, before, after, by);
     runHook("afterWrite", resource, before, after, input, by);
     return after;
@@ -188,7 +193,7 @@ export function createWriter(options: WriterDeps): Writer {
     return !inSavepoint(() => {
       for (const run of groupByResource(rows)) {
         const [{ resource }] = run;
-        // What behaviours write may be one of the rows to come.
+        // Hooks may write one of the following rows, so read each row when its turn comes.
         const { beforeWrite, afterWrite } = options.hooksFor(resource);
         const known = beforeWrite || afterWrite ? null : readExisting(resource, run);
         for (const { id, row } of run) {
@@ -214,18 +219,18 @@ export function createWriter(options: WriterDeps): Writer {
     else create(resource, {}, by, { ...row, id });
   }
 
-  /** Does it, or nothing of it; what it failed with. */
+  /** Runs `work` in a savepoint; returns the error after a rollback. */
   function inSavepoint(work: () => void): { error: unknown } | null {
-    const told = options.pendingEvents.count();
+    const eventCount = options.pendingEvents.count();
     savepoint.begin.run();
     try {
       work();
     } catch (error) {
-      // A full disk ends the whole transaction.
+      // A full disk rolls back the whole transaction.
       if (!db.inTransaction) throw error;
       savepoint.undo.run();
       savepoint.end.run();
-      options.pendingEvents.forgetFrom(told);
+      options.pendingEvents.forgetFrom(eventCount);
       resetCaches();
       return { error };
     }
@@ -237,13 +242,13 @@ export function createWriter(options: WriterDeps): Writer {
     resource: AnyResource,
     id: string,
     by: ActorContext,
-    leave?: (from: AnyResource, field: string) => boolean,
+    skip?: (from: AnyResource, field: string) => boolean,
   ) {
     const row = reader.get(resource, id) as AnyRow | null;
     if (!row) throw notFound();
     runHook("beforeWrite", resource, row, null, {}, by);
     for (const { from, field } of tables.catalogue.inboundReferences(resource)) {
-      if (!leave?.(from, field)) detachReferences(from, field, row, by);
+      if (!skip?.(from, field)) detachReferences(from, field, row, by);
     }
     const layout = tables.layout(resource);
     for (const link of statementsOf(layout).links) link.clear.run(row.pk);
@@ -253,7 +258,7 @@ export function createWriter(options: WriterDeps): Writer {
     runHook("afterWrite", resource, row, null, {}, by);
   }
 
-  /** Facts are written by rooms about what happened, wherever it did. */
+  /** Append-only rows are exempt: modules write them for events in any domain. */
   function assertChangeable(resource: AnyResource, id: string, by: ActorContext): void {
     const changeable = resource.appendOnly ? "all" : by.scope.changeable.visible(resource);
     if (changeable !== "all" && reader.get(resource, id) && !reader.get(resource, id, by.scope.changeable)) {
@@ -261,7 +266,7 @@ export function createWriter(options: WriterDeps): Writer {
     }
   }
 
-  /** A new row changes what it belongs to, which must be the caller's to change. */
+  /** A new sub-resource changes its parent, so the caller must be allowed to change the parent. */
   function assertParentChangeable(resource: AnyResource, row: AnyRow, system: object, by: ActorContext): void {
     if (resource.scope !== "parent" || resource.appendOnly) return;
     for (const name of visibilityReferences(resource)) {
@@ -269,7 +274,7 @@ export function createWriter(options: WriterDeps): Writer {
       const id = row[name] as string | null;
       if (spec?.kind !== "ref" || !id || name in system || !tables.catalogue.has(spec.to)) continue;
       const target = tables.catalogue.byName(spec.to);
-      // Whether it is there at all, the reference itself is checked for.
+      // A missing parent is reported by the reference check.
       if (by.scope.changeable.visible(target) === "all") continue;
       if (!reader.get(target, id, by.scope.domainVisibility)) throw validationError([referenceNotFoundError(name, id)]);
       if (target.domainField !== "id") assertChangeable(target, id, by);
@@ -277,7 +282,10 @@ export function createWriter(options: WriterDeps): Writer {
     }
   }
 
-  /** own choice: what somebody can't see in a row, that somebody can't take out of it. */
+  /**
+   * A caller cannot remove references that the caller does not see. @source docs/decisions/0401-permission-rules.md,
+   * Delegation
+   */
   function keepHiddenReferences(
     resource: AnyResource,
     before: AnyRow,
@@ -298,7 +306,7 @@ export function createWriter(options: WriterDeps): Writer {
     }
   }
 
-  /** Takes the references to a row that goes away out of the rows that hold them. */
+  /** Detaches the references to a row that is deleted: clears them, cascades, or refuses. */
   function detachReferences(from: AnyResource, field: string, target: AnyRow, by: ActorContext): void {
     const layout = tables.layout(from);
     const spec = from.fields[field];
@@ -330,7 +338,7 @@ export function createWriter(options: WriterDeps): Writer {
     }
   }
 
-  /** Rows as they are before a reference is taken out of them; none where nobody asks. */
+  /** Rows before a reference is detached; empty if they are not captured. */
   function readBeforeDetach(from: AnyResource, rows: readonly { id: string }[], by: ActorContext): (AnyRow | null)[] {
     return isCaptured(from, by) ? rows.map(({ id }) => reader.get(from, id) as AnyRow | null) : [];
   }
@@ -378,7 +386,7 @@ export function createWriter(options: WriterDeps): Writer {
     );
   }
 
-  /** Secrets come in clear from callers alone; rows, and so what the system sets from them, hold them sealed. */
+  /** Seals secrets given in clear by callers; values from rows and system fields are sealed already. */
   function sealSecrets(secrets: readonly string[], given: Record<string, unknown>): Record<string, unknown> {
     const inClear = secrets.filter((field) => typeof given[field] === "string");
     if (inClear.length === 0) return given;
@@ -394,7 +402,7 @@ export function createWriter(options: WriterDeps): Writer {
   return { create, createStaged, announce, update, remove, apply, applyAll, assertChangeable, resetCaches };
 }
 
-/** Rows in order, those of one resource that follow each other together. */
+/** Groups consecutive rows of the same resource, keeping the order. */
 function groupByResource(rows: readonly AppliedRow[]): [AppliedRow, ...AppliedRow[]][] {
   const runs: [AppliedRow, ...AppliedRow[]][] = [];
   for (const row of rows) {
@@ -415,7 +423,7 @@ function mergeObjects(resource: AnyResource, before: AnyRow, values: Record<stri
   return merged;
 }
 
-/** Refuses use after the transaction's end. */
+/** Throws BugError: the transaction has ended. */
 export function closedTransaction(): never {
   throw new BugError("a transaction was used after its end");
 }

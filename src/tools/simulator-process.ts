@@ -4,29 +4,29 @@ import type { DeviceRegistration } from "../api-client/register-devices.ts";
 import { UpstreamError } from "../lib/errors.ts";
 import { workerEntry } from "../lib/worker-entry.ts";
 
-/** What a campus says once all its phones and zones listen. */
+/** Ready line of the simulator, printed once all phones and zones listen. */
 export interface SimulatorReady {
   event: "ready";
-  /** Base URL of its remote control. */
+  /** Base URL of the control server. */
   control: string;
   devices: DeviceRegistration[];
-  /** What an appliance must know of each service, by its name; empty without `--services`. */
+  /** Connection settings of each simulated service, by name; empty without `--services`. */
   services: Record<string, Record<string, string>>;
 }
 
-/** A campus in a process of its own. */
+/** A simulator in a child process. */
 export interface SimulatorProcess {
   readonly pid: number;
   readonly ready: SimulatorReady;
-  /** Its exit code; 1 when a signal killed it. */
+  /** Exit code; 1 if a signal killed it. */
   readonly ended: Promise<number>;
-  /** Asks it to end, which makes it say its last line. */
+  /** Sends SIGTERM; the simulator prints its report as the last line. */
   stop(): void;
 }
 
 /**
- * Starts a campus with its own command line `args` and resolves at its ready line; `onLine` gets every line that follows.
- * What it complains of goes to stderr. Resolves with its exit code when it ends without having been ready.
+ * Starts a simulator with the command line `args` and resolves at its ready line; `onLine` gets every later line. Its error
+ * messages go to stderr. Resolves with the exit code if it exits before it is ready.
  */
 export function startSimulatorProcess(
   args: readonly string[],
@@ -41,12 +41,12 @@ export function startSimulatorProcess(
   return new Promise((resolve, reject) => {
     let ready: SimulatorReady | null = null;
     child.once("error", (error) =>
-      reject(new UpstreamError("upstream", `The campus can't be started: ${error.message}`, {}, error)),
+      reject(new UpstreamError("upstream", `Failed to start the simulator: ${error.message}`, {}, error)),
     );
     void ended.then(resolve);
     createInterface({ input: child.stdout }).on("line", (line) => {
       if (ready) return onLine(line);
-      // Help has no ready line; it is passed on as it is.
+      // --help prints no ready line; its text is passed on.
       if (!line.startsWith("{")) return onLine(line);
       ready = JSON.parse(line) as SimulatorReady;
       resolve({ pid: child.pid as number, ready, ended, stop });

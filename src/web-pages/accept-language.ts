@@ -1,4 +1,7 @@
-/** The first language of an Accept-Language header that pages are written in; English without. @source RFC 9110 §12.5.4 */
+/**
+ * The first language of an Accept-Language header that pages are written in; English without.
+ * @source RFC 9110 §12.5.4
+ */
 export function acceptedLanguage(accepted: string | null): "de" | "en" {
   const ranges = (accepted ?? "").split(",").map((range, at) => {
     const [tag = "", ...parameters] = range.trim().toLowerCase().split(";");

@@ -1,6 +1,6 @@
 import { acceptedLanguage } from "./accept-language.ts";
 
-/** What the page for answers says; `{option}` is put in by the page. */
+/** Texts of the answer page; `{option}` is filled in by the page. */
 export interface AnswerMessages {
   language: string;
   drill: string;
@@ -40,7 +40,7 @@ const GERMAN: AnswerMessages = {
   overText: "Antworten auf diese Nachricht werden nicht mehr angenommen.",
 };
 
-/** The words in the language that a browser wants most. */
+/** Texts in the preferred language of the browser. */
 export function answerMessages(accepted: string | null): AnswerMessages {
   return acceptedLanguage(accepted) === "de" ? GERMAN : ENGLISH;
 }

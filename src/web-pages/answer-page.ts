@@ -5,35 +5,35 @@ import { fillPlaceholders } from "./authorize-messages.ts";
 import { html, type Markup, rawHtml, renderHtmlPage } from "./html-page.ts";
 
 /**
- * The message with a button for each answer. Opening it answers nothing: programs that only look at links must not answer
- * for anybody. `isNew` says that the answer shown was given just now.
+ * The message with a button per answer. A GET never answers, because link scanners open links. `isNew` is true if the
+ * answer was given by this request.
  */
-export function renderAnswerPage(words: AnswerMessages, asked: LinkedQuestion, isNew: boolean): HttpResponse {
+export function renderAnswerPage(messages: AnswerMessages, asked: LinkedQuestion, isNew: boolean): HttpResponse {
   const { subject, body, drill, options, given, reply } = asked;
-  const told = reply === null ? rawHtml("") : html`<p><strong>${reply}</strong></p>`;
+  const replyMarkup = reply === null ? rawHtml("") : html`<p><strong>${reply}</strong></p>`;
   const state =
     given === null
       ? rawHtml("")
-      : html`<p role="status">${fillPlaceholders(isNew ? words.thanks : words.given, { option: given })}</p>${told}<small>${words.changeable}</small>`;
-  const exercise = drill ? html`<p><strong>${words.drill}</strong></p>` : rawHtml("");
+      : html`<p role="status">${fillPlaceholders(isNew ? messages.thanks : messages.given, { option: given })}</p>${replyMarkup}<small>${messages.changeable}</small>`;
+  const drillNotice = drill ? html`<p><strong>${messages.drill}</strong></p>` : rawHtml("");
   const buttons = options.map(
     (option) =>
       html`<button name="option" value="${option}"${rawHtml(option === given ? "" : ' class="plain"')}>${option}</button>`,
   );
   const lines = body.split("\n").map((line) => html`${line}<br>`);
   return page(
-    words,
+    messages,
     200,
     subject,
-    html`${exercise}<p>${lines}</p>${state}<form method="post" aria-label="${words.choose}">${buttons}</form>`,
+    html`${drillNotice}<p>${lines}</p>${state}<form method="post" aria-label="${messages.choose}">${buttons}</form>`,
   );
 }
 
-/** Says why there is nothing to answer. */
-export function renderAnswerErrorPage(words: AnswerMessages, status: number): HttpResponse {
+/** Error page of an answer link. */
+export function renderAnswerErrorPage(messages: AnswerMessages, status: number): HttpResponse {
   const isOver = status === 409;
-  const text = isOver ? words.overText : words.refusedText;
-  return page(words, status, isOver ? words.overTitle : words.refusedTitle, html`<p role="alert">${text}</p>`);
+  const text = isOver ? messages.overText : messages.refusedText;
+  return page(messages, status, isOver ? messages.overTitle : messages.refusedTitle, html`<p role="alert">${text}</p>`);
 }
 
 function page({ language }: AnswerMessages, status: number, title: string, content: Markup): HttpResponse {

@@ -1,10 +1,10 @@
 import { acceptedLanguage } from "./accept-language.ts";
 
-/** What the authorize page says; the same in every language of the console. */
+/** Texts of the login and consent pages, in the languages of the console. */
 export interface AuthorizeMessages {
   language: string;
   logIn: string;
-  /** `{app}` is put in by the page, here and below. */
+  /** `{app}` is filled in by the page, here and below. */
   logInFor: string;
   /** `{name}` is put in by the page. */
   by: string;
@@ -94,7 +94,7 @@ const GERMAN: AuthorizeMessages = {
   outdated: "Die Seite war zu lange offen. Bitte versuchen Sie es noch einmal.",
 };
 
-/** The words in the language that a browser wants most. */
+/** Texts in the preferred language of the browser. */
 export function authorizeMessages(accepted: string | null): AuthorizeMessages {
   return acceptedLanguage(accepted) === "de" ? GERMAN : ENGLISH;
 }

@@ -5,9 +5,9 @@ import { type AuthorizeMessages, fillPlaceholders } from "./authorize-messages.t
 import { html, type Markup, rawHtml, renderHtmlPage } from "./html-page.ts";
 import { pageBranding } from "./page-branding.ts";
 
-/** What every page of log-in and consent has. */
+/** Common data of the login and consent pages. */
 interface PageBase {
-  words: AuthorizeMessages;
+  messages: AuthorizeMessages;
   branding: Branding;
   status: number;
 }
@@ -19,19 +19,19 @@ interface FormPage extends PageBase {
   formToken: string;
 }
 
-/** The page that asks who somebody is. */
+/** Data of the login page. */
 export interface LoginPage extends FormPage {
   email: string;
-  /** What went wrong, or null. */
+  /** Error message, or null. */
   notice: string | null;
   requiresNewPassword: boolean;
-  /** Identity providers with pages of their own, and where to go for each. */
+  /** Identity providers with their own login page. */
   providers: readonly { name: string; href: string }[];
-  /** Whose passwords are taken, and whether people may have other names than addresses. */
+  /** Whether password login is open to all users, and whether login names may differ from email addresses (LDAP). */
   passwords: { taken: boolean; directory: boolean };
 }
 
-/** The page that asks whether an application may act for somebody. */
+/** Data of the consent page. */
 export interface ConsentPage extends FormPage {
   userName: string;
   /** Where another account can be used. */
@@ -39,51 +39,58 @@ export interface ConsentPage extends FormPage {
   notice: string | null;
 }
 
-/** Asks for address and password, or by which provider somebody logs in. */
+/** Login form with email and password, and links to identity providers. */
 export function renderLoginPage(page: LoginPage): HttpResponse {
-  const { words, request, email, requiresNewPassword, providers: doors, passwords } = page;
-  const field = (name: string, label: string, type: string, completes: string, value = ""): Markup =>
-    html`<label for="${name}">${label}</label><input id="${name}" name="${name}" type="${type}" value="${value}" autocomplete="${completes}" required${rawHtml(name === "new_password" ? ' aria-describedby="hint"' : "")}>`;
-  const fresh = html`${field("new_password", words.newPassword, "password", "new-password")}<small id="hint">${words.newPasswordHint}</small>`;
+  const { messages, request, email, requiresNewPassword, providers, passwords } = page;
+  const field = (name: string, label: string, type: string, autocomplete: string, value = ""): Markup =>
+    html`<label for="${name}">${label}</label><input id="${name}" name="${name}" type="${type}" value="${value}" autocomplete="${autocomplete}" required${rawHtml(name === "new_password" ? ' aria-describedby="hint"' : "")}>`;
+  const newPasswordField = html`${field("new_password", messages.newPassword, "password", "new-password")}<small id="hint">${messages.newPasswordHint}</small>`;
   return renderPage(
     page,
-    words.logIn,
-    html`<h1>${words.logIn}</h1><p>${fillPlaceholders(words.logInFor, { app: request.application.name })}</p>${renderNotice(page.notice)}
-${doors.map(({ name, href }) => html`<p><a href="${href}">${fillPlaceholders(words.by, { name })}</a></p>`)}${passwords.taken ? "" : html`<p>${words.breakGlass}</p>`}
-${renderForm(page, html`${passwords.directory ? field("email", words.login, "text", "username", email) : field("email", words.email, "email", "username", email)}${field("password", words.password, "password", "current-password")}${requiresNewPassword ? fresh : ""}<button>${words.logIn}</button>`)}`,
+    messages.logIn,
+    html`<h1>${messages.logIn}</h1><p>${fillPlaceholders(messages.logInFor, { app: request.application.name })}</p>${renderNotice(page.notice)}
+${providers.map(({ name, href }) => html`<p><a href="${href}">${fillPlaceholders(messages.by, { name })}</a></p>`)}${passwords.taken ? "" : html`<p>${messages.breakGlass}</p>`}
+${renderForm(page, html`${passwords.directory ? field("email", messages.login, "text", "username", email) : field("email", messages.email, "email", "username", email)}${field("password", messages.password, "password", "current-password")}${requiresNewPassword ? newPasswordField : ""}<button>${messages.logIn}</button>`)}`,
     request,
   );
 }
 
-/** Asks whether the application may. */
+/** Consent form for an application. */
 export function renderConsentPage(page: ConsentPage): HttpResponse {
-  const { words, request, userName } = page;
+  const { messages, request, userName } = page;
   const app = request.application.name;
-  const title = fillPlaceholders(words.allowTitle, { app });
-  const wishes =
-    request.scopes.length === 0 ? [words.everything] : request.scopes.map((scope) => describeScope(scope, words));
+  const title = fillPlaceholders(messages.allowTitle, { app });
+  const requested =
+    request.scopes.length === 0 ? [messages.everything] : request.scopes.map((scope) => describeScope(scope, messages));
   return renderPage(
     page,
     title,
-    html`<h1>${title}</h1>${renderNotice(page.notice)}<p>${fillPlaceholders(words.allowText, { app, user: userName })}</p>
-<ul>${wishes.map((each) => html`<li>${each}</li>`)}</ul><p>${fillPlaceholders(words.leadsTo, { place: displayOrigin(request.redirectUri) })}</p>
-${renderForm(page, html`<button name="decision" value="allow">${words.allow}</button><button class="plain" name="decision" value="deny">${words.deny}</button>`)}
-<p><a href="${page.otherAccount}">${words.otherAccount}</a></p>`,
+    html`<h1>${title}</h1>${renderNotice(page.notice)}<p>${fillPlaceholders(messages.allowText, { app, user: userName })}</p>
+<ul>${requested.map((each) => html`<li>${each}</li>`)}</ul><p>${fillPlaceholders(messages.leadsTo, { place: displayOrigin(request.redirectUri) })}</p>
+${renderForm(page, html`<button name="decision" value="allow">${messages.allow}</button><button class="plain" name="decision" value="deny">${messages.deny}</button>`)}
+<p><a href="${page.otherAccount}">${messages.otherAccount}</a></p>`,
     request,
   );
 }
 
-/** Says why there is nothing to ask. */
+/** Error page of the authorization. */
 export function renderAuthorizeErrorPage(page: PageBase & { reason: string }): HttpResponse {
-  const { words, reason } = page;
-  return renderPage(page, words.refusedTitle, html`<h1>${words.refusedTitle}</h1><p role="alert">${reason}</p>`, null);
+  const { messages, reason } = page;
+  return renderPage(
+    page,
+    messages.refusedTitle,
+    html`<h1>${messages.refusedTitle}</h1><p role="alert">${reason}</p>`,
+    null,
+  );
 }
 
-/** A scope in words: `urn:service:message-templates:read` reads message templates. */
-function describeScope(scope: string, words: AuthorizeMessages): string {
+/** Describes a scope: `urn:service:message-templates:read` reads message templates. */
+function describeScope(scope: string, messages: AuthorizeMessages): string {
   const [resource, right] = scope.split(":").slice(2);
-  if (resource === undefined) return words.offline;
-  return fillPlaceholders(right === "read" ? words.read : words.write, { resource: resource.replaceAll("-", " ") });
+  if (resource === undefined) return messages.offline;
+  return fillPlaceholders(right === "read" ? messages.read : messages.write, {
+    resource: resource.replaceAll("-", " "),
+  });
 }
 
 function renderNotice(notice: string | null): Markup {
@@ -95,7 +102,7 @@ function renderForm({ action, formToken }: FormPage, content: Markup): Markup {
 }
 
 function renderPage(
-  { words, status, branding }: PageBase,
+  { messages, status, branding }: PageBase,
   title: string,
   content: Markup,
   request: AuthorizationRequest | null,
@@ -104,7 +111,7 @@ function renderPage(
   const formTargets = request ? `'self' ${cspSourceOf(request.redirectUri)}` : "'none'";
   const vary = "Accept-Language, Cookie";
   return renderHtmlPage({
-    language: words.language,
+    language: messages.language,
     status,
     title,
     content,

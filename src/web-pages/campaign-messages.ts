@@ -1,6 +1,6 @@
 import { acceptedLanguage } from "./accept-language.ts";
 
-/** What the pages of campaigns say; `{list}` is put in by the page. */
+/** Texts of the campaign pages; `{list}` is filled in by the page. */
 export interface CampaignMessages {
   language: string;
   joinTitle: string;
@@ -82,7 +82,7 @@ const GERMAN: CampaignMessages = {
   wait: "Zu viele Versuche. Versuchen Sie es in {seconds} s wieder.",
 };
 
-/** The words in the language that a browser wants most. */
+/** Texts in the preferred language of the browser. */
 export function campaignMessages(accepted: string | null): CampaignMessages {
   return acceptedLanguage(accepted) === "de" ? GERMAN : ENGLISH;
 }

@@ -3,47 +3,51 @@ import { fillPlaceholders } from "./authorize-messages.ts";
 import type { CampaignMessages } from "./campaign-messages.ts";
 import { html, type Markup, rawHtml, renderHtmlPage } from "./html-page.ts";
 
-/** What every page has to know of its words. */
 type PageMessages = Pick<CampaignMessages, "language">;
 
-/** What somebody typed into the form. */
+/** Values of the enrolment form. */
 export interface JoinFormValues {
   name: string;
   email: string;
   phone: string;
 }
 
-/** The form to join a list; `notice` says what was wrong with the last try. */
+/** Enrolment form of a list; `notice` is the error of the last attempt. */
 export function renderJoinPage(
-  words: CampaignMessages,
+  messages: CampaignMessages,
   list: string,
   { typed, status = 200, notice = null }: { typed: JoinFormValues; status?: number; notice?: string | null },
 ): HttpResponse {
-  const field = (name: keyof JoinFormValues, type: string, completes: string): Markup =>
-    html`<label for="${name}">${words[name]}</label><input id="${name}" name="${name}" type="${type}" value="${typed[name]}" autocomplete="${completes}"${rawHtml(name === "name" ? "" : ' aria-describedby="hint"')}>`;
-  const title = fillPlaceholders(words.joinTitle, { list });
+  const field = (name: keyof JoinFormValues, type: string, autocomplete: string): Markup =>
+    html`<label for="${name}">${messages[name]}</label><input id="${name}" name="${name}" type="${type}" value="${typed[name]}" autocomplete="${autocomplete}"${rawHtml(name === "name" ? "" : ' aria-describedby="hint"')}>`;
+  const title = fillPlaceholders(messages.joinTitle, { list });
   const alert = notice === null ? rawHtml("") : html`<p role="alert">${notice}</p>`;
   return renderPage(
-    words,
+    messages,
     status,
     title,
-    html`<p>${fillPlaceholders(words.joinText, { list })}</p>${alert}<form method="post">${field("name", "text", "name")}${field("email", "email", "email")}${field("phone", "tel", "tel")}<small id="hint">${words.hint}</small><button>${words.join}</button></form>`,
+    html`<p>${fillPlaceholders(messages.joinText, { list })}</p>${alert}<form method="post">${field("name", "text", "name")}${field("email", "email", "email")}${field("phone", "tel", "tel")}<small id="hint">${messages.hint}</small><button>${messages.join}</button></form>`,
   );
 }
 
 /** Asks whether to leave a list. */
-export function renderLeavePage(words: CampaignMessages, list: string): HttpResponse {
-  return renderConfirmPage(words, fillPlaceholders(words.leaveTitle, { list }), words.leaveText, words.leave);
+export function renderLeavePage(messages: CampaignMessages, list: string): HttpResponse {
+  return renderConfirmPage(
+    messages,
+    fillPlaceholders(messages.leaveTitle, { list }),
+    messages.leaveText,
+    messages.leave,
+  );
 }
 
-/** Asks one thing, which only a press on the button does: programs that only look at links must not do it for anybody. */
-export function renderConfirmPage(words: PageMessages, title: string, text: string, press: string): HttpResponse {
-  return renderPage(words, 200, title, html`<p>${text}</p><form method="post"><button>${press}</button></form>`);
+/** A confirmation form. A GET must not confirm, because link scanners open links. */
+export function renderConfirmPage(messages: PageMessages, title: string, text: string, press: string): HttpResponse {
+  return renderPage(messages, 200, title, html`<p>${text}</p><form method="post"><button>${press}</button></form>`);
 }
 
 /** Says one thing. */
-export function renderMessagePage(words: PageMessages, title: string, text: string, status = 200): HttpResponse {
-  return renderPage(words, status, title, html`<p role="${status < 400 ? "status" : "alert"}">${text}</p>`);
+export function renderMessagePage(messages: PageMessages, title: string, text: string, status = 200): HttpResponse {
+  return renderPage(messages, status, title, html`<p role="${status < 400 ? "status" : "alert"}">${text}</p>`);
 }
 
 function renderPage({ language }: PageMessages, status: number, title: string, content: Markup): HttpResponse {

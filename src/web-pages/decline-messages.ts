@@ -1,6 +1,6 @@
 import { acceptedLanguage } from "./accept-language.ts";
 
-/** What the page for declining messages says; `{subject}` is put in by the page. */
+/** Texts of the opt-out page; `{subject}` is filled in by the page. */
 export interface DeclineMessages {
   language: string;
   askTitle: string;
@@ -36,7 +36,7 @@ const GERMAN: DeclineMessages = {
   refusedText: "Vielleicht ist er unvollständig oder zu alt, oder solche Nachrichten lassen sich nicht abbestellen.",
 };
 
-/** The words in the language that a browser wants most. */
+/** Texts in the preferred language of the browser. */
 export function declineMessages(accepted: string | null): DeclineMessages {
   return acceptedLanguage(accepted) === "de" ? GERMAN : ENGLISH;
 }

@@ -1,20 +1,20 @@
 import { hash } from "node:crypto";
 import type { HttpResponse } from "../lib/http-response.ts";
 
-/** A page for people that needs no scripts. */
+/** An HTML page without scripts. */
 export interface HtmlPage {
   /** `en`, `de` … */
   language: string;
   status: number;
   title: string;
   content: Markup;
-  /** Where forms may lead, as the content policy has it: `'self'`, `'none'`. */
+  /** CSP value of form-action: `'self'`, `'none'`. */
   formTargets: string;
   /** Request headers that the page depends on. */
   vary: string;
-  /** Further rules of the page's style, none of anybody else's. */
+  /** Additional CSS; must not contain untrusted text. */
   style?: string;
-  /** What stands above the content; the product's sign and name unless given. */
+  /** Header above the content; default: product logo and name. */
   header?: Markup | null;
   /** Shows a picture of our own origin. */
   hasPicture?: boolean;
@@ -43,7 +43,7 @@ const BELL = rawHtml(
   '<svg width="32" height="32" viewBox="0 0 32 32" aria-hidden="true"><rect width="32" height="32" rx="7" fill="#24408e"/><path d="M16 6a7 7 0 0 0-7 7v6l-2 3h18l-2-3v-6a7 7 0 0 0-7-7zm-3 18a3 3 0 0 0 6 0z" fill="#fff"/></svg>',
 );
 
-/** Makes the answer of a page, in the console's colours: no scripts, nothing from elsewhere, in nobody's frame. */
+/** Renders a page in the colours of the console, with a strict CSP: no scripts, no external resources, no framing. */
 export function renderHtmlPage(given: HtmlPage): HttpResponse {
   const { language, status, title, content, formTargets, vary, header, hasPicture = false } = given;
   const style = STYLE + (given.style ?? "");
@@ -84,12 +84,12 @@ export interface Markup {
   text: string;
 }
 
-/** Takes a text for HTML: never one that somebody else wrote. */
+/** Marks a string as HTML; never use it for untrusted text. */
 export function rawHtml(text: string): Markup {
   return { text };
 }
 
-/** HTML in which every value is escaped that is no HTML itself. */
+/** HTML template tag that escapes all values except markup. */
 export function html(parts: TemplateStringsArray, ...values: (string | Markup | readonly Markup[])[]): Markup {
   const texts = values.map((value) => {
     if (typeof value === "string") return escaped(value);

@@ -33,7 +33,7 @@ const STYLE_HASH = `'sha256-${hash("sha256", STYLE, "base64")}'`;
 /** Headers of the page. */
 export const INCIDENT_REPORT_HEADERS = pageHeaders(STYLE_HASH, "'none'", "Accept-Language");
 
-/** What stands for a step, and for what a message's diary says. */
+/** Labels of incident steps and notification activities. */
 const KINDS: Readonly<Record<string, string>> = {
   "start-incident": "The incident began",
   "end-incident": "The incident ended",
@@ -52,18 +52,18 @@ const KINDS: Readonly<Record<string, string>> = {
 
 /** How values are written. */
 interface Formatting {
-  /** A moment in the zone of the report; empty for none. */
+  /** Local time in the zone of the report; empty for null. */
   time(at: number | null): string;
   users: IncidentRecordHead["users"];
 }
 
-/** A record as a page to print: no scripts, nothing from elsewhere; piece by piece. */
+/** Renders an incident report as a printable page, streamed; no scripts, no external resources. */
 export async function* renderIncidentReport(
   pieces: AsyncIterable<IncidentRecordChunk>,
   timeZone: string,
 ): AsyncGenerator<string> {
   const localTime = createLocalTimeFormatter(timeZone);
-  const writing: Formatting = { time: (at) => (at === null ? "" : localTime(at)), users: new Map() };
+  const formatting: Formatting = { time: (at) => (at === null ? "" : localTime(at)), users: new Map() };
   let open: IncidentRecordChunk["kind"] | null = null;
   let asked = false;
   for await (const piece of pieces) {
@@ -71,15 +71,15 @@ export async function* renderIncidentReport(
     const begins = open !== piece.kind;
     open = piece.kind;
     if (piece.kind === "head") {
-      writing.users = piece.head.users;
-      yield* headPage(piece.head, timeZone, writing);
+      formatting.users = piece.head.users;
+      yield* headPage(piece.head, timeZone, formatting);
     } else if (piece.kind === "message") {
       asked = piece.message.asked;
-      yield ends + messageHead(piece.message, writing).text;
+      yield ends + messageHead(piece.message, formatting).text;
     } else if (piece.kind === "devices") {
-      yield (begins ? DEVICES : "") + piece.rows.map((row) => deviceRow(row, writing).text).join("");
+      yield (begins ? DEVICES : "") + piece.rows.map((row) => deviceRow(row, formatting).text).join("");
     } else {
-      yield ends + (begins ? PEOPLE : "") + piece.rows.map((row) => personRow(row, asked, writing).text).join("");
+      yield ends + (begins ? PEOPLE : "") + piece.rows.map((row) => personRow(row, asked, formatting).text).join("");
     }
   }
   yield `${open === "devices" || open === "people" ? "</tbody></table>" : ""}</body></html>`;
@@ -88,26 +88,26 @@ export async function* renderIncidentReport(
 /** Entries of the time line written in one go. */
 const CHUNK_ENTRIES = 200;
 
-function* headPage(head: IncidentRecordHead, timeZone: string, writing: Formatting): Generator<string> {
+function* headPage(head: IncidentRecordHead, timeZone: string, formatting: Formatting): Generator<string> {
   const { incident, plan, site, madeAt, total, timeline, messages } = head;
   const title = incident.name ?? "Incident";
-  const startedBy = writing.users.get(incident.startedById ?? "") ?? "";
+  const startedBy = formatting.users.get(incident.startedById ?? "") ?? "";
   const facts: [string, string][] = [
     ["Plan", plan ?? ""],
     ["Site", site ?? ""],
-    ["Began", writing.time(incident.createdAt)],
+    ["Began", formatting.time(incident.createdAt)],
     ["Started by", startedBy],
-    ["Ended", incident.endedAt === null ? "goes on" : writing.time(incident.endedAt)],
+    ["Ended", incident.endedAt === null ? "goes on" : formatting.time(incident.endedAt)],
     ["Messages", String(messages.length)],
     ["Times", `${timeZone}, with the difference to UTC`],
-    ["Report made", writing.time(madeAt)],
+    ["Report made", formatting.time(madeAt)],
   ];
   yield html`<!doctype html><html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width, initial-scale=1"><title>${title} – Carillon</title><style>${rawHtml(STYLE)}</style></head><body><h1>${title}</h1>${incident.drill ? rawHtml('<p class="drill">DRILL</p>') : rawHtml("")}${factList(facts)}${countTables(total)}<h2 class="first">Time line</h2><table><thead><tr><th>When</th><th>What</th><th>Who</th><th>Words</th></tr></thead><tbody>`
     .text;
   const subjects = new Map(messages.map(({ row }) => [row.id, row.subject ?? ""]));
   for (let from = 0; from < timeline.length; from += CHUNK_ENTRIES) {
     const slice = timeline.slice(from, from + CHUNK_ENTRIES);
-    yield slice.map((entry) => entryRow(entry, subjects, writing).text).join("");
+    yield slice.map((entry) => entryRow(entry, subjects, formatting).text).join("");
   }
   yield "</tbody></table>";
 }
@@ -139,8 +139,8 @@ function entryRow(entry: TimelineEntry, subjects: ReadonlyMap<string, string>, {
   const more = names.length > 0 && names.length < count ? " …" : "";
   const who = userId === null ? names.join(", ") + more : (users.get(userId) ?? "");
   const subject = subjects.get(notificationId ?? "") ?? "";
-  const said = kind === "message" || words !== null ? (words ?? "") : subject;
-  return html`<tr><td>${time(at)}</td><td>${describeEvent(kind, what, count)}</td><td>${who}</td><td>${said}</td></tr>`;
+  const text = kind === "message" || words !== null ? (words ?? "") : subject;
+  return html`<tr><td>${time(at)}</td><td>${describeEvent(kind, what, count)}</td><td>${who}</td><td>${text}</td></tr>`;
 }
 
 function describeEvent(kind: TimelineEntry["kind"], what: string, count: number): string {
@@ -182,6 +182,6 @@ function personRow(
   { time }: Formatting,
 ): Markup {
   const person = [name ?? "", email ?? ""].filter(Boolean).join(" · ");
-  const said = answer ?? (asked ? "no answer" : "");
-  return html`<tr><td>${person}</td><td>${time(readAt)}</td><td>${said}</td><td>${time(answeredAt)}</td></tr>`;
+  const text = answer ?? (asked ? "no answer" : "");
+  return html`<tr><td>${person}</td><td>${time(readAt)}</td><td>${text}</td><td>${time(answeredAt)}</td></tr>`;
 }

@@ -7,8 +7,8 @@ import type { StoreReader } from "../store/store.ts";
 const CACHED_SECONDS = 10_000;
 
 /**
- * The zone that people at the appliance live in: the one asked for, else that of the appliance's configuration, else the
- * machine's. Throws invalid-value (`timeZone`) for one that there is not.
+ * The requested time zone; default: that of the appliance's configuration, otherwise of the operating system. Throws
+ * invalid-value (`timeZone`) for an unknown zone.
  */
 export function resolveTimeZone(reader: StoreReader, asked: string | null): string {
   const config = reader.find(endpoints, { extensionId: ONPREM_EXTENSION_ID }, 1)[0]?.config;
@@ -16,7 +16,7 @@ export function resolveTimeZone(reader: StoreReader, asked: string | null): stri
   const known =
     typeof own === "string" && isKnownTimeZone(own) ? own : Intl.DateTimeFormat().resolvedOptions().timeZone;
   if (asked === null || asked === "") return known;
-  if (!isKnownTimeZone(asked)) throw invalidValue("timeZone", "It is a zone such as Europe/Berlin.");
+  if (!isKnownTimeZone(asked)) throw invalidValue("timeZone", "Must be a time zone such as Europe/Berlin.");
   return asked;
 }
 

@@ -1,7 +1,7 @@
 import type { LoginErrorCode } from "../sso/login-error.ts";
 import { acceptedLanguage } from "./accept-language.ts";
 
-/** What pages on the way to an identity provider and back say; the same in every language of the console. */
+/** Texts of the login pages of external identity providers, in the languages of the console. */
 export interface LoginMessages {
   language: string;
   goingOn: string;
@@ -9,7 +9,7 @@ export interface LoginMessages {
   refused: string;
   again: string;
   wait: string;
-  /** What went wrong, and what to do. */
+  /** Error messages with a hint how to solve the problem. */
   errors: Readonly<Record<LoginErrorCode, string>>;
 }
 
@@ -69,7 +69,7 @@ const GERMAN: LoginMessages = {
   },
 };
 
-/** The words in the language that a browser wants most. */
+/** Texts in the preferred language of the browser. */
 export function loginMessages(accepted: string | null): LoginMessages {
   return acceptedLanguage(accepted) === "de" ? GERMAN : ENGLISH;
 }

@@ -16,35 +16,37 @@ const STATUSES: Readonly<Partial<Record<LoginErrorCode, number>>> = {
 };
 
 /**
- * Leads a browser on by a page of our own: what follows then comes from here, so that it carries the session's cookie,
- * which browsers keep back where another site leads.
+ * Continues through a page of our own origin, because browsers do not send the SameSite session cookie with a
+ * redirect from another site.
  */
-export function renderContinuePage(words: LoginMessages, branding: Branding, to: string): HttpResponse {
-  const content = html`<h1>${words.goingOn}</h1><p><a href="${to}">${words.goOn}</a></p>`;
-  const page = renderPage(words, branding, 200, words.goingOn, content);
+export function renderContinuePage(messages: LoginMessages, branding: Branding, to: string): HttpResponse {
+  const content = html`<h1>${messages.goingOn}</h1><p><a href="${to}">${messages.goOn}</a></p>`;
+  const page = renderPage(messages, branding, 200, messages.goingOn, content);
   return { ...page, headers: { ...page.headers, Refresh: `0; url=${to}` } };
 }
 
-/** Says why somebody was not let in, and what to do. Throws an error that is not about that. */
-export function renderLoginErrorPage(words: LoginMessages, branding: Branding, error: unknown): HttpResponse {
-  const isSlow = error instanceof TooManyRequestsError;
-  if (!isSlow && !(error instanceof CallerError && error.type === "unauthorized")) throw error;
-  // Sign-in says no in one way; after a provider's yes it is the lock.
+/** Error page of a failed login. Rethrows errors that do not concern the login. */
+export function renderLoginErrorPage(messages: LoginMessages, branding: Branding, error: unknown): HttpResponse {
+  const isRateLimited = error instanceof TooManyRequestsError;
+  if (!isRateLimited && !(error instanceof CallerError && error.type === "unauthorized")) throw error;
+  // The login service reports a single generic error; after a successful provider login the cause is a locked account.
   const code = error instanceof LoginError ? error.code : "locked";
-  const reason = isSlow ? fillPlaceholders(words.wait, { seconds: String(error.retryAfterS) }) : words.errors[code];
-  const content = html`<h1>${words.refused}</h1><p role="alert">${reason}</p><p><a href="/">${words.again}</a></p>`;
-  const page = renderPage(words, branding, isSlow ? 429 : (STATUSES[code] ?? 400), words.refused, content);
-  return isSlow ? { ...page, headers: { ...page.headers, "Retry-After": String(error.retryAfterS) } } : page;
+  const reason = isRateLimited
+    ? fillPlaceholders(messages.wait, { seconds: String(error.retryAfterS) })
+    : messages.errors[code];
+  const content = html`<h1>${messages.refused}</h1><p role="alert">${reason}</p><p><a href="/">${messages.again}</a></p>`;
+  const page = renderPage(messages, branding, isRateLimited ? 429 : (STATUSES[code] ?? 400), messages.refused, content);
+  return isRateLimited ? { ...page, headers: { ...page.headers, "Retry-After": String(error.retryAfterS) } } : page;
 }
 
 function renderPage(
-  words: LoginMessages,
+  messages: LoginMessages,
   branding: Branding,
   status: number,
   title: string,
   content: Markup,
 ): HttpResponse {
-  const { language } = words;
+  const { language } = messages;
   const vary = "Accept-Language, Cookie";
   return renderHtmlPage({ language, status, title, content, formTargets: "'none'", vary, ...pageBranding(branding) });
 }

@@ -2,22 +2,22 @@ import type { Branding } from "../auth/branding.ts";
 import { contrastRatio, MIN_TEXT_CONTRAST } from "../lib/contrast.ts";
 import { html, type Markup, rawHtml } from "./html-page.ts";
 
-/** What a branding changes of a page. */
+/** Parts of a page that depend on the branding. */
 export interface PageBranding {
   /** Rules that follow the page's own. */
   style: string;
-  /** What stands above everything; null for the product's own name and sign. */
+  /** Header; null for the product name and logo. */
   header: Markup | null;
-  /** Further pictures may come from the own origin. */
+  /** Images of our own origin are allowed. */
   hasPicture: boolean;
 }
 
-/** What the accent stands on and is written upon. */
+/** Background and text colour that is combined with the accent colour. */
 const WHITE = "#ffffff";
 
 /**
- * The parts of a page that a branding changes. own choice: a colour that can't be read on white is left out, and dark
- * pages keep the colours that were chosen for them.
+ * The parts of a page that a branding changes. A colour that can't be read on white is left out, and dark pages keep
+ * the colours that were chosen for them.
  */
 export function pageBranding(branding: Branding): PageBranding {
   const { primaryColor, logoSha, logoAltText, companyName } = branding;

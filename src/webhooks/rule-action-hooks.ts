@@ -12,7 +12,7 @@ type RuleAction = RowOf<typeof ruleActions>;
 
 const START_SPEC = "/scenario-notifications/*";
 
-/** An action has a trigger of its own, which is made, changed and deleted with it. */
+/** Each rule action owns a trigger that is created, updated and deleted with it. */
 export function ruleActionHooks(policy: SsrfGuard): ResourceHooks<typeof ruleActions> {
   return {
     async prepare(input) {
@@ -22,12 +22,12 @@ export function ruleActionHooks(policy: SsrfGuard): ResourceHooks<typeof ruleAct
     beforeWrite({ before, after }, tx, by) {
       if (!after) return;
       const url = urlOf(after);
-      const ofScenario = tx.get(scenarios, after.scenarioId)?.name ?? "Scenario";
+      const scenarioName = tx.get(scenarios, after.scenarioId)?.name ?? "Scenario";
       if (before === null) {
-        after.name ??= ofScenario;
+        after.name ??= scenarioName;
         after.triggerId = triggerOf(after, url, tx, by);
       } else if (after.triggerId && (before.name !== after.name || urlOf(before) !== url)) {
-        tx.update(triggers, after.triggerId, { name: after.name ?? ofScenario, url }, triggerActor(by));
+        tx.update(triggers, after.triggerId, { name: after.name ?? scenarioName, url }, triggerActor(by));
       }
     },
     afterWrite({ op, before }, tx, by) {
@@ -51,7 +51,8 @@ export function ruleActionHooks(policy: SsrfGuard): ResourceHooks<typeof ruleAct
 
 function urlOf({ action }: Pick<RuleAction, "action">): string {
   const { type, webhook } = action;
-  if (type !== undefined && type !== null && type !== "webhook") throw invalidValue("action.type", "It is webhook.");
+  if (type !== undefined && type !== null && type !== "webhook")
+    throw invalidValue("action.type", 'Must be "webhook".');
   const url = (webhook as { url?: string | null } | null | undefined)?.url;
   if (!url) throw requiredValue("action.webhook.url");
   return url;

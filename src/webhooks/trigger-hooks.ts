@@ -11,22 +11,22 @@ import { generateWebhookSecret, isWebhookSecret } from "./webhook-signature.ts";
 
 type Trigger = RowOf<typeof triggers>;
 
-/** What the rules of triggers need. */
+/** Dependencies of the trigger hooks. */
 export interface TriggerHooksDeps {
   catalogue: Catalogue;
   policy: SsrfGuard;
 }
 
 /**
- * The rules of triggers. own choice: whoever makes one, or changes what it tells or whom, becomes its owner, so that
- * nobody is sent what only somebody else may see.
+ * Validation and ownership of triggers. The user who creates a trigger or changes its spec or URL becomes its owner,
+ * so that no receiver gets data that only another user may see.
  */
 export function triggerHooks({ catalogue, policy }: TriggerHooksDeps): ResourceHooks<typeof triggers> {
   return {
     async prepare(input, op) {
       if (op === "create") input.secret ??= generateWebhookSecret();
       if (typeof input.secret === "string" && op === "create" && !isWebhookSecret(input.secret))
-        throw invalidValue("secret", "It is whsec_ and 24 to 64 bytes in base64.");
+        throw invalidValue("secret", "Must be whsec_ followed by 24 to 64 bytes in base64.");
       if (typeof input.url === "string") await assertUrlAllowed(input.url, policy);
     },
     beforeWrite({ before, after, given }, tx, by) {
@@ -50,14 +50,18 @@ function ownerOf({ actor, scope }: ActorContext): Pick<Trigger, "ownerId" | "act
 }
 
 function assertSpec(spec: string, catalogue: Catalogue): void {
-  if (!isPathPattern(spec)) throw invalidValue("spec", "It must be a path such as /users/* or /users/*/devices/*.");
-  if (resourcesMatching(spec, catalogue).length === 0) throw invalidValue("spec", "No writes are told of rows there.");
+  if (!isPathPattern(spec)) throw invalidValue("spec", "Must be a path such as /users/* or /users/*/devices/*.");
+  if (resourcesMatching(spec, catalogue).length === 0)
+    throw invalidValue("spec", "Must match a resource whose changes are published.");
 }
 
-/** Addresses are judged at once, names when they are called: what they lead to changes. */
+/**
+ * Checks a webhook URL. IP addresses are checked immediately, host names at each call, because their resolution
+ * changes.
+ */
 export async function assertUrlAllowed(url: string, policy: SsrfGuard): Promise<void> {
   if (!URL.canParse(url)) return;
   const { hostname, username, password } = new URL(url);
-  if (username !== "" || password !== "") throw invalidValue("url", "It must not hold a user name or password.");
+  if (username !== "" || password !== "") throw invalidValue("url", "Must not contain a user name or password.");
   await assertHostAllowed("url", hostname, policy);
 }

@@ -9,10 +9,10 @@ import { generateWebhookSecret } from "./webhook-signature.ts";
 type Trigger = RowOf<typeof triggers>;
 type Delivery = RowOf<typeof triggerDeliveries>;
 
-/** How long calls carry the signature of the key before too. own choice: a day, as receivers change theirs by hand */
+/** How long calls carry the signature of the key before too. A day, as receivers change theirs by hand. */
 const SECRET_OVERLAP_MS = 24 * 3_600_000;
 
-/** Makes a trigger. A key that Carillon made (null when one was given) is told here only. Throws as every creation does. */
+/** Creates a trigger. Returns the generated signing key, or null if one was given. Throws like every creation. */
 export async function createTrigger(
   store: Store,
   input: Readonly<Record<string, unknown>>,
@@ -23,7 +23,7 @@ export async function createTrigger(
   return { row, secret };
 }
 
-/** Gives a trigger a new key, which is told here only; the one before stays good for a day. Throws not-found. */
+/** Rotates the signing key and returns the new one; the previous key stays valid for a day. Throws not-found. */
 export async function rotateTriggerSecret(
   { store, clock }: { store: Store; clock: Clock },
   id: string,
@@ -39,10 +39,7 @@ export async function rotateTriggerSecret(
   return { row, secret };
 }
 
-/**
- * Tells a write again, whatever became of it before, with the same `webhook-id`. own choice: it goes before what waits.
- * Throws not-found.
- */
+/** Queues a delivery again with the same `webhook-id`, before pending deliveries. Throws not-found. */
 export async function replayDelivery(store: Store, triggerId: string, deliveryId: string): Promise<Delivery> {
   return store.write((tx) => {
     const trigger = tx.get(triggers, triggerId);

@@ -11,7 +11,7 @@ import { DISABLE_AFTER_MS, parseRetryAfterMs, webhookRetryDelayMs } from "./retr
 import { auditedWriteAt, webhookBody } from "./webhook-message.ts";
 import { signatureHeaders } from "./webhook-signature.ts";
 
-/** What a call needs. */
+/** Dependencies of a webhook call. */
 export interface WebhookDeliveryDeps {
   store: Store;
   catalogue: Catalogue;
@@ -29,51 +29,51 @@ type Delivery = RowOf<typeof triggerDeliveries>;
 
 /** @source Standard Webhooks 1.0, Deliverability: 15 to 30 s */
 const TIMEOUT_MS = 15_000;
-/** Finished messages kept per trigger. own choice */
+/** Finished messages kept per trigger. */
 const MAX_DELIVERIES_KEPT = 1_000;
-/** Finished ones beyond that are cleared away once in so many messages. */
+/** Pruning interval in audit entries. */
 const PRUNE_INTERVAL = 100;
 
-/** What came of one call. */
+/** Result of one call. */
 interface DeliveryResult {
   status: number | null;
-  /** What was wrong; null when the receiver took the message. */
+  /** Error; null on success. */
   reason: string | null;
-  /** Ms after which the receiver wants to be asked again. */
+  /** Retry-After of the receiver, ms. */
   retryAfterMs: number | null;
 }
 
-/** Makes one call and writes down what came of it; a call that was broken off by the end leaves no trace. */
-export async function deliverWebhook(trigger: Trigger, deliveryId: string, needs: WebhookDeliveryDeps): Promise<void> {
-  const { store, catalogue, clock } = needs;
+/** Makes one call and stores the result; a call aborted by shutdown leaves no trace. */
+export async function deliverWebhook(trigger: Trigger, deliveryId: string, deps: WebhookDeliveryDeps): Promise<void> {
+  const { store, catalogue, clock } = deps;
   const delivery = store.get(triggerDeliveries, deliveryId);
   if (!delivery) return;
   const entry = auditedWriteAt(delivery.entry ?? 0, store, catalogue);
   const at = clock.now();
   const result = entry
-    ? await post(trigger, { id: delivery.id, at, body: webhookBody(entry) }, needs)
-    : { status: null, reason: "What was written is no longer known.", retryAfterMs: null };
-  if (needs.signal.aborted) return;
-  const disabledReason = await store.write((tx) => recordResult(trigger, delivery, { ...result, at }, tx, needs));
+    ? await post(trigger, { id: delivery.id, at, body: webhookBody(entry) }, deps)
+    : { status: null, reason: "The audit entry no longer exists.", retryAfterMs: null };
+  if (deps.signal.aborted) return;
+  const disabledReason = await store.write((tx) => recordResult(trigger, delivery, { ...result, at }, tx, deps));
   if (disabledReason !== null)
-    needs.log.warn({ triggerId: trigger.id, reason: disabledReason }, "a trigger is disabled");
+    deps.log.warn({ event: "trigger.disabled", triggerId: trigger.id, reason: disabledReason }, "trigger disabled");
 }
 
 async function post(
   trigger: Trigger,
   message: { id: string; at: number; body: string },
-  needs: WebhookDeliveryDeps,
+  deps: WebhookDeliveryDeps,
 ): Promise<DeliveryResult> {
-  const { clock } = needs;
+  const { clock } = deps;
   try {
     const headers = {
       "content-type": "application/json; charset=utf-8",
       "content-length": String(Buffer.byteLength(message.body)),
       "user-agent": "Carillon",
-      ...signatureHeaders(message, keysOf(trigger, message.at, needs.store)),
+      ...signatureHeaders(message, keysOf(trigger, message.at, deps.store)),
     };
     const options = { method: "POST", headers, body: message.body, timeoutMs: TIMEOUT_MS };
-    return resultOf(await guardedFetch(trigger.url, options, needs), clock.now());
+    return resultOf(await guardedFetch(trigger.url, options, deps), clock.now());
   } catch (error) {
     return { status: null, reason: error instanceof Error ? error.message : String(error), retryAfterMs: null };
   }
@@ -90,7 +90,7 @@ function resultOf({ status, headers }: FetchResponse, now: number): DeliveryResu
   if (status >= 200 && status < 300) return { status, reason: null, retryAfterMs: null };
   return {
     status,
-    reason: `The receiver answered ${status}.`,
+    reason: `The receiver responded with status ${status}.`,
     retryAfterMs: parseRetryAfterMs(headers["retry-after"], now),
   };
 }
@@ -106,13 +106,13 @@ function recordResult(
   if (!tx.get(triggers, trigger.id)) return null;
   const now = clock.now();
   const attempts = delivery.attempts + 1;
-  const wait = result.reason === null ? null : webhookRetryDelayMs(attempts, delivery.id, result.retryAfterMs);
-  const state = result.reason === null ? "delivered" : wait === null ? "dead" : "pending";
+  const retryDelayMs = result.reason === null ? null : webhookRetryDelayMs(attempts, delivery.id, result.retryAfterMs);
+  const state = result.reason === null ? "delivered" : retryDelayMs === null ? "dead" : "pending";
   tx.run(
     `UPDATE trigger_deliveries SET updated_at = ?, state = ?, attempts = ?, last_attempt_at = ?, last_status = ?,
        reason = ?, next_attempt_at = ?, delivered_at = ? WHERE pk = ?`,
     ...[now, state, attempts, result.at, result.status, result.reason?.slice(0, 1_000) ?? null],
-    ...[wait === null ? null : now + wait, state === "delivered" ? now : null, delivery.pk],
+    ...[retryDelayMs === null ? null : now + retryDelayMs, state === "delivered" ? now : null, delivery.pk],
   );
   const failingSince = result.reason === null ? null : (trigger.failingSince ?? now);
   if (failingSince !== trigger.failingSince)
@@ -125,9 +125,9 @@ function recordResult(
 
 /** @source Standard Webhooks 1.0, Deliverability: 410 ends the subscription */
 function reasonToDisable({ status, reason }: DeliveryResult, failingSince: number, now: number): string | null {
-  if (status === 410) return "The receiver answered 410 Gone.";
+  if (status === 410) return "The receiver responded with 410 Gone.";
   if (now - failingSince < DISABLE_AFTER_MS) return null;
-  return `Every call failed since ${new Date(failingSince).toISOString()}: ${reason}`.slice(0, 1_000);
+  return `All calls failed since ${new Date(failingSince).toISOString()}: ${reason}`.slice(0, 1_000);
 }
 
 function pruneDeliveries({ pk }: Trigger, tx: Transaction): void {

@@ -21,7 +21,7 @@ import {
   webhookEventType,
 } from "./webhook-message.ts";
 
-/** What the webhooks are made of. */
+/** Dependencies of the dispatcher. */
 export interface WebhookDispatcherDeps {
   store: Store;
   access: AccessControl;
@@ -30,98 +30,107 @@ export interface WebhookDispatcherDeps {
   events: Events;
   log: Log;
   ssrfGuard: SsrfGuard;
-  /** On whose behalf triggers are disabled. */
+  /** Actor that disables failing triggers. */
   by: ActorContext;
 }
 
 /** The calls of all triggers. */
 export interface WebhookDispatcher {
-  /** Takes up what is waiting and what was written meanwhile. */
+  /** Processes pending deliveries and new audit entries. */
   start(): void;
-  /** Breaks off calls under way; they are made again at the next start. */
+  /** Aborts running calls; they are repeated after the next start. */
   stop(): Promise<void>;
 }
 
 type Trigger = RowOf<typeof triggers>;
 
-/** Entries looked at in one go, and messages that may wait per trigger: the others wait in the audit. own choice */
+/** Audit entries per chunk, and pending messages per trigger; further entries wait in the audit log. */
 const CHUNK_ENTRIES = 200;
 const MAX_PENDING = 1_000;
-/** Entries that concern nobody are noted this seldom; after a restart they are looked at again. */
+/**
+ * The position is only stored this often if no entry is relevant; the entries in between are read again after a
+ * restart.
+ */
 const CHECKPOINT_INTERVAL = 1_000;
 
-/** Calls under way at a time, of one trigger always one. own choice: slow receivers hold up others only when they are many. */
+/**
+ * Concurrent calls over all triggers, at most one per trigger. Slow receivers delay others only if there are many of
+ * them.
+ */
 const MAX_CONCURRENT_CALLS = 16;
 
-/** One trigger at work; nothing of it needs to be kept over a restart. */
+/** In-memory state of one trigger; can be rebuilt after a restart. */
 interface TriggerQueue {
-  /** Number of the last entry looked at, where it is further than what the row says. */
+  /** Position in the audit log, if further than the stored one. */
   position: number;
   running: Promise<void> | null;
-  again: boolean;
+  rerun: boolean;
   timer: Timer | null;
 }
 
-/** Makes the webhooks; nothing is called before `start`. One trigger's messages go one by one in their order. */
-export function createWebhookDispatcher(needs: WebhookDispatcherDeps): WebhookDispatcher {
-  const { store, clock, events, log } = needs;
-  const lines = new Map<string, TriggerQueue>();
-  const ending = new AbortController();
+/**
+ * Creates the webhook dispatcher; idle until `start`. The messages of one trigger are delivered one by one, in order.
+ */
+export function createWebhookDispatcher(deps: WebhookDispatcherDeps): WebhookDispatcher {
+  const { store, clock, events, log } = deps;
+  const queues = new Map<string, TriggerQueue>();
+  const abortController = new AbortController();
   const connections = createConnectionPool();
-  const inTurn = createSemaphore(MAX_CONCURRENT_CALLS);
-  const call: WebhookDeliveryDeps = { ...needs, signal: ending.signal, connections };
+  const withConcurrencyLimit = createSemaphore(MAX_CONCURRENT_CALLS);
+  const deliveryDeps: WebhookDeliveryDeps = { ...deps, signal: abortController.signal, connections };
   let woken = false;
 
   function wakeAll(): void {
-    if (woken || ending.signal.aborted) return;
+    if (woken || abortController.signal.aborted) return;
     woken = true;
     clock.defer(() => {
       woken = false;
-      if (ending.signal.aborted) return;
+      if (abortController.signal.aborted) return;
       for (const { id } of store.all<{ id: string }>("SELECT id FROM triggers")) wake(id);
     });
   }
 
   function wake(id: string): void {
-    const line = lines.get(id) ?? { position: 0, running: null, again: false, timer: null };
-    lines.set(id, line);
-    line.timer?.cancel();
-    line.timer = null;
-    line.again = true;
-    line.running ??= runQueue(id, line).finally(() => {
-      line.running = null;
+    const queue = queues.get(id) ?? { position: 0, running: null, rerun: false, timer: null };
+    queues.set(id, queue);
+    queue.timer?.cancel();
+    queue.timer = null;
+    queue.rerun = true;
+    queue.running ??= runQueue(id, queue).finally(() => {
+      queue.running = null;
     });
   }
 
-  async function runQueue(id: string, line: TriggerQueue): Promise<void> {
+  async function runQueue(id: string, queue: TriggerQueue): Promise<void> {
     try {
-      while (line.again && !ending.signal.aborted) {
-        line.again = false;
-        await processQueue(id, line);
+      while (queue.rerun && !abortController.signal.aborted) {
+        queue.rerun = false;
+        await processQueue(id, queue);
       }
     } catch (error) {
-      // Rows are the truth: the next write, or the next start, takes it up again.
-      if (!ending.signal.aborted) log.error({ err: error, triggerId: id }, "a trigger failed");
+      // The database is the source of truth: the next write or start resumes processing.
+      if (!abortController.signal.aborted)
+        log.error({ event: "trigger.processing_failed", err: error, triggerId: id }, "failed to process trigger");
     }
   }
 
-  /** Tells everything that can be told now. */
-  async function processQueue(id: string, line: TriggerQueue): Promise<void> {
-    while (!ending.signal.aborted) {
+  /** Delivers everything that is due. */
+  async function processQueue(id: string, queue: TriggerQueue): Promise<void> {
+    while (!abortController.signal.aborted) {
       const trigger = store.get(triggers, id);
-      if (!trigger) return void lines.delete(id);
-      const scope = trigger.disabled ? null : scopeOf(trigger, needs);
+      if (!trigger) return void queues.delete(id);
+      const scope = trigger.disabled ? null : scopeOf(trigger, deps);
       if (!scope) return;
-      const isLooking = await collect(trigger, scope, line, needs);
+      const hasMore = await collect(trigger, scope, queue, deps);
       const next = nextDelivery(trigger, store);
       if (!next) {
-        if (isLooking) continue;
+        if (hasMore) continue;
         return;
       }
       const waitMs = next.at - clock.now();
-      if (waitMs <= 0) await inTurn(() => deliverWebhook(trigger, next.id, call));
-      else if (!isLooking) {
-        line.timer = clock.after(waitMs, () => wake(id), { background: true });
+      if (waitMs <= 0) await withConcurrencyLimit(() => deliverWebhook(trigger, next.id, deliveryDeps));
+      else if (!hasMore) {
+        queue.timer = clock.after(waitMs, () => wake(id), { background: true });
         return;
       }
     }
@@ -135,10 +144,10 @@ export function createWebhookDispatcher(needs: WebhookDispatcherDeps): WebhookDi
     },
     async stop() {
       for (const off of stopListening) off();
-      ending.abort();
-      const running = [...lines.values()].map((line) => {
-        line.timer?.cancel();
-        return line.running;
+      abortController.abort();
+      const running = [...queues.values()].map((queue) => {
+        queue.timer?.cancel();
+        return queue.running;
       });
       await Promise.all(running);
       connections.close();
@@ -146,7 +155,10 @@ export function createWebhookDispatcher(needs: WebhookDispatcherDeps): WebhookDi
   };
 }
 
-/** What the owner sees; null while the owner is locked or may not act in the trigger's domain: nothing is passed over then. */
+/**
+ * Access scope of the owner; null while the owner is locked or may not act in the domain of the trigger. The position
+ * does not advance then, so nothing is skipped.
+ */
 function scopeOf(trigger: Trigger, { store, access, clock, by }: WebhookDispatcherDeps): AccessScope | null {
   if (trigger.ownerId === null) return by.scope;
   const owner = store.get(users, trigger.ownerId);
@@ -162,24 +174,24 @@ function scopeOf(trigger: Trigger, { store, access, clock, by }: WebhookDispatch
   }
 }
 
-/** Looks at the next entries and stores a message for each that concerns the trigger; false when there were none. */
+/** Reads the next audit entries and stores a message for each relevant one; false if there were none. */
 async function collect(
   trigger: Trigger,
   scope: AccessScope,
-  line: TriggerQueue,
-  needs: WebhookDispatcherDeps,
+  queue: TriggerQueue,
+  deps: WebhookDispatcherDeps,
 ): Promise<boolean> {
-  const { store, catalogue } = needs;
-  const position = Math.max(line.position, trigger.position ?? 0);
+  const { store, catalogue } = deps;
+  const position = Math.max(queue.position, trigger.position ?? 0);
   const upTo = Math.min(newestAuditNumber(store), position + CHUNK_ENTRIES);
   if (upTo <= position || pendingCount(trigger, store) >= MAX_PENDING) return false;
   const resources = resourcesMatching(trigger.spec, catalogue);
-  const told = auditedWritesBetween({ position, upTo, resources }, store, catalogue).filter((entry) =>
-    isRelevant(entry, trigger, scope, needs),
+  const relevant = auditedWritesBetween({ position, upTo, resources }, store, catalogue).filter((entry) =>
+    isRelevant(entry, trigger, scope, deps),
   );
-  if (told.length > 0 || upTo - (trigger.position ?? 0) >= CHECKPOINT_INTERVAL)
-    await storeMessages(trigger, told, upTo, needs);
-  line.position = upTo;
+  if (relevant.length > 0 || upTo - (trigger.position ?? 0) >= CHECKPOINT_INTERVAL)
+    await storeMessages(trigger, relevant, upTo, deps);
+  queue.position = upTo;
   return true;
 }
 
@@ -187,11 +199,11 @@ function isRelevant(
   entry: AuditedWrite,
   { spec, scenarioId }: Trigger,
   scope: AccessScope,
-  needs: WebhookDispatcherDeps,
+  deps: WebhookDispatcherDeps,
 ): boolean {
   const row = affectedRow(entry);
   if (scenarioId !== null && (row.scenarioId !== scenarioId || entry.op !== "create")) return false;
-  const { store: reader, catalogue } = needs;
+  const { store: reader, catalogue } = deps;
   return (
     matchesSpec(spec, rowPaths(entry.resource, row)) && wasVisible(entry.resource, row, scope, { reader, catalogue })
   );
@@ -199,15 +211,15 @@ function isRelevant(
 
 async function storeMessages(
   { id, pk }: Trigger,
-  told: readonly AuditedWrite[],
+  relevant: readonly AuditedWrite[],
   upTo: number,
   { store, clock }: WebhookDispatcherDeps,
 ): Promise<void> {
   await store.write((tx) => {
-    // Deleted meanwhile.
+    // Deleted in the meantime.
     if (!tx.get(triggers, id)) return;
     const now = clock.now();
-    for (const entry of told) {
+    for (const entry of relevant) {
       tx.run(
         `INSERT INTO trigger_deliveries (id, created_at, updated_at, trigger_pk, event, resource_id, state, attempts, entry)
          VALUES (uuid7(), ?, ?, ?, ?, ?, 'pending', 0, ?)`,

@@ -3,13 +3,10 @@ import type { AnyResource } from "../schema/resource.ts";
 import type { AccessScope, SqlValue, StoreReader } from "../store/store.ts";
 import { buildTableLayout } from "../store/table-layout.ts";
 
-/** A row as an audit entry holds it: API form, what is not set left out. */
+/** A row in an audit entry: API form, unset fields omitted. */
 export type RowSnapshot = Readonly<Record<string, unknown>> & { id: string };
 
-/**
- * Whether a write can be told to outsiders: facts are written in bulk and have no entry each, and what belongs to one
- * appliance's own bookkeeping stays there.
- */
+/** True for resources whose changes are published. Append-only rows are written in bulk and have no audit entries. */
 function isPublished(resource: AnyResource): boolean {
   return !resource.appendOnly;
 }
@@ -26,7 +23,7 @@ function matchesSegments(spec: readonly string[], path: readonly string[]): bool
   });
 }
 
-/** Names of the resources that have rows at a path such as `/users/*`; empty when none is ever told there. */
+/** Names of the resources with rows at a path such as `/users/*`; empty if none is published there. */
 export function resourcesMatching(spec: string, catalogue: Catalogue): string[] {
   const wanted = segmentsOf(spec);
   return catalogue.all
@@ -36,12 +33,12 @@ export function resourcesMatching(spec: string, catalogue: Catalogue): string[] 
     .map(({ name }) => name);
 }
 
-/** Paths of items, whose last segment stands for the id. Rows found through others have no path of their own there. */
+/** Item paths; the last segment is the id. Paths through other resources are excluded. */
 function patternsOf(resource: AnyResource): string[][] {
   return resource.paths.filter(({ through }) => !through).map(({ at }) => [...segmentsOf(at), "{id}"]);
 }
 
-/** Where a row stood in the API, the canonical place first: `/users/0190…/devices/0191…`. */
+/** API paths of a row, the canonical path first: `/users/0190…/devices/0191…`. */
 export function rowPaths(resource: AnyResource, row: RowSnapshot): string[] {
   return resource.paths.flatMap((path) => {
     if (path.through) return [];
@@ -53,15 +50,15 @@ export function rowPaths(resource: AnyResource, row: RowSnapshot): string[] {
   });
 }
 
-/** True when a row stood at a path that the spec means. */
+/** True if one of the paths matches the spec. */
 export function matchesSpec(spec: string, paths: readonly string[]): boolean {
   const wanted = segmentsOf(spec);
   return paths.some((path) => matchesSegments(wanted, segmentsOf(path)));
 }
 
 /**
- * Whether `scope` admits a row as it was when it was written, which may be gone by now: the condition is asked of a row
- * made of the snapshot's references. What hangs on rows that are gone as well is not seen.
+ * Whether `scope` shows a row as it was when written, even if it was deleted since: the visibility SQL is evaluated
+ * on a row built from the snapshot. Rows that depend on deleted rows are not visible.
  */
 export function wasVisible(
   resource: AnyResource,

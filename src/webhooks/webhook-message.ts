@@ -72,21 +72,22 @@ function snapshotOf(text: string | null): RowSnapshot | null {
 /** The row as the write left it, or for a deletion as it was. */
 export function affectedRow({ before, after }: AuditedWrite): RowSnapshot {
   const row = after ?? before;
-  if (!row) throw new BugError("An audit entry of a write has no row.");
+  if (!row) throw new BugError("An audit entry of a write must have a row.");
   return row;
 }
 
 const PAST = { create: "created", update: "updated", delete: "deleted" } as const;
 
-/** What happened, as receivers read it: such as `users.updated`. */
+/** Event type, such as `users.updated`. */
 export function webhookEventType(resource: string, op: AuditedWrite["op"]): string {
   return `${resource}.${PAST[op]}`;
 }
 
 /**
- * The body of a message, the same bytes at each try: `{type, timestamp, data: {resource, id, path, changed, row}}`. `row`
- * is the row as the write left it (deleted: as it was) without secrets and files; `changed` names what an update changed.
- * @source Standard Webhooks 1.0, Payload structure; own choice: the members of data
+ * Body of a webhook, identical for every attempt: `{type, timestamp, data: {resource, id, path, changed, row}}`.
+ * `row` is the row after the write (before it for a deletion) without secrets and files; `changed` lists the fields
+ * changed by an update.
+ * @source Standard Webhooks 1.0, Payload structure
  */
 export function webhookBody(entry: AuditedWrite): string {
   const row = affectedRow(entry);

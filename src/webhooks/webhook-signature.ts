@@ -1,6 +1,6 @@
 import { createHmac, randomBytes } from "node:crypto";
 
-/** What begins the text form of a key. @source Standard Webhooks 1.0, Signature scheme */
+/** Prefix of the text form of a key. @source Standard Webhooks 1.0, Signature scheme */
 const SECRET_PREFIX = "whsec_";
 const KEY_BYTES = 32;
 /** @source Standard Webhooks 1.0, Signature scheme: between 24 and 64 bytes */

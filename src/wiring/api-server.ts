@@ -22,56 +22,55 @@ import { formatListenAddress, type ListenAddress, parseListenAddress } from "../
 import type { Settings } from "../settings/schema.ts";
 import { localAddresses } from "./audio-services.ts";
 
-/** What the servers are started with. */
 export interface ApiServerDeps {
   dataDir: string;
-  /** That of the settings, or of the command line. */
+  /** Listen address of the settings or the command line. */
   address: ListenAddress;
   settings: Pick<Settings, "tls" | "api" | "listen">;
   clock: Clock;
   log: Log;
-  /** It is the cloud of an organisation: its appliances show certificates of the own authority, and there are many of them. */
+  /** Runs as a cloud: appliances authenticate with certificates of the own CA, and there may be many of them. */
   isHub?: boolean;
-  /** See `startServer`. */
+  /** See `startHttpServer`. */
   callerAt?: ClientAddressOf;
 }
 
-/** The server of the API, and what belongs to its certificate. */
+/** The API server and its certificate. */
 export interface ApiServer extends MainHttpServer {
   healthSource: HealthSource;
-  /** Shows the certificate that lies in the data directory now. */
+  /** Loads the certificate that is now in the data directory. */
   reloadCertificate(): Promise<void>;
 }
 
 const DAY_MS = 86_400_000;
-/** Where the certificate of the own authority can be fetched without TLS, by whoever compares its fingerprint. */
+/** Serves the CA certificate over plain HTTP, for people who compare its fingerprint. */
 const AUTHORITY_URL = "/carillon-authority.crt";
 
-/** Starts the API's server; with TLS also one that sends people to it. Rejects with Node's error for a taken address. */
-export async function startApiServer(needs: ApiServerDeps): Promise<ApiServer> {
-  const { dataDir, address, settings, clock, log } = needs;
-  const maxConnections = needs.isHub ? MAX_CLOUD_CONNECTIONS : undefined;
+/** Starts the API server and, with TLS, a plain HTTP server that redirects to it. Rejects with Node's error for an address in use. */
+export async function startApiServer(deps: ApiServerDeps): Promise<ApiServer> {
+  const { dataDir, address, settings, clock, log } = deps;
+  const maxConnections = deps.isHub ? MAX_CLOUD_CONNECTIONS : undefined;
   const secureAddress = settings.tls.listen === null ? null : parseListenAddress(settings.tls.listen);
   if (!secureAddress) {
-    const server = await startHttpServer(address, clock, null, maxConnections, needs.callerAt);
+    const server = await startHttpServer(address, clock, null, maxConnections, deps.callerAt);
     return { ...server, healthSource: () => [], reloadCertificate: async () => undefined };
   }
   const names = certificateNames(settings, [address, secureAddress]);
   await ensureCertificate(dataDir, names, clock.now());
-  const callers = needs.isHub ? { callers: (await ensureAuthority(dataDir, clock.now())).certificate } : {};
-  const shown = (): ServerCertificate => ({ ...activeCertificate(dataDir), ...callers });
-  const server = await startHttpServer(secureAddress, clock, shown(), maxConnections, needs.callerAt);
+  const clientAuthority = deps.isHub ? { callers: (await ensureAuthority(dataDir, clock.now())).certificate } : {};
+  const currentCertificate = (): ServerCertificate => ({ ...activeCertificate(dataDir), ...clientAuthority });
+  const server = await startHttpServer(secureAddress, clock, currentCertificate(), maxConnections, deps.callerAt);
   const plain = await startHttpServer(address, clock).catch(async (error: unknown) => {
     await server.stop();
     throw error;
   });
   const port = Number(new URL(server.url).port || 443);
   plain.setRequestListener((request, response) => redirectToHttps(request, response, { port, dataDir }));
-  const reloadCertificate = async (): Promise<void> => server.setCertificate(shown());
+  const reloadCertificate = async (): Promise<void> => server.setCertificate(currentCertificate());
   const renewalTimer = clock.every(DAY_MS, () => {
     ensureCertificate(dataDir, names, clock.now())
       .then((isNew) => (isNew ? reloadCertificate() : undefined))
-      .catch((error: unknown) => log.error({ err: error }, "the certificate was not renewed"));
+      .catch((error: unknown) => log.error({ event: "tls.renewal_failed", err: error }, "certificate renewal failed"));
   });
   return {
     ...server,
@@ -89,7 +88,7 @@ function activeCertificate(dataDir: string): ServerCertificate {
   return { certificate, key, strictTransportSecurity: facts?.origin === "installed" };
 }
 
-/** Everything that the machine is called by. */
+/** All names and addresses of this machine. */
 function certificateNames({ api }: ApiServerDeps["settings"], addresses: readonly ListenAddress[]): string[] {
   const listened = addresses.map(({ host }) => host).filter((host) => host !== "0.0.0.0" && host !== "::");
   const given = api.publicUrl === null ? [] : [new URL(api.publicUrl).hostname.replace(/^\[|\]$/g, "")];
@@ -97,7 +96,7 @@ function certificateNames({ api }: ApiServerDeps["settings"], addresses: readonl
   return [...new Set(all.map((name) => name.toLowerCase()))];
 }
 
-/** Nothing is answered without TLS but where to go, at which port, and that folder's authority. @source decisions.md 2 for 426 */
+/** Without TLS only the redirect (or the port, for writes) and the CA certificate are served. @source docs/decisions/0024-network.md for 426 */
 export function redirectToHttps(
   request: IncomingMessage,
   response: ServerResponse,
@@ -113,18 +112,18 @@ export function redirectToHttps(
   if (host !== null && (method === "GET" || method === "HEAD")) {
     const authority = formatListenAddress({ host, port: to.port }).replace(/:443$/, "");
     const location = `https://${authority}${url.startsWith("/") ? url : "/"}`;
-    // For whoever looks at an answer by hand: programs do not all follow.
-    const words = `Use ${location}\nThe authority of the certificate: ${AUTHORITY_URL}\n`;
+    // For people: not all programs follow redirects.
+    const text = `Use ${location}\nCA certificate: ${AUTHORITY_URL}\n`;
     response.writeHead(308, { Location: location, "Content-Type": "text/plain; charset=utf-8" });
-    response.end(method === "HEAD" ? undefined : words);
+    response.end(method === "HEAD" ? undefined : text);
     return;
   }
-  const body = JSON.stringify({ status: 426, type: "upgrade-required", message: `Use https, at port ${to.port}.` });
+  const body = JSON.stringify({ status: 426, type: "upgrade-required", message: `Use https at port ${to.port}.` });
   response.writeHead(426, { "Content-Type": "application/json", Upgrade: "TLS/1.2", Connection: "close" });
   response.end(body);
 }
 
-/** The host of a Host header, in lower case, without brackets; null for what is none. */
+/** Host name of a Host header, in lower case, without brackets; null if the header is invalid. */
 export function parseHostHeader(header: string | undefined): string | null {
   if (!header || !URL.canParse(`http://${header}/`)) return null;
   const { hostname: name, pathname, username } = new URL(`http://${header}/`);

@@ -20,7 +20,6 @@ import type { ChangeCapture, InternalTable, ResourceHooks, Store } from "../stor
 import { BUILT_IN_DECLARATIONS, loadDeclarations } from "./load-declarations.ts";
 import { completePendingRestore } from "./restore-journal.ts";
 
-/** What the data of an appliance is opened with. */
 export interface ApplianceDataOptions {
   dataDir: string;
   /** See `StoreOptions`. */
@@ -36,29 +35,29 @@ export interface ApplianceDataOptions {
   /** See `StoreOptions`. */
   shared?: SharedLog;
   follows?: boolean;
-  /** Room on the disk is kept for emergencies. */
+  /** Reserves disk space for emergencies. */
   keepsDiskReserve?: boolean;
 }
 
-/** The data of an appliance, in use by this process alone until closed. */
+/** The data of an appliance, locked by this process until closed. */
 export interface ApplianceData {
   catalogue: Catalogue;
   store: Store;
   access: AccessControl;
   clock: Clock;
-  /** Who takes what is written; nobody unless the daemon is linked. */
+  /** Captures every write for replication; null unless the daemon is linked. */
   recording: { recorder: ChangeCapture | null };
   close(): Promise<void>;
 }
 
-/** Opens the data in `dataDir`, making an empty database where there is none. Throws UpstreamError when it is in use. */
+/** Opens the data in `dataDir`; creates an empty database if there is none. Throws UpstreamError when another process uses it. */
 export function openApplianceData(options: ApplianceDataOptions): ApplianceData {
   const catalogue = createCatalogue(options.declarations);
   const recording = { recorder: null };
   const converter = createRecordingConverter(options.clock);
-  const room = options.keepsDiskReserve ? keepDiskReserve(options) : null;
-  const spareRoom = room && { diskReserve: room };
-  const store = openStore({ version: productVersion(), ...options, ...spareRoom, catalogue, recording, converter });
+  const reserve = options.keepsDiskReserve ? keepDiskReserve(options) : null;
+  const diskReserve = reserve && { diskReserve: reserve };
+  const store = openStore({ version: productVersion(), ...options, ...diskReserve, catalogue, recording, converter });
   const access = createAccessControl({ store, catalogue, clock: options.clock, events: options.events });
   return {
     catalogue,
@@ -67,16 +66,16 @@ export function openApplianceData(options: ApplianceDataOptions): ApplianceData 
     clock: options.clock,
     recording,
     async close() {
-      room?.stop();
+      reserve?.stop();
       access.close();
       await store.close();
     },
   };
 }
 
-/** own choice: messages to some thousand devices, with what is written of each. */
+/** Enough for messages to several thousand devices with their delivery records. */
 const DISK_RESERVE_BYTES = 16 * 1_048_576;
-/** The start has the disk for itself; afterwards it is looked after so often. own choice */
+/** Allocated after the start, which needs the disk itself, and checked at this interval. */
 const DISK_RESERVE_DELAY_MS = 10_000;
 const DISK_RESERVE_CHECK_INTERVAL_MS = 60_000;
 
@@ -85,16 +84,16 @@ function keepDiskReserve({
   clock,
   log,
 }: ApplianceDataOptions): Pick<DiskReserve, "release"> & { stop(): void } {
-  const room = createDiskReserve(join(dataDir, "spare-room"), DISK_RESERVE_BYTES);
-  const keep = (): void => void room.allocate();
+  const reserve = createDiskReserve(join(dataDir, "spare-reserve"), DISK_RESERVE_BYTES);
+  const allocate = (): void => void reserve.allocate();
   const timers = [
-    clock.after(DISK_RESERVE_DELAY_MS, keep, { background: true }),
-    clock.every(DISK_RESERVE_CHECK_INTERVAL_MS, keep),
+    clock.after(DISK_RESERVE_DELAY_MS, allocate, { background: true }),
+    clock.every(DISK_RESERVE_CHECK_INTERVAL_MS, allocate),
   ];
   return {
     release() {
-      const isFree = room.release();
-      if (isFree) log.error("the disk is full: the room kept for emergencies is given up");
+      const isFree = reserve.release();
+      if (isFree) log.error({ event: "disk.reserve_released" }, "disk full; released the disk reserve");
       return isFree;
     },
     stop() {
@@ -103,7 +102,7 @@ function keepDiskReserve({
   };
 }
 
-/** Opens the data as `openData` does, for one command while no daemon runs: with the rules of access, without plugins. */
+/** Opens the data like `openApplianceData` for one command while no daemon runs: with permission hooks, without plugins. */
 export async function openApplianceDataOffline(
   dataDir: string,
   clock: Clock,
@@ -115,35 +114,35 @@ export async function openApplianceDataOffline(
   };
   const declarations = await loadDeclarations([BUILT_IN_DECLARATIONS]);
   const catalogue = createCatalogue(declarations);
-  const bound = accessHooks(clock, catalogue);
+  const boundHooks = accessHooks(clock, catalogue);
   return openApplianceData({
     dataDir,
     ...(key && { key }),
     ...(tables && { tables }),
     declarations,
-    behaviours: Object.fromEntries(bound.map(([resource, behaviour]) => [resource.name, behaviour])),
+    behaviours: Object.fromEntries(boundHooks.map(([resource, hooks]) => [resource.name, hooks])),
     clock,
     events: createEvents(fail),
     log: silentLog,
-    // The write that met the fault is rejected with it, which is all that such a command waits for.
+    // The failed write itself is rejected; a single command needs no more.
     onFatal: () => undefined,
   });
 }
 
-/** True once `init` has filled the store: there is a root domain then. */
+/** True once `init` has created the root domain. */
 export function isInitialized(store: Store): boolean {
   return store.count(domains, { parentId: null }) > 0;
 }
 
-/** Throws UpstreamError (about the data directory) when `dataDir` holds no database; ends a restore that was interrupted. */
+/** Throws UpstreamError (about the data directory) if `dataDir` has no database; completes an interrupted restore first. */
 export function requireDatabase(dataDir: string): void {
   assertDataDirectoryReadable(dataDir);
   completePendingRestore(dataDir);
   if (!existsSync(join(dataDir, "carillon.db"))) throw notInitializedError(dataDir);
 }
 
-/** The fault of a data directory that `init` has not filled. */
+/** The error for a data directory that is not initialized. */
 export function notInitializedError(dataDir: string): UpstreamError {
-  const message = `There is no appliance in ${dataDir}. Set it up first: carillon init --data ${dataDir} …`;
+  const message = `No appliance found in ${dataDir}. Set it up first: carillon init --data ${dataDir} …`;
   return new UpstreamError("starting", message, { dataDir });
 }

@@ -11,22 +11,22 @@ import { Streamer } from "../media/streamer.ts";
 import { networkBounds } from "../settings/network-addresses.ts";
 import type { Settings } from "../settings/schema.ts";
 
-/** Ports of multicast streams that every phone takes. @source protocols.md 3, RTPMRx */
+/** Multicast ports that every phone accepts. @source docs/decisions/0033-multicast-rtp.md */
 const MULTICAST_PORTS = { firstPort: 20_480, lastPort: 32_766 };
 
-/** What makes and sends sound. */
+/** Renders and streams audio. */
 export interface AudioServices {
   audio: AudioRenderer;
   streamer: Streamer;
   addresses: MulticastAddressPool;
-  /** Own IPv4 address on the network that multicast goes to. */
+  /** Local IPv4 address of the interface that multicast is sent from. */
   interfaceAddress: string;
   /** Resolves when packets can be sent; rejects with UpstreamError. */
   ready: Promise<void>;
   stop(): Promise<void>;
 }
 
-/** Starts both threads of the sound, which get ready while the caller goes on. */
+/** Starts the renderer thread and the streamer thread; does not wait until they are ready. */
 export function startAudioServices(
   settings: Pick<Settings, "audio" | "network">,
   clock: Clock,
@@ -37,7 +37,7 @@ export function startAudioServices(
   audio.start();
   const stop = async (): Promise<void> => void (await Promise.all([audio.stop(), streamer.stop()]));
   const ready = streamer.start();
-  // Told to whoever waits for it, which may be nobody when the start ends before.
+  // Rejections are handled by whoever awaits `ready`; that may not happen if the start fails earlier.
   ready.catch(() => undefined);
   const { multicastRange, emergencyRange } = settings.audio;
   const addresses = createMulticastAddressPool({
@@ -47,7 +47,10 @@ export function startAudioServices(
   });
   const interfaceAddress = settings.network.multicastInterface ?? externalAddress();
   if (!isLocalAddress(interfaceAddress))
-    log.warn({ interfaceAddress }, "multicast can't be sent: the address is not this machine's");
+    log.warn(
+      { event: "multicast.interface_invalid", interfaceAddress },
+      "multicast disabled: not an address of this machine",
+    );
   return { audio, streamer, addresses, interfaceAddress, ready, stop };
 }
 
@@ -56,7 +59,7 @@ function addressRangeOf(network: string): MulticastAddressRange {
   return { firstGroup: first, lastGroup: last, ...MULTICAST_PORTS };
 }
 
-/** The first address under which other machines know this one; the loopback address when there is none. */
+/** The first external address of this machine; the loopback address if there is none. */
 function externalAddress(): string {
   return localAddresses()[0] ?? "127.0.0.1";
 }
@@ -65,7 +68,7 @@ function isLocalAddress(address: string): boolean {
   return Object.values(networkInterfaces()).some((list) => list?.some((entry) => entry.address === address));
 }
 
-/** Outside IPv4 addresses of this machine. */
+/** External IPv4 addresses of this machine. */
 export function localAddresses(): string[] {
   const entries = Object.values(networkInterfaces()).flatMap((list) => list ?? []);
   return entries.filter((entry) => entry.family === "IPv4" && !entry.internal).map(({ address }) => address);

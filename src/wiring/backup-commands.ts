@@ -4,15 +4,15 @@ import { CallerError, ConflictError, invalidValue } from "../lib/errors.ts";
 import type { BackupReport } from "../ops/backup/backup-archive.ts";
 import type { ControlCommand } from "./control-commands.ts";
 
-/** Shorter than the time for which a command waits for an answer. */
+/** Shorter than the response timeout of a control command. */
 const WAIT_TIMEOUT_MS = 15_000;
 
-/** What becomes of a backup: not known yet, or its report. */
+/** Progress of a backup: still running, or its report. */
 type Progress = { finished: false } | { finished: true; report: BackupReport };
 
 /**
- * `backup.take` `{to?}` begins one and `backup.wait` `{}` goes on waiting for it; both answer Progress, in the daemon
- * after a while also when it is not done. Without `clock` they wait until it is.
+ * `backup.take` `{to?}` starts a backup, `backup.wait` `{}` waits for it. In the daemon both return Progress after at most
+ * WAIT_TIMEOUT_MS, even if the backup still runs; without `clock` they wait until it is done.
  */
 export function createBackupCommands(
   take: (to?: string) => Promise<BackupReport>,
@@ -20,26 +20,27 @@ export function createBackupCommands(
 ): Readonly<Record<string, ControlCommand>> {
   let running: Promise<BackupReport> | null = null;
   const wait = async (): Promise<Progress> => {
-    if (!running) throw new CallerError("not-found", "No backup is being taken.");
-    const late = new Promise<null>(
+    if (!running) throw new CallerError("not-found", "No backup is running.");
+    const timeout = new Promise<null>(
       (resolve) => void clock?.after(WAIT_TIMEOUT_MS, () => resolve(null), { background: true }),
     );
     try {
-      const report = await Promise.race([running, late]);
+      const report = await Promise.race([running, timeout]);
       if (report === null) return { finished: false };
       running = null;
       return { finished: true, report };
     } catch (error) {
       running = null;
       const reason = error instanceof Error ? error.message : String(error);
-      // Whoever ordered it must read why; nothing of the daemon broke.
+      // The command's user must see the reason; the daemon itself is fine.
       throw new CallerError("upstream", `The backup failed: ${reason}`);
     }
   };
   return {
     "backup.take": async ({ to }) => {
-      if (to !== undefined && (typeof to !== "string" || !isAbsolute(to))) throw invalidValue("to", "It is absolute.");
-      if (await running) throw new ConflictError("A backup is being taken already.");
+      if (to !== undefined && (typeof to !== "string" || !isAbsolute(to)))
+        throw invalidValue("to", "Must be an absolute path.");
+      if (await running) throw new ConflictError("A backup is already running.");
       running = take(to);
       return wait();
     },

@@ -1,4 +1,4 @@
-/** Every file of the folder, by its path. A module of its own, so that only those load it who need it. */
+/** All resource declarations by path. A module of its own, so that it is loaded only when needed. */
 export const BUILT_IN_DECLARATION_MODULES: Readonly<Record<string, unknown>> = import.meta.glob(
   "../resources/**/*.ts",
   {

@@ -8,7 +8,6 @@ import type { Log } from "../lib/log.ts";
 import type { Settings } from "../settings/schema.ts";
 import type { ActorContext, Store } from "../store/store.ts";
 
-/** What the phones of call managers are read with. */
 export interface CallManagerDeps {
   store: Store;
   clock: Clock;
@@ -17,22 +16,22 @@ export interface CallManagerDeps {
   settings: Settings;
   schedule: ScheduleCron;
   by: ActorContext;
-  /** This appliance's endpoint. */
+  /** Id of this appliance's endpoint. */
   endpointId(): string;
 }
 
-/** Makes the phones' cache and the thread that reads clusters. Throws CallerError when the file of authorities can't be read. */
-export function createCallManagers(needs: CallManagerDeps): PhoneCache {
-  const { callManagers, network } = needs.settings;
+/** Creates the phone cache and the thread that reads clusters. Throws CallerError when the CA file can't be read. */
+export function createCallManagers(deps: CallManagerDeps): PhoneCache {
+  const { callManagers, network } = deps.settings;
   const { full, delta, partial, snmpPort, allowDes } = callManagers;
   const authorities = readAuthorities(callManagers.authorities);
   const settings = { allowedTargets: network.allowedTargets, authorities, snmpPort, allowDes };
-  // Set below: nothing is read before it is made.
+  // Set below; the thread reads nothing before.
   let cache: PhoneCache;
   const reader = createClusterReaderThread(settings, (clusterId, progress) =>
     cache.reportProgress(clusterId, progress),
   );
-  cache = createPhoneCache({ ...needs, reader, times: { full, delta, partial } });
+  cache = createPhoneCache({ ...deps, reader, times: { full, delta, partial } });
   return cache;
 }
 
@@ -41,6 +40,6 @@ function readAuthorities(file: string | null): string | null {
   try {
     return readFileSync(file, "utf8");
   } catch {
-    throw invalidValue("callManagers.authorities", `The file ${file} can't be read.`);
+    throw invalidValue("callManagers.authorities", `Can't read the file ${file}.`);
   }
 }

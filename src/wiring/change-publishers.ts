@@ -11,7 +11,6 @@ import { createEventStream, type EventStream } from "../webhooks/change-feed/eve
 import { createWebhookDispatcher, type WebhookDispatcher } from "../webhooks/webhook-dispatcher.ts";
 import type { ApplianceData } from "./appliance-data.ts";
 
-/** What telling others is made of. */
 export interface ChangePublisherDeps {
   data: ApplianceData;
   clock: Clock;
@@ -21,16 +20,16 @@ export interface ChangePublisherDeps {
   endpointId(): string;
 }
 
-/** All that tells others what changes. */
+/** Publishes changes to consoles, event streams and webhooks. */
 export interface ChangePublishers {
   liveFeed: LiveFeed;
   eventStream: EventStream;
   webhooks: WebhookDispatcher;
-  /** Ends consoles and event streams. */
+  /** Closes consoles and event streams. */
   stop(): void;
 }
 
-/** Makes the one look at the change feed that consoles and event streams share, and the webhooks, which follow the audit. */
+/** Consoles and event streams share one change feed; webhooks follow the audit log. */
 export function createChangePublishers({
   data,
   clock,

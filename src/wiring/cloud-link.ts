@@ -10,7 +10,7 @@ import {
   type SiteLinkDeps,
 } from "../cloud-link/site-link.ts";
 import type { Clock } from "../lib/clock.ts";
-import { invalidValue, requiredValue, UpstreamError } from "../lib/errors.ts";
+import { CallerError, invalidValue, requiredValue, UpstreamError } from "../lib/errors.ts";
 import type { Events } from "../lib/events.ts";
 import type { Log } from "../lib/log.ts";
 import { productVersion } from "../lib/product-version.ts";
@@ -30,7 +30,7 @@ import type { HubRoute } from "../sync/transport/hub-address.ts";
 import type { ApplianceData } from "./appliance-data.ts";
 import type { ControlCommand } from "./control-commands.ts";
 
-/** Tables of the room `replication`. */
+/** Tables of the module `sync`. */
 export const SYNC_TABLES: readonly InternalTable[] = collectionTables([
   ...SITE_COLLECTIONS,
   ...HUB_COLLECTIONS,
@@ -38,66 +38,65 @@ export const SYNC_TABLES: readonly InternalTable[] = collectionTables([
   PRESENCES as unknown as Collection<never>,
 ]).concat(PENDING_LEDGER_TABLE, ...INITIAL_SYNC_TABLES);
 
-const RANDOM_STEPS = 2 ** 32;
+const RANDOM_RANGE = 2 ** 32;
 
-/** What linking is made of. */
 export interface CloudLinkDeps {
   dataDir: string;
   data: ApplianceData;
   clock: Clock;
   events: Events;
   log: Log;
-  /** This daemon is the cloud of an organisation. */
+  /** This daemon is a cloud. */
   isHub?: boolean;
   endpointId(): string;
-  /** Called once all runs. */
+  /** Available once all modules run. */
   notificationService(): NotificationService;
   settings: Pick<Settings, "cloud">;
-  /** How the appliance is. Called once all runs. */
+  /** Health of the appliance; available once all modules run. */
   health: SiteLinkDeps["health"];
-  circle(): LinkFailover;
-  /** Which appliances may activate devices, at a cloud. Called once all runs. */
+  failover(): LinkFailover;
+  /** At a cloud: the appliances that may activate devices. Available once all modules run. */
   candidates: HubLinkDeps["candidates"];
-  /** Carries out, at a cloud, a request that came to an appliance. */
+  /** At a cloud: executes a request proxied by an appliance. */
   request: HubLinkDeps["request"];
-  /** Starts the daemon anew. */
+  /** Restarts the daemon. */
   onRestart?: () => void;
-  /** Where a cloud's rows lie, if not here alone. */
+  /** Shared log of a cloud with several nodes. */
   shared?: NonNullable<HubLinkDeps["shared"]>;
 }
 
-/** This daemon's end of links: of one as an appliance, of many as a cloud. */
+/** The daemon's side of cloud links: one link at an appliance, many at a cloud. */
 export interface CloudLink {
   healthSource: HealthSource;
-  /** The appliances' way in; null where there is none. */
+  /** At a cloud: accepts connections of appliances; null otherwise. */
   acceptConnection: HubLink["accept"] | null;
   report(): LinkReport;
-  /** The channels that carry deliveries: the given ones, at a cloud also that to its appliances. */
+  /** The delivery channels; a cloud adds the channel to its appliances. */
   withApplianceChannel(providers: DeliveryProviders): DeliveryProviders;
   hub: HubLink | null;
   site: SiteLink | null;
-  /** What people see of it and do about it. */
+  /** Status and actions for the console. */
   adminService: LinkAdminService;
-  /** The cloud is connected. */
+  /** The link to the cloud is open. */
   isConnected(): boolean;
   controlCommands: Readonly<Record<string, ControlCommand>>;
-  /** To be called before anything writes that goes up. */
+  /** Must be called before the first write that is to be replicated. */
   startRecording(): void;
   start(): Promise<void>;
   stop(): void;
 }
 
-/** Makes it; nothing is connected before `start`. */
-export function createCloudLink(needs: CloudLinkDeps): CloudLink {
-  const { data, clock } = needs;
-  const common = { ...needs, store: data.store, catalogue: data.catalogue, recording: data.recording };
+/** Connects only at `start`. */
+export function createCloudLink(deps: CloudLinkDeps): CloudLink {
+  const { data, clock } = deps;
+  const common = { ...deps, store: data.store, catalogue: data.catalogue, recording: data.recording };
   const by = data.access.systemContext("replication");
-  const restart = (): void => needs.onRestart?.();
+  const restart = (): void => deps.onRestart?.();
   const { store, catalogue } = data;
   const adminDeps = { store, catalogue, clock, runner: createSqliteProgramRunner(store, catalogue, by), restart };
   const createAdminService = (of: Pick<CloudLink, "site" | "hub">): LinkAdminService =>
-    createLinkAdminService({ ...adminDeps, ...of, endpointId: needs.endpointId });
-  if (needs.isHub) {
+    createLinkAdminService({ ...adminDeps, ...of, endpointId: deps.endpointId });
+  if (deps.isHub) {
     const hub = createHubLink({ ...common, by });
     return createHubSide(hub, createAdminService({ hub, site: null }));
   }
@@ -105,8 +104,8 @@ export function createCloudLink(needs: CloudLinkDeps): CloudLink {
     ...common,
     by,
     version: productVersion(),
-    route: connectionSettings(needs.settings.cloud),
-    random: () => randomInt(RANDOM_STEPS) / RANDOM_STEPS,
+    route: connectionSettings(deps.settings.cloud),
+    random: () => randomInt(RANDOM_RANGE) / RANDOM_RANGE,
   });
   return {
     healthSource: site.healthReasons,
@@ -121,18 +120,24 @@ export function createCloudLink(needs: CloudLinkDeps): CloudLink {
     start: site.start,
     stop: site.stop,
     controlCommands: {
+      ...rejectedCommands(CLOUD_COMMANDS, "Run this command at the cloud: this daemon is an appliance."),
       /** `{}` -> LinkReport. */
       "link.status": async () => site.report(),
-      /** `{hub, code, mode?, authority?}` -> `{endpoint}`; the daemon starts anew then. */
+      /** `{hub, code, mode?, authority?}` -> `{endpoint}`; the daemon restarts. */
       "link.enrol": async ({ hub, code, mode = "join", authority }) => {
         if (typeof hub !== "string") throw requiredValue("hub");
         if (typeof code !== "string") throw requiredValue("code");
-        if (mode !== "adopt" && mode !== "join") throw invalidValue("mode", "It is adopt or join.");
-        const made = await site.enrol({ hub, code, mode, authority: typeof authority === "string" ? authority : null });
+        if (mode !== "adopt" && mode !== "join") throw invalidValue("mode", "Must be adopt or join.");
+        const enrolled = await site.enrol({
+          hub,
+          code,
+          mode,
+          authority: typeof authority === "string" ? authority : null,
+        });
         clock.defer(restart);
-        return made;
+        return enrolled;
       },
-      /** `{}` -> null; the daemon starts anew then. */
+      /** `{}` -> null; the daemon restarts. */
       "link.leave": async () => {
         await site.leave();
         clock.defer(restart);
@@ -151,26 +156,36 @@ function readAuthority(path: string): string {
   try {
     return readFileSync(path, "utf8");
   } catch (error) {
-    throw new UpstreamError("starting", `cloud.authority: ${path} can't be read.`, { path }, error);
+    throw new UpstreamError("starting", `cloud.authority: can't read ${path}.`, { path }, error);
   }
 }
 
+/** Control commands that only one side of a link supports. */
+const CLOUD_COMMANDS = ["link.code", "link.revoke"];
+const APPLIANCE_COMMANDS = ["link.enrol", "link.leave"];
+
+function rejectedCommands(names: readonly string[], message: string): Readonly<Record<string, ControlCommand>> {
+  const reject: ControlCommand = () => Promise.reject(new CallerError("not-found", message));
+  return Object.fromEntries(names.map((name) => [name, reject]));
+}
+
 function createHubSide(link: HubLink, adminService: LinkAdminService): CloudLink {
-  const nothing = { hub: null, mode: "solo", link: null, applied: null, queued: 0, parked: 0, certificateUntil: null };
+  const noLink = { hub: null, mode: "solo", link: null, applied: null, queued: 0, parked: 0, certificateUntil: null };
   return {
     healthSource: () => [],
     acceptConnection: link.accept,
-    report: () => nothing as LinkReport,
+    report: () => noLink as LinkReport,
     withApplianceChannel: link.extendProviders,
     hub: link,
     site: null,
     adminService,
     isConnected: () => false,
-    // All rows are looked at when it starts.
+    // Not needed: a cloud compares all rows when it starts.
     startRecording: () => undefined,
     start: link.start,
     stop: link.stop,
     controlCommands: {
+      ...rejectedCommands(APPLIANCE_COMMANDS, "Run this command at the appliance: this daemon is a cloud."),
       /** `{endpoint?}` -> `{code, until}`. */
       "link.code": ({ endpoint }) => link.createEnrolmentCode(typeof endpoint === "string" ? endpoint : null),
       /** `{endpoint}` -> null. */
@@ -179,7 +194,7 @@ function createHubSide(link: HubLink, adminService: LinkAdminService): CloudLink
         await link.revoke(endpoint);
         return null;
       },
-      /** `{}` -> ids of the appliances whose link stands. */
+      /** `{}` -> ids of the linked appliances. */
       "link.status": async () => ({ connected: link.connected() }),
     },
   };

@@ -11,11 +11,11 @@ import type { RowOf } from "../schema/resource.ts";
 import { verifyAudit } from "../store/audit-chain.ts";
 import type { Store } from "../store/store.ts";
 
-/** A token as the command line shows it; times in API form. */
+/** A token as the command line shows it; times in ISO 8601. */
 export interface TokenSummary {
   id: string;
   userId: string;
-  /** The owner's address, or the name of an owner without one. */
+  /** Email address of the owner, or the name if there is none. */
   user: string;
   name: string;
   createdAt: string;
@@ -24,13 +24,12 @@ export interface TokenSummary {
 }
 
 const MAX_LISTED_TOKENS = 10_000;
-/** Few enough that whoever asked does not give up waiting. */
+/** Verified per command, so that a command responds before the client times out. */
 const MAX_VERIFIED_ENTRIES = 100_000;
 
-/** Takes arguments by name and gives a plain value; throws CallerError for arguments that don't fit. */
+/** Takes named arguments and returns a JSON value; throws CallerError for invalid arguments. */
 export type ControlCommand = (args: Readonly<Record<string, unknown>>) => Promise<unknown>;
 
-/** What orders work on. */
 export interface ControlCommandDeps {
   store: Store;
   access: AccessControl;
@@ -38,8 +37,8 @@ export interface ControlCommandDeps {
 }
 
 /**
- * What commands on this machine may order: over the control socket while the daemon runs, on the data itself while it
- * does not. Whoever can open the data directory may do everything, so nobody asks for permissions here.
+ * Commands of this machine: through the control socket while the daemon runs, directly on the data while it does not. Access
+ * to the data directory implies all permissions, so none are checked here.
  */
 export function createControlCommands({
   store,
@@ -48,13 +47,13 @@ export function createControlCommands({
 }: ControlCommandDeps): Readonly<Record<string, ControlCommand>> {
   const by = access.systemContext("cli");
   return {
-    /** `{user, name, expires?}` -> TokenLine with `token`, the clear value, which is told here only. */
+    /** `{user, name, expires?}` -> TokenSummary with `token`, the secret, which is not stored. */
     "token.create": async ({ user, name, expires }) => {
       const owner = findUser(store, user);
       const { row, token } = await createToken(store, owner.id, { name, expires: expires ?? null }, by);
       return { ...summarizeToken(row, owner), token };
     },
-    /** `{user?}` -> TokenLine[], oldest first. */
+    /** `{user?}` -> TokenSummary[], oldest first. */
     "token.list": async ({ user }) => {
       const owner = user === undefined || user === null ? null : findUser(store, user);
       const rows = store.find(userTokens, owner ? { userId: owner.id } : {}, MAX_LISTED_TOKENS);
@@ -63,43 +62,43 @@ export function createControlCommands({
         return holder ? [summarizeToken(row, holder)] : [];
       });
     },
-    /** `{tokenId}` -> the TokenLine of what was revoked. */
+    /** `{tokenId}` -> TokenSummary of the revoked token. */
     "token.revoke": async ({ tokenId }) => {
       const row = isUuid(tokenId) ? store.get(userTokens, tokenId) : null;
       const holder = row && store.get(users, row.userId);
-      if (!row || !holder) throw new CallerError("not-found", "There is no such token.");
+      if (!row || !holder) throw new CallerError("not-found", "Token not found.");
       await store.remove(userTokens, row.id, by);
       return summarizeToken(row, holder);
     },
     /**
-     * `{user, password?, breakGlass?}` -> `{id, user}`: takes the lock away, sets a password, which ends the user's
-     * sessions, and lets the password be good while the built-in identity provider is off.
+     * `{user, password?, breakGlass?}` -> `{id, user}`: unlocks the account, optionally sets a password (which ends all
+     * sessions) and optionally allows password login while the built-in identity provider is disabled.
      */
     "user.unlock": async ({ user, password, breakGlass }) => {
       const found = findUser(store, user);
       const system = typeof password === "string" ? await hashNewPassword(password, clock) : {};
       if (breakGlass === true && found.passwordHash === null && typeof password !== "string") {
-        throw new CallerError("required", "That user has no password to get in with: give one, too.");
+        throw new CallerError("required", "The user has no password; set one with the same command.");
       }
-      const glass = breakGlass === true ? { breakGlass } : {};
-      // Else another provider would be asked for the password.
+      const breakGlassFields = breakGlass === true ? { breakGlass } : {};
+      // Otherwise another provider would check the password.
       const own = breakGlass === true ? { ...system, providerKey: null } : system;
-      await store.update(users, found.id, { lock: null, ...glass }, by, own);
+      await store.update(users, found.id, { lock: null, ...breakGlassFields }, by, own);
       return { id: found.id, user: found.email ?? found.name };
     },
-    /** AuditStretch -> AuditVerdict, at most MOST_VERIFIED entries at a time. */
-    "audit.verify": (stretch) => verifyAudit(store, clock, { ...stretch, maxEntries: MAX_VERIFIED_ENTRIES }),
+    /** AuditRange -> AuditVerification, at most MAX_VERIFIED_ENTRIES entries per call. */
+    "audit.verify": (range) => verifyAudit(store, clock, { ...range, maxEntries: MAX_VERIFIED_ENTRIES }),
   };
 }
 
-/** What commands may order of a daemon beyond that: what runs in it is asked, too. */
+/** Further commands that need the running daemon. */
 export function createDaemonControlCommands(
-  needs: ControlCommandDeps,
+  deps: ControlCommandDeps,
   plugins: Pick<PluginHost, "loadNewPlugins">,
 ): Readonly<Record<string, ControlCommand>> {
   return {
-    ...createControlCommands(needs),
-    /** `{}` -> names of the plugins that were installed since the daemon looked. */
+    ...createControlCommands(deps),
+    /** `{}` -> names of newly installed plugins, which are now loaded. */
     "plugin.takeUp": () => plugins.loadNewPlugins(),
   };
 }
@@ -110,11 +109,11 @@ async function hashNewPassword(password: string, clock: Clock): Promise<object> 
 
 function findUser(store: Store, user: unknown): RowOf<typeof users> {
   if (user === undefined || user === "") throw requiredValue("user");
-  if (typeof user !== "string") throw invalidValue("user", "It must be a text.");
+  if (typeof user !== "string") throw invalidValue("user", "Must be a string.");
   const byAddress = "SELECT id FROM users WHERE email = ? COLLATE NOCASE";
   const id = isUuid(user) ? user : store.one<{ id: string }>(byAddress, user)?.id;
   const found = id === undefined ? null : store.get(users, id);
-  if (!found) throw invalidValue("user", "There is no user with that address or id.");
+  if (!found) throw invalidValue("user", "User not found.");
   return found;
 }
 

@@ -6,36 +6,35 @@ import type { Log } from "../lib/log.ts";
 import type { ControlCommand } from "./control-commands.ts";
 
 const NAME = "control.sock";
-/** Longest question, in characters. */
+/** Longest request line, in characters. */
 const MAX_REQUEST_CHARACTERS = 65_536;
-/** Longest answer: room for a list of some ten thousand entries. */
+/** Longest response line, in characters: room for a list of some ten thousand entries. */
 const MAX_RESPONSE_CHARACTERS = 16 * 1_048_576;
-/** Room for a path in the address of a local socket, without its end mark. @source unix(7) */
+/** Length limit of a socket path, without the terminating null byte. @source unix(7) */
 const MAX_SOCKET_PATH_BYTES = 107;
 const IDLE_MS = 30_000;
 
-/** A line to the daemon. */
+/** Request line. */
 interface ControlRequest {
   order: string;
   args: Record<string, unknown>;
 }
 
-/** A line from the daemon: `result`, or what was wrong in words. */
+/** Response line: `result`, or the error. */
 type ControlResponse = { result: unknown } | { fault: { type: ErrorType | "bug"; message: string } };
 
-/** The running socket. */
 export interface ControlSocket {
-  /** Ends open connections and removes the socket. */
+  /** Closes open connections and removes the socket. */
   stop(): Promise<void>;
 }
 
 /**
- * Serves `orders` on the socket in `dataDir`, which only the daemon's own user (and root) can open. JSON lines: one
- * question, one answer. Call it while holding the lock on the data, since a socket left by a killed daemon is replaced.
+ * Serves `commands` on the socket in `dataDir`, which only the daemon's own user (and root) can open. Protocol: JSON lines, one
+ * response per request. Call it while holding the lock on the data, since the socket of a killed daemon is replaced.
  */
 export function startControlSocket(
   dataDir: string,
-  orders: Readonly<Record<string, ControlCommand>>,
+  commands: Readonly<Record<string, ControlCommand>>,
   log: Log,
 ): Promise<ControlSocket> {
   rmSync(join(dataDir, NAME), { force: true });
@@ -43,8 +42,10 @@ export function startControlSocket(
   const server = createServer((socket) => {
     open.add(socket);
     socket.on("close", () => open.delete(socket));
-    socket.on("error", (error) => log.debug({ err: error }, "control connection broke"));
-    serveConnection(socket, orders, log);
+    socket.on("error", (error) =>
+      log.debug({ event: "control.connection_failed", err: error }, "control connection failed"),
+    );
+    serveConnection(socket, commands, log);
   });
   const stop = (): Promise<void> =>
     new Promise((resolve) => {
@@ -58,7 +59,7 @@ export function startControlSocket(
   });
 }
 
-/** Binds with mode 0600 from the first moment on: the mask holds while the socket is made, which happens at once. */
+/** Binds with mode 0600 from the start: the umask applies while the socket is created, which is synchronous. */
 function listenPrivately(server: Server, path: string): void {
   const before = process.umask(0o177);
   try {
@@ -68,7 +69,7 @@ function listenPrivately(server: Server, path: string): void {
   }
 }
 
-/** Hands over an address of the socket that fits: absolute, from the working directory, or through an open folder. */
+/** Passes a socket path that fits the limit: absolute, relative to the working directory, or through an open folder. */
 function withSocketPath<T>(dataDir: string, use: (path: string) => T): T {
   const path = [join(dataDir, NAME), relative(process.cwd(), join(dataDir, NAME))].find(
     (each) => Buffer.byteLength(each) <= MAX_SOCKET_PATH_BYTES,
@@ -82,37 +83,41 @@ function withSocketPath<T>(dataDir: string, use: (path: string) => T): T {
   }
 }
 
-function serveConnection(socket: Socket, orders: Readonly<Record<string, ControlCommand>>, log: Log): void {
-  let waiting: Promise<void> = Promise.resolve();
+function serveConnection(socket: Socket, commands: Readonly<Record<string, ControlCommand>>, log: Log): void {
+  let lastResponse: Promise<void> = Promise.resolve();
   socket.setTimeout(IDLE_MS, () => socket.destroy());
   readLines(socket, MAX_REQUEST_CHARACTERS, (line) => {
     if (line === null) {
       socket.end(
-        `${JSON.stringify(errorResponse("too-large", `A line holds at most ${MAX_REQUEST_CHARACTERS} characters.`))}\n`,
+        `${JSON.stringify(errorResponse("too-large", `A line must have at most ${MAX_REQUEST_CHARACTERS} characters.`))}\n`,
       );
       return;
     }
-    waiting = waiting.then(async () => {
-      const answer = await respond(line, orders, log);
-      if (socket.writable) socket.write(`${JSON.stringify(answer)}\n`);
+    lastResponse = lastResponse.then(async () => {
+      const response = await respond(line, commands, log);
+      if (socket.writable) socket.write(`${JSON.stringify(response)}\n`);
     });
   });
 }
 
 async function respond(
   line: string,
-  orders: Readonly<Record<string, ControlCommand>>,
+  commands: Readonly<Record<string, ControlCommand>>,
   log: Log,
 ): Promise<ControlResponse> {
-  const question = parseRequest(line);
-  if (!question) return errorResponse("invalid-value", 'A line is {"order": "…", "args": {…}}.');
-  const order = Object.hasOwn(orders, question.order) ? orders[question.order] : undefined;
-  if (!order) return errorResponse("not-found", `This daemon knows no order ${JSON.stringify(question.order)}.`);
+  const request = parseRequest(line);
+  if (!request) return errorResponse("invalid-value", 'A line must be {"order": "…", "args": {…}}.');
+  const command = Object.hasOwn(commands, request.order) ? commands[request.order] : undefined;
+  if (!command)
+    return errorResponse(
+      "not-found",
+      `Unknown command ${JSON.stringify(request.order)}: this daemon does not support it.`,
+    );
   try {
-    return { result: await order(question.args) };
+    return { result: await command(request.args) };
   } catch (error) {
     if (error instanceof CallerError) return errorResponse(error.type, error.message);
-    log.error({ err: error, order: question.order }, "order failed");
+    log.error({ event: "control.command_failed", err: error, command: request.order }, "control command failed");
     return errorResponse("bug", error instanceof Error ? error.message : String(error));
   }
 }
@@ -132,43 +137,43 @@ function parseRequest(line: string): ControlRequest | null {
   }
 }
 
-/** Calls `take` with each line, and once with null in place of one that is too long; nothing follows that. */
-function readLines(socket: Socket, maxLine: number, take: (line: string | null) => void): void {
+/** Calls `onLine` with each line, and once with null if a line is too long; nothing follows that. */
+function readLines(socket: Socket, maxLine: number, onLine: (line: string | null) => void): void {
   let rest = "";
-  let over = false;
+  let isTooLong = false;
   socket.setEncoding("utf8");
   socket.on("data", (text: string) => {
-    if (over) return;
+    if (isTooLong) return;
     const lines = (rest + text).split("\n");
     rest = lines.pop() as string;
-    for (const line of lines) if (line.length <= maxLine && line !== "") take(line);
-    over = rest.length > maxLine || lines.some((line) => line.length > maxLine);
-    if (over) take(null);
+    for (const line of lines) if (line.length <= maxLine && line !== "") onLine(line);
+    isTooLong = rest.length > maxLine || lines.some((line) => line.length > maxLine);
+    if (isTooLong) onLine(null);
   });
 }
 
 /**
- * Gives one order to the daemon that uses `dataDir`; null when none answers there. Throws CallerError for what the daemon
- * refuses, UpstreamError when it breaks off.
+ * Sends one command to the daemon that uses `dataDir`; null if none runs. Throws CallerError if the daemon rejects the
+ * command, UpstreamError if the connection breaks.
  */
 export async function sendControlCommand(
   dataDir: string,
-  question: ControlRequest,
+  request: ControlRequest,
 ): Promise<{ result: unknown } | null> {
-  const answer = await exchange(dataDir, question);
-  if (answer === null || "result" in answer) return answer;
-  const { type, message } = answer.fault;
+  const response = await exchange(dataDir, request);
+  if (response === null || "result" in response) return response;
+  const { type, message } = response.fault;
   if (type === "bug") throw new UpstreamError("upstream", `The daemon failed: ${message}`);
   throw new CallerError(type, message);
 }
 
-function exchange(dataDir: string, question: ControlRequest): Promise<ControlResponse | null> {
+function exchange(dataDir: string, request: ControlRequest): Promise<ControlResponse | null> {
   return new Promise((resolve, reject) => {
     const broken = (cause?: unknown): void =>
-      reject(new UpstreamError("upstream", "The daemon broke off the connection.", {}, cause));
+      reject(new UpstreamError("upstream", "The daemon closed the connection.", {}, cause));
     const socket = withSocketPath(dataDir, (path) => connect(path));
     socket.setTimeout(IDLE_MS, () => socket.destroy());
-    socket.on("connect", () => socket.write(`${JSON.stringify(question)}\n`));
+    socket.on("connect", () => socket.write(`${JSON.stringify(request)}\n`));
     socket.on("error", (error: NodeJS.ErrnoException) => {
       if (error.code === "ENOENT" || error.code === "ECONNREFUSED") resolve(null);
       else if (error.code === "EACCES") reject(accessDeniedError(dataDir));
@@ -184,5 +189,9 @@ function exchange(dataDir: string, question: ControlRequest): Promise<ControlRes
 }
 
 function accessDeniedError(dataDir: string): UpstreamError {
-  return new UpstreamError("starting", `Only the daemon's own user may use the data in ${dataDir}.`, { dataDir });
+  return new UpstreamError(
+    "starting",
+    `No permission for ${dataDir}: run the command as the daemon's user or as root.`,
+    { dataDir },
+  );
 }

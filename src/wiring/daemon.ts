@@ -72,78 +72,79 @@ import { createPublicResponses, type PublicResponses } from "./public-responses.
 import { INTERNAL_TABLES } from "./schema.ts";
 import { type ShutdownStep, stopInReverse } from "./shutdown.ts";
 
-/** What a daemon is started with. */
 export interface DaemonOptions {
   dataDir: string;
-  /** `HOST:PORT`; port 0 takes a free one. */
+  /** `HOST:PORT`; port 0 takes a free port. */
   listen: string;
   settings: Settings;
-  /** Where the settings come from, if from a file. */
+  /** The settings file, if there is one. */
   settingsFile?: SettingsFile;
   log: Log;
   clock?: Clock;
-  /** Those that Carillon brings along unless given. */
+  /** Default: the built-in declarations. */
   declarations?: readonly AnyResource[];
-  /** The disk failed while writing: the process must end with code 74. Called once. */
+  /** A disk write failed: the process must exit with code 74. Called once. */
   onFatal: (error: unknown) => void;
-  /** It is the cloud of an organisation, to which appliances are linked. */
+  /** Runs as the cloud of an organisation, to which appliances link. */
   isHub?: boolean;
-  /** Who comes from a port of this machine, where a front hands callers on. */
+  /** Behind a gateway: real client address of a connection by its local port. */
   callerAt?: ClientAddressOf;
-  /** Where the other nodes of the cloud have the same rows from. */
+  /** Shared log of a cloud with several nodes. */
   shared?: SharedLog;
-  /** Who knows what else is wrong: with what was there before the daemon. */
+  /** Health reasons from before the daemon started, such as those of the replica. */
   source?: HealthSource;
-  /** Somebody ordered a restart: the daemon must be stopped and started again. */
+  /** A restart was requested: stop the daemon and start it again. */
   onRestart?: () => void;
 }
 
 /** A running appliance. */
 export interface Daemon {
-  /** Base URL of the main server; the API lies at `<url>/api/v1`. */
+  /** Base URL of the main server; the API is at `<url>/api/v1`. */
   readonly url: string;
   /** Public URLs of the plugins' own ports: `{"ip-phones/auth": "http://…"}`. */
   readonly urls: Readonly<Record<string, string>>;
-  /** Its end of links to others. */
+  /** The daemon's side of cloud links. */
   readonly cloudLink: CloudLink;
-  /** Ends everything in reverse order, within 5 s; may be called more than once. */
+  /** Stops all modules in reverse order, within 5 s; may be called more than once. */
   stop(): Promise<void>;
 }
 
 /**
- * Starts the appliance in `dataDir`; resolves once messages can be sent. Throws UpstreamError (about the data directory)
- * when there is no appliance in it or another daemon uses it, CallerError for `listen`, Node's error for a taken address.
+ * Starts the appliance in `dataDir`; resolves once messages can be sent. Throws UpstreamError (about the data directory) if
+ * there is no appliance or another daemon uses it, CallerError for `listen`, Node's error for an address in use.
  */
 export async function startDaemon(options: DaemonOptions): Promise<Daemon> {
   const { clock = systemClock, log } = options;
-  const endings: ShutdownStep[] = [];
+  const shutdownSteps: ShutdownStep[] = [];
   let stopping: Promise<void> | null = null;
   const stop = (): Promise<void> => {
-    stopping ??= stopInReverse(endings, clock, log);
+    stopping ??= stopInReverse(shutdownSteps, clock, log);
     return stopping;
   };
   try {
-    return { ...(await startModules(options, clock, endings)), stop };
+    return { ...(await startModules(options, clock, shutdownSteps)), stop };
   } catch (error) {
     await stop();
     throw error;
   }
 }
 
-/** Builds one thing upon the other; `endings` gets how each is ended. */
+/** Starts the modules in dependency order; each adds its shutdown step before it starts. */
 async function startModules(
   options: DaemonOptions,
   clock: Clock,
-  endings: ShutdownStep[],
+  shutdownSteps: ShutdownStep[],
 ): Promise<Omit<Daemon, "stop">> {
   const { dataDir, settings, log } = options;
   const address = requireListenAddress(options.listen);
-  const events = createEvents((error, name) => log.error({ err: error, event: name }, "a listener failed"));
-  const onStop = (name: string, stop: () => unknown): void => void endings.push({ name, stop });
+  const events = createEvents((error, name) =>
+    log.error({ event: "events.listener_failed", err: error, name }, "event listener failed"),
+  );
+  const onStop = (name: string, stop: () => unknown): void => void shutdownSteps.push({ name, stop });
 
   requireDatabase(dataDir);
   const audio = startAudioServices(settings, clock, log);
-  onStop("sound", audio.stop);
+  onStop("audio", audio.stop);
   const declarations = options.declarations ?? (await loadDeclarations([BUILT_IN_DECLARATIONS]));
   const behaviours: Record<string, ResourceHooks> = {};
   const data = openApplianceData({
@@ -164,12 +165,12 @@ async function startModules(
 
   const { isHub = false, callerAt } = options;
   const server = await startApiServer({ dataDir, address, settings, clock, log, isHub, ...(callerAt && { callerAt }) });
-  onStop("server that was never opened", server.stop);
+  onStop("API server", server.stop);
   const measurements = createMeasurements({ store, clock, log, host: createHostMetrics(), dataDir });
   const localEndpoint = trackLocalEndpoint(store, events);
   const endpointId = localEndpoint.id;
-  onStop("own endpoint", localEndpoint.stop);
-  // Set below: orders and requests are carried out once all runs.
+  onStop("local endpoint", localEndpoint.stop);
+  // Set below; commands and requests arrive only once all modules run.
   let requestListener: RequestListener;
   let importers: Importers;
   const rebuildPhoneCache = () => importers.phoneCache.rebuild();
@@ -187,7 +188,7 @@ async function startModules(
   const cloudLink = createCloudLink({
     ...{ ...options, data, clock, events, endpointId },
     notificationService: () => notificationService,
-    circle: () => failoverCoordinator.linkHandlers,
+    failover: () => failoverCoordinator.linkHandlers,
     health: () => health.report(),
     candidates: (devices) => deviceGroups.activations.candidateEndpoints(devices),
     request: createProxiedRequestHandler({ access, catalogue, listener: () => requestListener, url: () => server.url }),
@@ -215,14 +216,14 @@ async function startModules(
     ...{ store, clock, log, provenWithinHours: settings.quietTests.provenWithinHours },
     probe: (provider, device) => plugins.probe(provider, device),
   });
-  // Set below, as it needs the notificationService.
+  // Set below: it needs the notification service.
   let ringPlans: RingPlans | undefined;
   const bellTimes = createLocalTimeContext({ ownZone: () => resolveTimeZone(store, null), rules: settings.bells });
-  const yearCheck = createScheduleLint({ reader: store, clock, events, log, times: bellTimes });
+  const scheduleLint = createScheduleLint({ reader: store, clock, events, log, times: bellTimes });
   const healthSources = [
     ...[
       measurements.healthSource,
-      yearCheck.healthReasons,
+      scheduleLint.healthReasons,
       missedBells,
       queueHealthReasons(store, clock),
       operations.healthSource,
@@ -254,7 +255,7 @@ async function startModules(
   });
   const { assignDuty } = failoverCoordinator;
   const { hub } = cloudLink;
-  // A cloud hears no beats: whose link stands can act.
+  // A cloud gets no heartbeats; an appliance is reachable while it is linked.
   const isReachable = hub
     ? (id: string): boolean => id === endpointId() || hub.connected().includes(id)
     : failoverCoordinator.isReachable;
@@ -268,7 +269,7 @@ async function startModules(
     shareOut: assignDuty,
   });
   onStop("registry", deviceGroups.stop);
-  // Set below: no plugin runs before they are made.
+  // Set below; no plugin runs before.
   let inputs: Inputs;
   let publicResponses: PublicResponses;
   const takeText: TextMessageHandler = (message) => publicResponses.textReplies(message);
@@ -310,7 +311,7 @@ async function startModules(
     notificationService,
     by: access.systemContext("bells"),
   });
-  onStop("ring plans", ringPlans.stop);
+  onStop("offline ring plans", ringPlans.stop);
   const { files } = store;
   const ssrfGuard = createSsrfGuard(settings.network);
   const planner = createBellPlanner({ store, clock, times: bellTimes });
@@ -337,9 +338,9 @@ async function startModules(
   onStop("plugins", () => plugins.stop());
   await Promise.all([plugins.start(), audio.ready, speech.start()]);
   cloudLink.startRecording();
-  onStop("notificationService", () => notificationService.stop());
+  onStop("notification service", () => notificationService.stop());
   await notificationService.start();
-  onStop("canary", canary.stop);
+  onStop("loopback probe", canary.stop);
   canary.start();
   const bellsActor = access.systemContext("bells");
   const bellRinger = createBells({
@@ -360,11 +361,12 @@ async function startModules(
   onStop("failover", failoverCoordinator.stop);
   await failoverCoordinator.start();
   onStop("bells", bellRinger.stop);
-  // Bells are rung by the appliances that have the devices, each for itself. @source interfaces.md, One acting side
+  // Each appliance rings the bells of its own devices. @source docs/decisions/0025-one-active-side.md
   if (!options.isHub) bellRinger.start();
-  onStop("check of the next year", yearCheck.stop);
-  yearCheck.start();
-  const onLicenceError = (error: unknown): void => log.error({ err: error }, "licence filters were not applied");
+  onStop("schedule lint", scheduleLint.stop);
+  scheduleLint.start();
+  const onLicenceError = (error: unknown): void =>
+    log.error({ event: "licence.apply_failed", err: error }, "failed to apply licence limits");
   const licensing = createLicensing({
     store,
     clock,
@@ -376,12 +378,12 @@ async function startModules(
   licensing.start();
   onStop("inputs", inputs.stop);
   inputs.start();
-  const orders = {
+  const controlCommands = {
     ...createDaemonControlCommands(data, plugins),
     ...operations.controlCommands,
     ...cloudLink.controlCommands,
   };
-  const control = await startControlSocket(dataDir, orders, log);
+  const control = await startControlSocket(dataDir, controlCommands, log);
   onStop("control socket", control.stop);
   const effectiveSettings = { ...settings, listen: options.listen };
   const identity = createIdentityServices({ data, clock, events, log, policy: ssrfGuard, baseUrl });
@@ -389,7 +391,7 @@ async function startModules(
   onStop("identity providers", identity.stop);
   identity.start();
   const onTokenCleanupError = (error: unknown): void =>
-    log.error({ err: error }, "lapsed tokens were not cleared away");
+    log.error({ event: "tokens.cleanup_failed", err: error }, "failed to delete expired tokens");
   const oauth = createOAuthService({ store, access, clock, onError: onTokenCleanupError });
   onStop("oauth", oauth.close);
   const firstRun = createFirstRunSetup({ dataDir, store, access, clock, signIn });
@@ -412,7 +414,7 @@ async function startModules(
   const { schedule: testSchedule } = settings.quietTests;
   const stopTestSchedule =
     testSchedule === null ? () => undefined : cronSchedule(testSchedule, () => void silentTests.testAll());
-  onStop("quiet tests", () => {
+  onStop("silent tests", () => {
     stopTestSchedule();
     return silentTests.stop();
   });
@@ -477,13 +479,13 @@ async function startModules(
       openApplianceLink: acceptLink,
     }),
   );
-  // First of all, nobody may ask for anything more; the server waits for the connections of consoles and event streams.
+  // Stopped first: no new requests. The server waits for consoles and event streams to close.
   onStop("server", server.stop);
   onStop("live feed and event stream", changePublishers.stop);
   onStop("live pages", livePages.stop);
-  onStop("link", cloudLink.stop);
+  onStop("cloud link", cloudLink.stop);
   await cloudLink.start();
-  log.info({ url: server.url, urls: plugins.urls(), dataDir }, "ready");
+  log.info({ event: "daemon.ready", url: server.url, urls: plugins.urls(), dataDir }, "ready");
   operations.notifyReady();
   return { url: server.url, urls: plugins.urls(), cloudLink };
 }
@@ -495,6 +497,6 @@ function buildInfo(): BuildInfo {
 
 function requireListenAddress(text: string): ListenAddress {
   const address = parseListenAddress(text);
-  if (!address) throw invalidValue("listen", "It is HOST:PORT, such as 127.0.0.1:8080 or [::]:8080.");
+  if (!address) throw invalidValue("listen", "Must be HOST:PORT, such as 127.0.0.1:8080 or [::]:8080.");
   return address;
 }

@@ -14,7 +14,6 @@ import type { AudioServices } from "./audio-services.ts";
 import type { CloudLink } from "./cloud-link.ts";
 import type { DeviceGroupRegistry } from "./device-group-registry.ts";
 
-/** What channels are made of. */
 export interface DeliveryChannelDeps {
   dataDir: string;
   data: ApplianceData;
@@ -27,29 +26,29 @@ export interface DeliveryChannelDeps {
   registry: DeviceGroupRegistry;
   linking: Pick<CloudLink, "withApplianceChannel">;
   endpointId(): string;
-  /** Stores what a plugin tells from outside. */
+  /** Stores an input reported by a plugin. */
   takeInput(plugin: string, input: unknown): Promise<void>;
-  /** Takes a text message that a plugin got. */
+  /** Handles a text message received by a plugin. */
   takeText: TextMessageHandler;
-  /** Where the appliance is reached. */
+  /** Public base URL of the appliance. */
   baseUrl(): string;
-  /** The rings to come; no plugin runs before they are known. */
+  /** The upcoming offline rings; set before a plugin runs. */
   ringPlans(): RingPlans | undefined;
 }
 
-/** Makes the two that need each other: the plugin host reports to the notificationService, which gives it deliveries. */
-export function createDeliveryChannels(needs: DeliveryChannelDeps): {
+/** Creates plugin host and notification service, which depend on each other: deliveries go one way, outcomes the other. */
+export function createDeliveryChannels(deps: DeliveryChannelDeps): {
   plugins: PluginHost;
   notificationService: NotificationService;
 } {
-  const { data, settings, clock, events, log, sound, speech, registry, endpointId } = needs;
+  const { data, settings, clock, events, log, sound, speech, registry, endpointId } = deps;
   const { store, access } = data;
-  // Set below: no plugin runs before both are made.
+  // Set below; no plugin runs before.
   let notificationService: NotificationService;
   const plugins = createPluginHost({
-    ...{ store, clock, events, log, settings, endpointId, baseUrl: needs.baseUrl },
+    ...{ store, clock, events, log, settings, endpointId, baseUrl: deps.baseUrl },
     pluginFolder: builtInPluginFolder(),
-    ownPluginFolder: installedPluginFolder(needs.dataDir),
+    ownPluginFolder: installedPluginFolder(deps.dataDir),
     by: access.systemContext("extensions"),
     onOutcomes: (outcomes) => notificationService.handleOutcomes(outcomes),
     openStream: (provider, target, notificationId) => notificationService.openStream(provider, target, notificationId),
@@ -62,17 +61,17 @@ export function createDeliveryChannels(needs: DeliveryChannelDeps): {
       close: (provider, target) => notificationService.voiceCalls.close(provider, target),
     },
     rings: {
-      planned: async (provider, device) => (await needs.ringPlans()?.planFor(provider, device)) ?? null,
-      sound: async (provider, sha256, from) => (await needs.ringPlans()?.readSound(provider, sha256, from)) ?? null,
-      playedAlone: async (provider, device, rings) => needs.ringPlans()?.recordOfflineRings(provider, device, rings),
-      behind: (provider, devices) => needs.ringPlans()?.setOutdatedDevices(provider, devices),
+      planned: async (provider, device) => (await deps.ringPlans()?.planFor(provider, device)) ?? null,
+      sound: async (provider, sha256, from) => (await deps.ringPlans()?.readSound(provider, sha256, from)) ?? null,
+      playedAlone: async (provider, device, rings) => deps.ringPlans()?.recordOfflineRings(provider, device, rings),
+      behind: (provider, devices) => deps.ringPlans()?.setOutdatedDevices(provider, devices),
     },
     confirm: (provider, recipientId, option) => notificationService.recordChannelAnswer(provider, recipientId, option),
-    receive: (message) => needs.takeText(message),
-    trigger: (plugin, input) => needs.takeInput(plugin, input),
+    receive: (message) => deps.takeText(message),
+    trigger: (plugin, input) => deps.takeInput(plugin, input),
   });
   notificationService = createNotificationService({
-    ...{ store, clock, events, log, endpointId, providers: needs.linking.withApplianceChannel(plugins) },
+    ...{ store, clock, events, log, endpointId, providers: deps.linking.withApplianceChannel(plugins) },
     ...{ memberships: registry.memberships, activations: registry.activations },
     ...{ audio: sound.audio, speech, streamer: sound.streamer, addresses: sound.addresses },
     interfaceAddress: sound.interfaceAddress,
@@ -81,7 +80,7 @@ export function createDeliveryChannels(needs: DeliveryChannelDeps): {
     secondPerson: settings.broadcasts.secondPerson
       ? { withinMs: settings.broadcasts.secondPersonMinutes * 60_000 }
       : null,
-    baseUrl: needs.baseUrl,
+    baseUrl: deps.baseUrl,
     by: access.systemContext("broadcast"),
   });
   return { plugins, notificationService };

@@ -12,45 +12,45 @@ import type { Events } from "../lib/events.ts";
 import type { Log } from "../lib/log.ts";
 import type { StoreReader } from "../store/store.ts";
 
-/** Which devices groups have, and who activates them. */
+/** Members of device groups, and the appliance that activates each device. */
 export interface DeviceGroupRegistry {
   memberships: GroupMemberships;
   activations: Activations;
   groupCounts: GroupCounts;
   activationCounts: GroupCounts;
-  /** Stops following changes. */
+  /** Unsubscribes from changes. */
   stop(): void;
 }
 
-/** What the registry is made of. */
 export interface DeviceGroupRegistryDeps {
   store: StoreReader;
   clock: Clock;
   events: Events;
   log: Log;
-  /** Whether an appliance could activate devices now. */
+  /** Whether an appliance can activate devices at present. */
   isReachable(endpointId: string): boolean;
-  /** This appliance. */
+  /** Endpoint id of this appliance. */
   ownId(): string;
-  /** Who acts for an activation group or a pair now, as `ActivationNeeds` says. */
+  /** The appliance on duty for an activation group or failover pair; see `ActivationDeps`. */
   shareOut(messageId: string, groupId: string): { holder: string; equivalenceKey: string };
 }
 
-/** Makes it; nothing is read before somebody asks. */
+/** Members are read on demand. */
 export function createDeviceGroupRegistry({
   store: reader,
   clock,
   events,
   log,
-  ...of
+  ...activationDeps
 }: DeviceGroupRegistryDeps): DeviceGroupRegistry {
-  const onError = (error: unknown): void => log.error({ err: error }, "members of groups were not found");
+  const onError = (error: unknown): void =>
+    log.error({ event: "groups.membership_failed", err: error }, "failed to compute group members");
   const memberships = createGroupMemberships({ reader, clock, events, source: DEVICE_GROUPS, onError });
   const groupMemberships = createGroupMemberships({ reader, clock, events, source: ACTIVATION_GROUPS, onError });
   const all = (): string[] => activationGroupOrder(reader);
   return {
     memberships,
-    activations: createActivations({ reader, clock, groupMemberships, ...of }),
+    activations: createActivations({ reader, clock, groupMemberships, ...activationDeps }),
     groupCounts: createGroupCounts({ memberships, clock, onError }),
     activationCounts: createGroupCounts({
       ...{ memberships: groupMemberships, clock, onError },

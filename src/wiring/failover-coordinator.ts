@@ -25,7 +25,6 @@ import type { ActorContext, Store, StoreReader } from "../store/store.ts";
 import type { Lease } from "../sync/protocol/frames.ts";
 import { localAddresses } from "./audio-services.ts";
 
-/** What covering for other appliances needs. */
 export interface FailoverCoordinatorDeps {
   store: Store;
   settings: Pick<Settings, "failover">;
@@ -36,56 +35,56 @@ export interface FailoverCoordinatorDeps {
   endpointId(): string;
   /** The cloud is connected. */
   hasCloud(): boolean;
-  /** This appliance's end of the link; null at a cloud, which covers for nobody. */
+  /** This appliance's side of the cloud link; null at a cloud, which takes no part in failover. */
   link: Pick<SiteLink, "identity" | "revoked" | "sendHeartbeat" | "peerStarted"> | null;
 }
 
-/** How this appliance and its neighbours cover for each other. */
+/** Coordinates failover between this appliance and its peers. */
 export interface FailoverCoordinator extends Pick<Failover, "status" | "isReachable" | "hasContact" | "assignDuty"> {
-  /** Whose turn a held message is. */
+  /** Which appliance is on duty for a held message. */
   dutyOf(notificationId: string, at: number): "go" | "wait" | "yield";
-  /** True for a held message that is ready and would be shared out among appliances otherwise now. */
+  /** True if a held message is ready but the duties of the appliances have changed since they were assigned. */
   isAssignmentStale(notificationId: string): boolean;
-  /** Whose turn it is to sound a message at devices of a group that were left to another appliance. */
+  /** Which appliance is on duty for the devices of a group that were left to another appliance. */
   backupDutyOf(notificationId: string, at: number, groupId: string): "go" | "wait" | "yield";
-  /** What the link has to do with it. */
+  /** Callbacks for the cloud link. */
   linkHandlers: LinkFailover;
   healthSource: HealthSource;
-  /** Rejects with Node's error for a taken address. */
+  /** Rejects with Node's error for an address in use. */
   start(): Promise<void>;
   stop(): Promise<void>;
 }
 
-/** Clocks that differ by more ring at different moments. @source replication.md 10 */
+/** With a larger difference of clocks, bells ring audibly apart. @source docs/decisions/0040-replication.md */
 const MAX_CLOCK_DIFFERENCE_MS = 2_000;
-/** own choice: what people notice */
+/** Delays above this are noticeable, so the activity log mentions them. */
 const LATE_THRESHOLD_MS = 1_000;
 
-/** What the cloud says of another holder is believed until it would say it again. own choice: two of its answers */
+/** A lease held by another appliance, as reported by the cloud, is trusted this long: two response intervals. */
 const REMOTE_LEASE_TTL_MS = 10_000;
 
-/** Makes it; nobody is told anything before `start`. */
-export function createFailoverCoordinator(needs: FailoverCoordinatorDeps): FailoverCoordinator {
-  const { store, clock, events, log, settings, endpointId, link } = needs;
+/** Sends nothing before `start`. */
+export function createFailoverCoordinator(deps: FailoverCoordinatorDeps): FailoverCoordinator {
+  const { store, clock, events, log, settings, endpointId, link } = deps;
   const isListening = settings.failover.listen !== null && link?.identity() !== null;
   const groups = createFailoverGroups({ reader: store, events, ownId: endpointId });
   const unsubscribers: (() => void)[] = [groups.stop];
   let lan: HeartbeatTransport | null = null;
   const leases = new Map<string, { lease: Lease; until: number }>();
   const currentLease = (groupId: string): Lease | null => {
-    const found = leases.get(groupId);
-    return found && clock.monotonicMs() < found.until ? found.lease : null;
+    const entry = leases.get(groupId);
+    return entry && clock.monotonicMs() < entry.until ? entry.lease : null;
   };
-  // The endpoint is known from the start on: the data were set up before.
+  // The endpoint exists since the data were initialized.
   const failover = createFailover({
     ...{ ownId: endpointId(), version: productVersion(), boot: newId(), clock, groups: groups.all },
     lease: currentLease,
-    hasCloud: needs.hasCloud,
+    hasCloud: deps.hasCloud,
     hasNetwork: () => localAddresses().length > 0,
-    send(beat) {
-      lan?.send(beat);
-      // By the cloud as well: a neighbour may be heard by one way alone.
-      if (groups.all().length > 0) link?.sendHeartbeat(beat);
+    send(heartbeat) {
+      lan?.send(heartbeat);
+      // Through the cloud as well: a peer may be reachable one way only.
+      if (groups.all().length > 0) link?.sendHeartbeat(heartbeat);
     },
     onPeerSound: (id) => link?.peerStarted(id),
     hasBegun: ({ id, groups }) => {
@@ -95,21 +94,23 @@ export function createFailoverCoordinator(needs: FailoverCoordinatorDeps): Failo
         groups === null || row.heldUntil === null || failoverGroupsOf(id, store).some((cover) => groups.has(cover))
       );
     },
-    onDuplicate: (id, why) => recordActivity(id, "doubled", why, "warn"),
+    onDuplicate: (id, reason) => recordActivity(id, "doubled", reason, "warn"),
     onTakeover(id, lateMs) {
-      const late = lateMs < LATE_THRESHOLD_MS ? "" : `, ${(lateMs / 1_000).toFixed(1)} s after its moment`;
-      recordActivity(id, "takeover", `It is sounded in the place of another appliance${late}.`, "info");
+      const late = lateMs < LATE_THRESHOLD_MS ? "" : `, ${(lateMs / 1_000).toFixed(1)} s late`;
+      recordActivity(id, "takeover", `Played in place of another appliance${late}.`, "info");
     },
   });
-  lan = isListening && link ? createLanChannel(needs, link, failover) : null;
+  lan = isListening && link ? createLanChannel(deps, link, failover) : null;
 
   function recordActivity(notificationId: string, what: string, message: string, severity: "info" | "warn"): void {
-    log.warn({ notificationId, what }, message);
+    log.warn({ event: "failover.activity", notificationId, what }, message);
     const where = { extensionId: ONPREM_EXTENSION_ID, endpointId: endpointId() };
     const value = { what, notificationId, message };
     store
-      .write((tx) => void tx.create(endpointActivities, { ...where, type: "log-message", severity, value }, needs.by))
-      .catch((error: unknown) => log.error({ err: error }, "a takeover was not recorded"));
+      .write((tx) => void tx.create(endpointActivities, { ...where, type: "log-message", severity, value }, deps.by))
+      .catch((error: unknown) =>
+        log.error({ event: "failover.record_failed", err: error }, "failed to record a takeover"),
+      );
   }
 
   return {
@@ -121,17 +122,17 @@ export function createFailoverCoordinator(needs: FailoverCoordinatorDeps): Failo
     dutyOf(notificationId, at) {
       if (groups.all().length === 0) return "go";
       if (!isAssigned(notificationId, store)) return "wait";
-      const covers = failoverGroupsOf(notificationId, store);
-      return covers.length === 0 ? "go" : failover.decideDuty(notificationId, at, covers);
+      const groupIds = failoverGroupsOf(notificationId, store);
+      return groupIds.length === 0 ? "go" : failover.decideDuty(notificationId, at, groupIds);
     },
     isAssignmentStale(id) {
       if (groups.all().length === 0 || stageOf(id, store) !== "deliver") return false;
       if (!failover.isDutyStale(id, failoverGroupsOf(id, store), hasUnsharedDevices(id, store))) return false;
-      // What an earlier run stands in for would be sounded by both.
+      // A message that an earlier run plays as backup would sound twice.
       return store.one("SELECT 1 FROM notification_failover_rings WHERE ring = ?", id) === null;
     },
     linkHandlers: {
-      // Who acts has the lease; who hears nobody act asks who has it.
+      // The leader holds the lease; a member that sees no leader requests it.
       wantedLeases: () => groups.all().flatMap(({ id }) => (failover.isLeaseWanted(id) ? [id] : [])),
       hasContact: failover.hasContact,
       onLease(lease, until) {
@@ -141,7 +142,7 @@ export function createFailoverCoordinator(needs: FailoverCoordinatorDeps): Failo
       receiveHeartbeat: failover.receive,
       trustChanged: () => lan?.trustChanged(),
     },
-    healthSource: () => healthReasonsOf(needs, { failover, hasLan: lan !== null, groups: groups.all().length }),
+    healthSource: () => healthReasonsOf(deps, { failover, hasLan: lan !== null, groups: groups.all().length }),
     async start() {
       unsubscribers.push(
         events.on("notification.audio-started", ({ notificationId, at }) =>
@@ -155,14 +156,14 @@ export function createFailoverCoordinator(needs: FailoverCoordinatorDeps): Failo
       failover.start();
     },
     async stop() {
-      for (const forget of unsubscribers.splice(0)) forget();
+      for (const unsubscribe of unsubscribers.splice(0)) unsubscribe();
       failover.stop();
       await lan?.stop();
     },
   };
 }
 
-/** It is known which devices it goes to here; before that, others may sound it as well. */
+/** True once the local devices of the message are known; before that, other appliances may play it, too. */
 function isAssigned(notificationId: string, reader: StoreReader): boolean {
   const stage = stageOf(notificationId, reader);
   return !stagesBefore("prepare").some((name) => name === stage);
@@ -184,7 +185,7 @@ function failoverGroupsOf(notificationId: string, reader: StoreReader): string[]
   return rows.map(({ cover }) => cover);
 }
 
-/** What neighbours are told of a message: of one that stands in, the ring that it sounds, group by group. */
+/** Sounds reported to peers: for a backup message, the ring that it plays, group by group. */
 function playbacksOf(id: string, store: Store): ActiveSound[] {
   const parts = store.all<{ ring: string; cover: string }>(
     "SELECT ring, cover FROM notification_failover_rings WHERE notification = ?",
@@ -221,23 +222,23 @@ function healthReasonsOf(
     code: `failover:${code}`,
     reason,
   });
-  if (!hasLan) return [yellow("identity", "It covers for nobody: it was not enrolled with a cloud yet.")];
+  if (!hasLan) return [yellow("identity", "No failover: the appliance is not linked to a cloud yet.")];
   const nameOf = (id: string): string => store.get(endpoints, id)?.name ?? id;
-  const faults: HealthReason[] = [];
+  const reasons: HealthReason[] = [];
   for (const { endpoint, silentMs, aheadMs } of failover.peers()) {
     const name = nameOf(endpoint);
     if (!failover.isReachable(endpoint)) {
       const seconds = Math.round(silentMs / 1_000);
-      faults.push(yellow(`silent:${endpoint}`, `${name} was not heard on the local network for ${seconds} s.`));
+      reasons.push(yellow(`silent:${endpoint}`, `No heartbeat from ${name} on the local network for ${seconds} s.`));
     } else if (Math.abs(aheadMs) > MAX_CLOCK_DIFFERENCE_MS) {
-      faults.push(yellow(`clock:${endpoint}`, `The clock differs from that of ${name} by ${Math.abs(aheadMs)} ms.`));
+      reasons.push(yellow(`clock:${endpoint}`, `Clock difference to ${name}: ${Math.abs(aheadMs)} ms.`));
     }
   }
   if (groups > 0 && failover.peers().length === 0) {
-    faults.push(yellow("alone", "No other appliance was heard on the local network since the start."));
+    reasons.push(yellow("alone", "No heartbeat from any other appliance on the local network since the start."));
   }
   if (failover.status(endpointId()).state === "takeover") {
-    faults.push(yellow("takeover", "It acts in the place of another appliance."));
+    reasons.push(yellow("takeover", "Active in place of another appliance (failover)."));
   }
-  return faults;
+  return reasons;
 }

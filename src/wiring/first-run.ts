@@ -11,16 +11,16 @@ import type { Store, StoreReader } from "../store/store.ts";
 import { openApplianceDataOffline } from "./appliance-data.ts";
 import { seedInitialData, writeAdministrator } from "./init.ts";
 
-/** Name of the file, in the data directory, that holds the one-time code. */
+/** File in the data directory that contains the one-time setup code. */
 const CODE_FILE = "setup-code";
-/** Signs that nobody takes for another. @source Crockford's Base32 */
+/** Characters that can't be confused. @source Crockford's Base32 */
 const CODE_ALPHABET = "0123456789ABCDEFGHJKMNPQRSTVWXYZ";
-/** 50 bits: with the waits of log-in beyond any guessing. */
+/** 50 bits: can't be guessed, as login attempts are rate limited. */
 const CODE_LENGTH = 10;
 
 /**
- * Where `dataDir` is empty or missing, makes an appliance in it that waits for its administrator; does nothing anywhere
- * else. Throws what opening the data throws.
+ * If `dataDir` is empty or missing, creates an appliance that waits for its administrator; otherwise does nothing. Throws
+ * what opening the data throws.
  */
 export async function prepareFirstRun(dataDir: string, clock: Clock): Promise<void> {
   if (!isEmptyFolder(dataDir)) return;
@@ -33,7 +33,6 @@ export async function prepareFirstRun(dataDir: string, clock: Clock): Promise<vo
   }
 }
 
-/** What `createFirstRun` needs. */
 export interface FirstRunDeps {
   dataDir: string;
   store: Store;
@@ -43,8 +42,8 @@ export interface FirstRunDeps {
 }
 
 /**
- * Makes the set-up by browser: the code lies in DIR/setup-code, for its owner alone, as long as there is no
- * administrator. It is proof of having access to the machine.
+ * Browser setup: the code is in DIR/setup-code, readable by its owner only, until there is an administrator. Knowing it proves
+ * access to the machine.
  */
 export function createFirstRunSetup({ dataDir, store, access, clock, signIn }: FirstRunDeps): FirstRun {
   const by = access.systemContext("first-run");
@@ -55,12 +54,12 @@ export function createFirstRunSetup({ dataDir, store, access, clock, signIn }: F
     needed: isNeeded,
     async setUp({ code, email, password, name }, address) {
       if (!isNeeded()) throw alreadySetUpError();
-      const takeBack = signIn.registerAttempt(address);
+      const cancelAttempt = signIn.registerAttempt(address);
       if (!isSetupCodeCorrect(code, readSetupCode(dataDir))) throw wrongSetupCodeError();
-      takeBack();
+      cancelAttempt();
       const passwordHash = await hashPassword(password);
       const userId = await store.write((tx) => {
-        // Somebody else may have been faster while the password was hashed.
+        // A concurrent request may have won while the password was hashed.
         if (hasAdministrator(tx)) throw alreadySetUpError();
         return writeAdministrator(tx, by, { name: name?.trim() || null, email, passwordHash, now: clock.now() });
       });
@@ -70,7 +69,7 @@ export function createFirstRunSetup({ dataDir, store, access, clock, signIn }: F
   };
 }
 
-/** The code of an appliance that waits for its administrator; null when it has one. */
+/** The setup code of an appliance without administrator; null once it has one. */
 export function readSetupCode(dataDir: string): string | null {
   try {
     return readFileSync(join(dataDir, CODE_FILE), "utf8").trim() || null;
@@ -80,8 +79,8 @@ export function readSetupCode(dataDir: string): string | null {
 }
 
 function writeSetupCode(dataDir: string): void {
-  const signs = Array.from({ length: CODE_LENGTH }, () => CODE_ALPHABET[randomInt(CODE_ALPHABET.length)]).join("");
-  const code = `${signs.slice(0, CODE_LENGTH / 2)}-${signs.slice(CODE_LENGTH / 2)}`;
+  const characters = Array.from({ length: CODE_LENGTH }, () => CODE_ALPHABET[randomInt(CODE_ALPHABET.length)]).join("");
+  const code = `${characters.slice(0, CODE_LENGTH / 2)}-${characters.slice(CODE_LENGTH / 2)}`;
   writeFileSync(join(dataDir, CODE_FILE), `${code}\n`, { mode: 0o600 });
 }
 
@@ -91,7 +90,7 @@ function hasAdministrator(reader: StoreReader): boolean {
   return reader.one(sql) !== null;
 }
 
-/** Case, blanks and hyphens don't count. Digests are compared, which tells nothing about the code. */
+/** Ignores case, blanks and hyphens. Digests are compared, so timing reveals nothing about the code. */
 function isSetupCodeCorrect(given: string, code: string | null): boolean {
   const digest = (text: string): string => hash("sha256", text.toUpperCase().replace(/[\s-]/g, ""), "hex");
   return code !== null && digest(given) === digest(code);
@@ -106,12 +105,9 @@ function isEmptyFolder(dataDir: string): boolean {
 }
 
 function wrongSetupCodeError(): CallerError {
-  return new CallerError(
-    "unauthorized",
-    "The code is not right. It stands in the file setup-code of the data directory.",
-  );
+  return new CallerError("unauthorized", "Wrong code. The code is in the file setup-code of the data directory.");
 }
 
 function alreadySetUpError(): ConflictError {
-  return new ConflictError("This appliance has its administrator already: log in.");
+  return new ConflictError("This appliance already has an administrator: log in.");
 }

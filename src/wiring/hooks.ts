@@ -118,71 +118,70 @@ import { ruleActionHooks } from "../webhooks/rule-action-hooks.ts";
 import { triggerHooks } from "../webhooks/trigger-hooks.ts";
 import type { DeviceGroupRegistry } from "./device-group-registry.ts";
 
-/** What behaviours are made of. */
 export interface HookDeps {
   clock: Clock;
   catalogue: Catalogue;
   files: FileStore;
   policy: SsrfGuard;
   endpoint: EndpointHookDeps;
-  /** What the local times of bells mean here. */
+  /** How local bell times map to instants here. */
   bells: LocalTimeContext;
-  /** Plans of bells follow what is written. */
+  /** Bell plans are recomputed after writes. */
   planner: Planner;
   registry: Pick<DeviceGroupRegistry, "groupCounts" | "activationCounts">;
-  /** Whether an appliance could activate devices now. */
+  /** Whether an appliance can activate devices at present. */
   isReachable(endpointId: string): boolean;
   plugins: Pick<PluginHost, "manifests" | "findProvider" | "profileSchema" | "extensionHooks">;
-  /** Scenarios with a location report a question about the site. */
+  /** Scenarios with a location add a question about the site. */
   reportsSite: boolean;
-  /** Where the appliance is reached. */
+  /** Public base URL of the appliance. */
   baseUrl(): string;
-  /** On whose behalf the appliance itself writes. */
+  /** Actor of the appliance's own writes. */
   systemBy(): ActorContext;
 }
 
-/** The one table that binds a resource to what it does beyond being stored. */
-export function bindHooks(needs: HookDeps): Record<string, ResourceHooks> {
-  const { clock, endpoint, registry, plugins, baseUrl, isReachable } = needs;
-  const files = (): FileStore => needs.files;
+/** Binds each resource to its hooks: the one table of behaviour beyond storing rows. */
+export function bindHooks(deps: HookDeps): Record<string, ResourceHooks> {
+  const { clock, endpoint, registry, plugins, baseUrl, isReachable } = deps;
+  const files = (): FileStore => deps.files;
   const claims = () => plugins.manifests.flatMap((manifest) => manifest.claims);
   return hooksByResource([
-    ...accessHooks(clock, needs.catalogue),
-    ...withReplanning(bellHooks({ clock, times: needs.bells }), needs.planner),
-    bind(userDevices, withPresenceHooks(userDeviceHooks, clock, needs.systemBy)),
+    ...accessHooks(clock, deps.catalogue),
+    ...withReplanning(bellHooks({ clock, times: deps.bells }), deps.planner),
+    bind(userDevices, withPresenceHooks(userDeviceHooks, clock, deps.systemBy)),
     bind(areasOfInterest, areaHooks),
     bind(boundaryTriggers, boundaryTriggerHooks),
     bind(devices, deviceHooks(plugins.findProvider, claims)),
     bind(deviceGroups, deviceGroupHooks(registry.groupCounts)),
     bind(activationGroups, activationGroupHooks({ counts: registry.activationCounts, isReachable })),
     bind(failoverPairs, failoverPairHooks),
-    bind(callmgrClusters, clusterHooks(needs.policy)),
-    bind(callmgrOnpremServers, serverHooks(needs.policy)),
+    bind(callmgrClusters, clusterHooks(deps.policy)),
+    bind(callmgrOnpremServers, serverHooks(deps.policy)),
     bind(alarms, alarmHooks),
-    bind(alarmActions, alarmActionHooks(needs.systemBy)),
+    bind(alarmActions, alarmActionHooks(deps.systemBy)),
     bind(alarmEvents, alarmEventHooks),
     bind(systemHealthEvents, systemHealthEventHooks),
     bind(extensions, plugins.extensionHooks),
-    ...withReplanning([bind(endpoints, endpointHooks(endpoint))], needs.planner),
+    ...withReplanning([bind(endpoints, endpointHooks(endpoint))], deps.planner),
     bind(endpointActivities, endpointActivityHooks),
     bind(applianceUpgrades, applianceUpgradeHooks),
     bind(distributionLists, distributionListHooks(baseUrl)),
-    bind(identityProviders, providerHooks(needs)),
+    bind(identityProviders, providerHooks(deps)),
     bind(scimGroups, scimGroupHooks),
     bind(distributionListScimGroups, { present: presentScimGroupLinks }),
     bind(subscriptions, subscriptionHooks(clock)),
     bind(loadDefinitions, loadDefinitionHooks),
     bind(bulkUploadLogs, bulkUploadLogHooks),
-    bind(bulkUploads, bulkUploadHooks({ catalogue: needs.catalogue, endpointId: endpoint.ownId, baseUrl })),
-    bind(triggers, triggerHooks(needs)),
-    bind(ruleActions, ruleActionHooks(needs.policy)),
+    bind(bulkUploads, bulkUploadHooks({ catalogue: deps.catalogue, endpointId: endpoint.ownId, baseUrl })),
+    bind(triggers, triggerHooks(deps)),
+    bind(ruleActions, ruleActionHooks(deps.policy)),
     bind(sites, siteHooks),
     bind(buildings, buildingHooks),
     bind(floors, floorHooks),
     bind(zones, zoneHooks),
     bind(siteRoles, siteRoleHooks),
     bind(apiDevices, apiDeviceHooks),
-    bind(scenarios, scenarioHooks(needs.reportsSite)),
+    bind(scenarios, scenarioHooks(deps.reportsSite)),
     bind(scenarioNotifications, scenarioNotificationHooks),
     bind(messageTemplates, messageTemplateHooks(files)),
     bind(optOuts, optOutHooks),
@@ -208,32 +207,32 @@ export function bindHooks(needs: HookDeps): Record<string, ResourceHooks> {
   ]);
 }
 
-/** Forgets the row type, which the table can't keep. */
-function bind<R extends AnyResource>(resource: R, behaviour: ResourceHooks<R>): BoundHooks {
-  return [resource, behaviour as unknown as ResourceHooks];
+/** Erases the row type, which the table can't express. */
+function bind<R extends AnyResource>(resource: R, hooks: ResourceHooks<R>): BoundHooks {
+  return [resource, hooks as unknown as ResourceHooks];
 }
 
 function hooksByResource(bound: readonly BoundHooks[]): Record<string, ResourceHooks> {
-  const behaviours: Record<string, ResourceHooks> = {};
-  for (const [{ name, fields }, behaviour] of bound) {
-    if (name in behaviours) throw new BugError("Two behaviours are bound to one resource.", { resource: name });
-    behaviours[name] = fields.syncId?.kind === "computed" ? withSyncIds(name, behaviour) : behaviour;
+  const byName: Record<string, ResourceHooks> = {};
+  for (const [{ name, fields }, hooks] of bound) {
+    if (name in byName) throw new BugError("Hooks are already bound to this resource.", { resource: name });
+    byName[name] = fields.syncId?.kind === "computed" ? withSyncIds(name, hooks) : hooks;
   }
-  return behaviours;
+  return byName;
 }
 
-/** Rows show by which version of them both sides of a link are equal. */
-function withSyncIds(name: string, behaviour: ResourceHooks): ResourceHooks {
+/** Adds the sync id: rows with equal sync ids are equal on both sides of a link. */
+function withSyncIds(name: string, hooks: ResourceHooks): ResourceHooks {
   return {
-    ...behaviour,
+    ...hooks,
     present(rows, context) {
       const syncIds = readSyncIds(
         context.reader,
         name,
         rows.map(({ id }) => id),
       );
-      const shown = behaviour.present?.(rows, context) ?? [];
-      return rows.map(({ id }, at) => ({ ...shown[at], syncId: syncIds.get(id) ?? null }));
+      const presented = hooks.present?.(rows, context) ?? [];
+      return rows.map(({ id }, index) => ({ ...presented[index], syncId: syncIds.get(id) ?? null }));
     },
   };
 }

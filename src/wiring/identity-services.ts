@@ -12,7 +12,6 @@ import { createRedirectLoginService } from "../sso/redirect-login.ts";
 import { createSamlService } from "../sso/saml-service.ts";
 import type { ApplianceData } from "./appliance-data.ts";
 
-/** What log-in is made of. */
 export interface IdentityServiceDeps {
   data: Pick<ApplianceData, "store" | "access">;
   clock: Clock;
@@ -20,34 +19,38 @@ export interface IdentityServiceDeps {
   log: Log;
   policy: SsrfGuard;
   baseUrl(): string;
-  /** The local time's cron unless given. */
+  /** Default: cron in local time. */
   schedule?: CronScheduler;
 }
 
-/** Log-in with the own passwords and by all other providers. */
+/** Login with local passwords and through all identity providers. */
 export interface IdentityServices {
   signIn: LoginService;
   desk: IdentityService;
-  /** Directories are asked by the clock from now on. */
+  /** Starts the scheduled directory syncs. */
   start(): void;
-  /** Breaks off calls under way. */
+  /** Cancels calls in progress. */
   stop(): Promise<void>;
 }
 
-/** Builds it. */
 export function createIdentityServices({
   data,
   schedule = cronSchedule,
-  ...needs
+  ...deps
 }: IdentityServiceDeps): IdentityServices {
   const { store, access } = data;
   const shutdown = new AbortController();
   const { signal } = shutdown;
   const by = access.systemContext("identity");
-  const saml = createSamlService(needs.clock);
-  const common = { ...needs, store, signal, by, saml };
+  const saml = createSamlService(deps.clock);
+  const common = { ...deps, store, signal, by, saml };
   const providers = createIdentityProviders(common);
-  const loginService = createLoginService({ store, access, clock: needs.clock, verifyWithProviders: providers.verifyCredentials });
+  const loginService = createLoginService({
+    store,
+    access,
+    clock: deps.clock,
+    verifyWithProviders: providers.verifyCredentials,
+  });
   const providerLogin = createRedirectLoginService({ ...common, providers, loginService });
   const sync = createDirectorySync({ ...common, providers, schedule });
   return {

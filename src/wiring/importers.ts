@@ -8,36 +8,35 @@ import type { Settings } from "../settings/schema.ts";
 import type { ApplianceData } from "./appliance-data.ts";
 import { type CallManagerDeps, createCallManagers } from "./call-managers.ts";
 
-/** What rows are brought in with. */
 export interface ImporterDeps extends Pick<CallManagerDeps, "clock" | "events" | "log" | "endpointId"> {
   data: Pick<ApplianceData, "store" | "access" | "catalogue">;
   dataDir: string;
   settings: Settings;
-  /** Says how each is ended, before it starts. */
+  /** Registers a shutdown step; called before the part starts. */
   onStop(name: string, stop: () => unknown): void;
 }
 
-/** All that brings rows in by the table. */
+/** Everything that imports rows in bulk. */
 export interface Importers {
   bulkUploads: BulkUploadService;
   loaders: LoadService;
   phoneCache: PhoneCache;
 }
 
-/** Starts uploads, loads from other systems, one of both at a time, and the reading of call managers' phones. */
-export async function startImporters({ data, dataDir, settings, onStop, ...needs }: ImporterDeps): Promise<Importers> {
+/** Starts bulk uploads and load definitions, which run one at a time, and the import of call manager phones. */
+export async function startImporters({ data, dataDir, settings, onStop, ...deps }: ImporterDeps): Promise<Importers> {
   const { store, access, catalogue } = data;
-  const { clock, events, log, endpointId } = needs;
-  const inTurn = { store, clock, log, queue: createSerialQueue(), system: access.systemContext("loaders") };
-  const bulkUploads = createBulkUploadService({ ...inTurn, catalogue, endpointId });
-  onStop("uploads", bulkUploads.stop);
+  const { clock, events, log, endpointId } = deps;
+  const queueDeps = { store, clock, log, queue: createSerialQueue(), system: access.systemContext("loaders") };
+  const bulkUploads = createBulkUploadService({ ...queueDeps, catalogue, endpointId });
+  onStop("bulk uploads", bulkUploads.stop);
   await bulkUploads.start();
   const loadsDir = join(dataDir, "loads");
-  const loaders = createLoadService({ ...inTurn, events, schedule: cronSchedule, loadsDir });
+  const loaders = createLoadService({ ...queueDeps, events, schedule: cronSchedule, loadsDir });
   onStop("loaders", loaders.stop);
   await loaders.start();
   const by = access.systemContext("call-manager");
-  const phoneCache = createCallManagers({ ...needs, store, settings, schedule: cronSchedule, by });
+  const phoneCache = createCallManagers({ ...deps, store, settings, schedule: cronSchedule, by });
   onStop("phone cache", phoneCache.stop);
   await phoneCache.start();
   return { bulkUploads, loaders, phoneCache };

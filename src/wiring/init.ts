@@ -22,20 +22,20 @@ import ttsDefaults from "../resources/speech/tts-defaults.ts";
 import type { ActorContext, Transaction } from "../store/store.ts";
 import { isInitialized, openApplianceDataOffline } from "./appliance-data.ts";
 
-/** Name of the domain that everything begins in. own choice: renamed by whoever sets up domains. */
+/** Initial name of the root domain; administrators may rename it. */
 const ROOT_DOMAIN_NAME = "Root";
 
-/** Who administers the new appliance. */
+/** The first administrator. */
 export interface InitialAdministrator {
   email: string;
   password: string;
 }
 
-/** What an appliance begins with; `token` is shown here and never again. */
+/** Ids of the initial rows; `token` is not stored and is shown only here. */
 export interface InitialData {
   userId: string;
   token: string;
-  /** The built-in identity provider, which is the audience of client credentials. */
+  /** The built-in identity provider, the audience of client credentials. */
   providerId: string;
   extensionId: string;
   endpointId: string;
@@ -43,9 +43,9 @@ export interface InitialData {
 }
 
 /**
- * Sets up an appliance in `dataDir`: root domain, administrator with a permanent token, super group Administrators, the
- * extension of the appliances and this one as its endpoint, all in one transaction. Throws CallerError for a bad address
- * or password, UpstreamError (about the data directory) when it is set up already or in use.
+ * Sets up an appliance in `dataDir` in one transaction: root domain, administrator with a permanent token, super group
+ * Administrators, the on-premises extension and this appliance's endpoint. Throws CallerError for an invalid address or
+ * password, UpstreamError (about the data directory) if it is already set up or in use.
  */
 export async function initAppliance(dataDir: string, admin: InitialAdministrator, clock: Clock): Promise<InitialData> {
   if (admin.email === "") throw requiredValue("email");
@@ -54,34 +54,34 @@ export async function initAppliance(dataDir: string, admin: InitialAdministrator
   try {
     if (isInitialized(data.store)) throw alreadyInitializedError(dataDir);
     const by = data.access.systemContext("init");
-    const made = await data.store.write((tx) =>
+    const created = await data.store.write((tx) =>
       seedInitialAppliance(tx, by, { ...admin, passwordHash, now: clock.now() }),
     );
     await ensureAuthority(dataDir, clock.now());
-    return made;
+    return created;
   } finally {
     await data.close();
   }
 }
 
-/** Throws what `initAppliance` would for `dataDir` as it is; makes nothing. */
+/** Throws like `initAppliance` if `dataDir` is already set up or in use; writes nothing. */
 export async function requireUninitialized(dataDir: string, clock: Clock): Promise<void> {
   if (!existsSync(join(dataDir, "carillon.db"))) return;
   const data = await openApplianceDataOffline(dataDir, clock);
-  const isUsed = isInitialized(data.store);
+  const isSetUp = isInitialized(data.store);
   await data.close();
-  if (isUsed) throw alreadyInitializedError(dataDir);
+  if (isSetUp) throw alreadyInitializedError(dataDir);
 }
 
 function seedInitialAppliance(tx: Transaction, by: ActorContext, admin: AdministratorInput): InitialData {
-  const ground = seedInitialData(tx, by);
+  const initialRows = seedInitialData(tx, by);
   const userId = writeAdministrator(tx, by, admin);
   const { token, tokenHash } = generateToken();
   tx.create(userTokens, { userId, name: "init" }, by, { kind: "permanent", tokenHash });
-  return { userId, token, ...ground };
+  return { userId, token, ...initialRows };
 }
 
-/** Writes what every appliance begins with, apart from its administrator: nobody may do anything yet. */
+/** Writes the initial rows of every appliance except its administrator. */
 export function seedInitialData(tx: Transaction, by: ActorContext): Omit<InitialData, "userId" | "token"> {
   const rootId = newId();
   tx.create(domains, { name: ROOT_DOMAIN_NAME }, by, { id: rootId, path: rootId, namePath: ROOT_DOMAIN_NAME });
@@ -98,7 +98,7 @@ export function seedInitialData(tx: Transaction, by: ActorContext): Omit<Initial
   };
 }
 
-/** Writes the rows that there is one of and that are missing, as in data which was set up before there were such rows. */
+/** Writes missing singleton rows, as in data of versions that did not have them yet. */
 export function seedMissingDefaults(tx: Transaction, by: ActorContext): void {
   const root = tx.find(domains, { parentId: null }, 1)[0];
   if (root && tx.find(notificationProfiles, { default: true }, 1).length === 0) {
@@ -106,12 +106,13 @@ export function seedMissingDefaults(tx: Transaction, by: ActorContext): void {
     tx.create(notificationProfiles, { name: "Default", isShared: true }, by, system);
   }
   if (root) ensureBuiltInProvider(tx, root.id, by);
-  for (const only of [brandings, ttsDefaults]) if (tx.find(only, {}, 1).length === 0) tx.create(only, {}, by);
+  for (const singleton of [brandings, ttsDefaults])
+    if (tx.find(singleton, {}, 1).length === 0) tx.create(singleton, {}, by);
 }
 
-/** An administrator as it is written. */
+/** Fields of the first administrator. */
 export interface AdministratorInput {
-  /** `Administrator` unless given. */
+  /** Default: `Administrator`. */
   name?: string | null;
   email: string;
   passwordHash: string;
@@ -123,7 +124,7 @@ export interface AdministratorInput {
 export function writeAdministrator(tx: Transaction, by: ActorContext, admin: AdministratorInput): string {
   const { name, email, passwordHash, now } = admin;
   const group = tx.find(securityGroups, { superGroup: true }, 1)[0];
-  if (!group) throw new BugError("There is no super group.");
+  if (!group) throw new BugError("The super group is missing.");
   const password = { passwordHash, passwordChangedAt: now };
   const user = tx.create(users, { name: name ?? "Administrator", email }, by, password);
   tx.create(securityGroupMembers, { securityGroupId: group.id, userId: user.id }, by);
@@ -131,5 +132,5 @@ export function writeAdministrator(tx: Transaction, by: ActorContext, admin: Adm
 }
 
 function alreadyInitializedError(dataDir: string): UpstreamError {
-  return new UpstreamError("starting", `The appliance in ${dataDir} is set up already.`, { dataDir });
+  return new UpstreamError("starting", `The appliance in ${dataDir} is already set up.`, { dataDir });
 }

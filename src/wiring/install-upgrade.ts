@@ -18,26 +18,25 @@ import {
   recordVersionSwitch,
 } from "./version-switch.ts";
 
-/** The service as an upgrade handles it. */
+/** Control of the daemon's service during an upgrade. */
 export interface ServiceControl {
-  /** Throws UpstreamError where nothing watches over the daemon that could start another version. */
+  /** Throws UpstreamError if no service manager supervises the daemon. */
   requireSupervised(): Promise<void>;
-  /** Orders it to be stopped and started again by whoever watches over it; nobody waits for the start. */
+  /** Requests a restart from the service manager; does not wait for it. */
   restart(): Promise<void>;
   stop(): Promise<void>;
-  /** Orders the start and does not wait for it. */
+  /** Requests a start; does not wait for it. */
   start(): Promise<void>;
-  /** What the daemon says of itself; null while none answers. */
+  /** State reported by the daemon; null if it does not respond. */
   state(): Promise<DaemonState | null>;
-  /** Takes a backup by the running daemon and answers its path. */
+  /** Takes a backup through the running daemon; returns its path. */
   backup(): Promise<string>;
-  /** True when the data can only be used by a later version than the one before; the daemon is stopped. */
+  /** True when only a newer version than the previous one can use the data; the daemon must be stopped. */
   needsNewerVersion(): Promise<boolean>;
-  /** Puts a backup back; the daemon is stopped. */
+  /** Restores a backup; the daemon must be stopped. */
   restore(file: string): Promise<void>;
 }
 
-/** What is upgraded. */
 export interface UpgradeOptions {
   file: string;
   /** Folder with `versions/<version>` and the link `current`, which the service runs from. */
@@ -45,72 +44,74 @@ export interface UpgradeOptions {
   keys: readonly string[];
   service: ServiceControl;
   clock: Clock;
+  /** Prints a line of progress. */
   say(progress: string): void;
 }
 
-/** What became of it. */
 export interface UpgradeResult {
   from: string;
   to: string;
-  /** True when the new version was not well and the old one runs again, on the data as they were. */
+  /** True if the new version was unhealthy and the old one runs again, on its old data. */
   rolledBack: boolean;
 }
 
-/** @source reliability.md 3, T19 */
+/** @source docs/decisions/0038-reliability.md */
 const STARTUP_TIMEOUT_MS = 60_000;
-/** own choice: what dies right after its start has done so twice by then */
+/** A process that crashes right after its start has crashed twice within this time. */
 const STABLE_FOR_MS = 10_000;
 const POLL_INTERVAL_MS = 500;
 
 /**
- * Unpacks and checks a bundle beside the running version, takes a backup, switches over and looks whether the new version
- * gets well and stays so; if not, the old version runs again, on the data of the backup where the new one has changed
- * them. The switch is one rename: whatever ends this command, one whole version is current. Throws CallerError for a bundle
- * that is refused, ConflictError for one that is not newer, UpstreamError when the old version does not get well again.
+ * Unpacks and verifies a bundle beside the running version, takes a backup, switches over, and waits until the new version is
+ * healthy and stays so. Otherwise rolls back to the old version, on the data of the backup if the new version changed them. The
+ * switch is one rename, so one complete version is current at any time. Throws CallerError for an invalid bundle, ConflictError
+ * for one that is not newer, UpstreamError if the old version does not become healthy again.
  */
 export async function installUpgrade(options: UpgradeOptions): Promise<UpgradeResult> {
   const { file, root, keys, service, say } = options;
   const current = join(root, "current");
   const before = await service.state();
   if (!before)
-    throw notReadyError("No daemon runs on these data: start it first. An upgrade looks whether it gets well again.");
+    throw notReadyError(
+      "No daemon runs on these data; start it first. An upgrade checks whether it becomes healthy again.",
+    );
   if (!existsSync(current)) throw notReadyError(`${current} is missing: ${LAYOUT_HELP}`);
   await service.requireSupervised();
   const old = readlinkSync(current);
   const to = await unpackUpgrade(file, join(root, "versions"), keys, (version) => {
-    // What the daemon says of itself does not lead back behind what root has installed.
+    // The reported version must not allow a downgrade below the version that root has installed.
     if (isNewerVersion(version, before.version) && !isNewerVersion(basename(old), version)) return;
-    throw new ConflictError(`${version} is not newer than ${before.version}, which runs: nothing was changed.`);
+    throw new ConflictError(`${version} is not newer than the running version ${before.version}; nothing was changed.`);
   });
-  say(`${to} is checked and lies beside ${before.version}`);
+  say(`verified ${to} and unpacked it beside ${before.version}`);
   const backup = await service.backup();
-  say(`the data are in ${backup}`);
-  const made = { file, from: before.version, to, old, backup, status: before.status };
-  recordVersionSwitch(root, made);
+  say(`backup written to ${backup}`);
+  const pending = { file, from: before.version, to, old, backup, status: before.status };
+  recordVersionSwitch(root, pending);
   replaceSymlink(current, join("versions", to));
   try {
     await service.restart();
   } catch (error) {
     replaceSymlink(current, old);
     clearVersionSwitch(root);
-    throw new UpstreamError("starting", `${to} could not be started, so ${before.version} runs on.`, {}, error);
+    throw new UpstreamError("starting", `${to} could not be started; ${before.version} keeps running.`, {}, error);
   }
-  return verifyOrRollBack(options, made);
+  return verifyOrRollBack(options, pending);
 }
 
-/** Goes back from a version that does not get well. */
+/** Waits until the new version is healthy; rolls back otherwise. */
 async function verifyOrRollBack(
   options: Omit<UpgradeOptions, "file">,
-  made: PendingVersionSwitch,
+  pending: PendingVersionSwitch,
 ): Promise<UpgradeResult> {
   const { root, service, say } = options;
-  const { from, to, old, backup, status } = made;
+  const { from, to, old, backup, status } = pending;
   if (await becomesHealthy(options, to, status)) {
     removeOldVersions(join(root, "versions"), [to, basename(old)]);
     clearVersionSwitch(root);
     return { from, to, rolledBack: false };
   }
-  say(`${to} did not get well: going back to ${from}`);
+  say(`${to} did not become healthy; rolling back to ${from}`);
   replaceSymlink(join(root, "current"), old);
   await rollBack(service, backup, say);
   const isBack = await becomesHealthy(options, from, status);
@@ -120,43 +121,43 @@ async function verifyOrRollBack(
 }
 
 /**
- * Carries out the upgrade that the daemon left an order for, and says what became of it to whichever version runs then.
- * Null when there is none. One that was cut off is taken up again. Throws what `upgrade` throws, once that is told.
+ * Installs the upgrade that was requested from the daemon and reports the result to the version that runs afterwards. Null
+ * if none is requested. An interrupted upgrade is resumed. Throws what `installUpgrade` throws, after reporting it.
  */
 export async function installRequestedUpgrade(
   dataDir: string,
   options: Omit<UpgradeOptions, "file">,
 ): Promise<UpgradeResult | null> {
-  const order = pendingUpgradeRequest(dataDir);
-  if (!order) return null;
-  const { id, from } = order;
-  acknowledgeUpgradeRequest(dataDir, order);
+  const request = pendingUpgradeRequest(dataDir);
+  if (!request) return null;
+  const { id, from } = request;
+  acknowledgeUpgradeRequest(dataDir, request);
   try {
-    const done = await resumeOrInstall(upgradeFilePath(dataDir, order.sha256), from, options);
-    completeUpgradeRequest(dataDir, { id, ...done, fault: null });
-    return done;
+    const result = await resumeOrInstall(upgradeFilePath(dataDir, request.sha256), from, options);
+    completeUpgradeRequest(dataDir, { id, ...result, fault: null });
+    return result;
   } catch (error) {
     completeUpgradeRequest(dataDir, { id, fault: error instanceof Error ? error.message : String(error) });
     throw error;
   }
 }
 
-/** A run before this one may have switched over, and have been cut off before it said so, with the whole machine. */
+/** An earlier run may have switched over and been interrupted before it reported the result, as by a power failure. */
 async function resumeOrInstall(
   file: string | null,
   from: string,
   options: Omit<UpgradeOptions, "file">,
 ): Promise<UpgradeResult> {
   const running = await waitForState(options);
-  const made = file === null ? null : pendingVersionSwitch(options.root, file);
-  const isUndone = readlinkSync(join(options.root, "current")) === made?.old && running?.version === from;
-  if (made && !isUndone) return verifyOrRollBack(options, made);
+  const pending = file === null ? null : pendingVersionSwitch(options.root, file);
+  const isUndone = readlinkSync(join(options.root, "current")) === pending?.old && running?.version === from;
+  if (pending && !isUndone) return verifyOrRollBack(options, pending);
   if (running && isNewerVersion(running.version, from)) return { from, to: running.version, rolledBack: false };
-  if (file === null) throw invalidValue("sha256", "It is no SHA-256 in hex.");
+  if (file === null) throw invalidValue("sha256", "Must be a SHA-256 hash in hex.");
   return installUpgrade({ ...options, file });
 }
 
-/** Null when nothing has come up in time. */
+/** The daemon's state; null if none responds in time. */
 async function waitForState({
   service,
   clock,
@@ -173,54 +174,54 @@ async function rollBack(service: ServiceControl, backup: string, say: UpgradeOpt
   await service.stop();
   if (await service.needsNewerVersion()) {
     await service.restore(backup);
-    say("the data are those of the backup again");
+    say("restored the data of the backup");
   }
   await service.start();
 }
 
-/** Of earlier versions only the one before is kept. */
+/** Keeps the new version and the previous one. */
 function removeOldVersions(versions: string, kept: readonly string[]): void {
   for (const name of readdirSync(versions))
     if (!kept.includes(name)) rmSync(join(versions, name), { recursive: true, force: true });
 }
 
-/** A link is replaced by renaming another one over it, which happens whole or not at all. */
+/** Replaces a symbolic link atomically, by renaming a new one over it. */
 function replaceSymlink(link: string, target: string): void {
   rmSync(`${link}.new`, { force: true });
   symlinkSync(target, `${link}.new`);
   renameSync(`${link}.new`, link);
 }
 
-/** Red is no reason to go back where the old version was red already. */
+/** Status RED is no reason to roll back if the old version was RED already. */
 async function becomesHealthy(
   { service, clock }: Pick<UpgradeOptions, "service" | "clock">,
   version: string,
   before: DaemonState["status"],
 ): Promise<boolean> {
   const until = clock.monotonicMs() + STARTUP_TIMEOUT_MS;
-  let wellSince: number | null = null;
+  let healthySince: number | null = null;
   while (clock.monotonicMs() < until) {
     const state = await service.state().catch(() => null);
     const now = clock.monotonicMs();
-    // Without an address it still starts.
-    const isNow = state?.version === version && state.url !== "" && (state.status !== "RED" || before === "RED");
-    wellSince = isNow ? (wellSince ?? now) : null;
-    if (wellSince !== null && now - wellSince >= STABLE_FOR_MS) return true;
+    // Without a URL it is still starting.
+    const isHealthy = state?.version === version && state.url !== "" && (state.status !== "RED" || before === "RED");
+    healthySince = isHealthy ? (healthySince ?? now) : null;
+    if (healthySince !== null && now - healthySince >= STABLE_FOR_MS) return true;
     await sleep(clock, POLL_INTERVAL_MS);
   }
   return false;
 }
 
 const LAYOUT_HELP =
-  "a link to the version that the service runs from, such as versions/0.1.0 beside it. --root names another folder.";
+  "it must be a link to the version that the service runs from, such as versions/0.1.0 beside it. --root names another folder.";
 
-function notReadyError(words: string): UpstreamError {
-  return new UpstreamError("starting", words);
+function notReadyError(message: string): UpstreamError {
+  return new UpstreamError("starting", message);
 }
 
 function rollbackFailedError(version: string, backup: string): UpstreamError {
   return new UpstreamError(
     "starting",
-    `${version} was started again and is not well: see its log. The data of before are in ${backup}.`,
+    `${version} was started again but is unhealthy: see its log. The previous data are in ${backup}.`,
   );
 }

@@ -4,28 +4,28 @@ import endpoints from "../resources/devices/endpoints.ts";
 import { ONPREM_EXTENSION_ID } from "../resources/devices/on-premises-extension.ts";
 import type { Store } from "../store/store.ts";
 
-/** This appliance's endpoint, which is asked for with every message: remembered until endpoints change. */
+/** Endpoint id of this appliance, needed for every message: cached until endpoints change. */
 export function trackLocalEndpoint(store: Store, events: Events): { id(): string; stop(): void } {
-  let known: string | null = null;
-  const forget = (): void => {
-    known = null;
+  let cachedId: string | null = null;
+  const invalidate = (): void => {
+    cachedId = null;
   };
-  const stops = [
-    events.on("row.changed", ({ resource }) => resource === endpoints.name && forget()),
-    events.on("batch.published", forget),
+  const unsubscribers = [
+    events.on("row.changed", ({ resource }) => resource === endpoints.name && invalidate()),
+    events.on("batch.published", invalidate),
   ];
   return {
     id() {
-      known ??= findLocalEndpoint(store);
-      return known;
+      cachedId ??= findLocalEndpoint(store);
+      return cachedId;
     },
     stop: () => {
-      for (const stop of stops) stop();
+      for (const unsubscribe of unsubscribers) unsubscribe();
     },
   };
 }
 
-/** The one that `init` made, which can't be deleted. */
+/** The endpoint created by `init`, which can't be deleted. */
 function findLocalEndpoint(store: Store): string {
   const own = store.find(endpoints, { extensionId: ONPREM_EXTENSION_ID }, 1)[0];
   if (!own) throw new BugError("The appliance has no endpoint.");

@@ -13,7 +13,6 @@ import { createMetrics, type Metrics, type MetricsDeps } from "../ops/health/met
 import { type QueueLengths, queueLengths } from "../ops/health/queue-lengths.ts";
 import type { Store } from "../store/store.ts";
 
-/** What watches over the appliance once it can send messages. */
 export interface MonitoringDeps {
   store: Store;
   access: AccessControl;
@@ -27,7 +26,6 @@ export interface MonitoringDeps {
   endpointId(): string;
 }
 
-/** What watches. */
 export interface Monitoring {
   alarms: Alarms;
   metrics: Metrics;
@@ -35,16 +33,16 @@ export interface Monitoring {
   stop(): Promise<void>;
 }
 
-/** Starts to measure, to write down how the health changes, and to raise alarms. */
-export function startMonitoring(needs: MonitoringDeps): Monitoring {
-  const { store, access, health, measurements, endpointId } = needs;
-  const history = createHealthHistory({ ...needs, by: access.systemContext("health") });
+/** Starts measurements, the health history and alarms. */
+export function startMonitoring(deps: MonitoringDeps): Monitoring {
+  const { store, access, health, measurements, endpointId } = deps;
+  const history = createHealthHistory({ ...deps, by: access.systemContext("health") });
   const detectors = createDetectors({ reader: store, health, endpointId });
-  const alarms = createAlarms({ ...needs, detectors, by: access.systemContext("alarms") });
-  const metrics = createMetrics({ ...needs, reader: store, measured: measurements.latest });
+  const alarms = createAlarms({ ...deps, detectors, by: access.systemContext("alarms") });
+  const metrics = createMetrics({ ...deps, reader: store, measured: measurements.latest });
   const residentBytes = (): number => process.memoryUsage.rss();
   const queues = (): QueueLengths => queueLengths(store);
-  const series = createHealthSeries({ ...needs, measured: measurements.latest, residentBytes, queues });
+  const series = createHealthSeries({ ...deps, measured: measurements.latest, residentBytes, queues });
   measurements.start();
   series.start();
   history.start();

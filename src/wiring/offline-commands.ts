@@ -15,31 +15,34 @@ import { createControlCommands } from "./control-commands.ts";
 import { sendControlCommand } from "./control-socket.ts";
 
 /**
- * Carries out an order on the appliance in `dataDir`: by its daemon when one runs, else on the data itself. Throws
- * CallerError for what is refused, UpstreamError (about the data directory) when there is no appliance or it is in use.
+ * Runs a control command on the appliance in `dataDir`: through its daemon if one runs, else on the data directly. Throws
+ * CallerError if it is rejected, UpstreamError (about the data directory) if there is no appliance or it is in use.
  */
 export async function runControlCommand(
   dataDir: string,
-  order: string,
+  command: string,
   args: Record<string, unknown>,
   clock: Clock,
 ): Promise<unknown> {
   requireDatabase(dataDir);
-  const answered = await sendControlCommand(dataDir, { order, args });
-  return answered ? answered.result : runOffline(dataDir, order, args, clock);
+  const response = await sendControlCommand(dataDir, { order: command, args });
+  return response ? response.result : runOffline(dataDir, command, args, clock);
 }
 
 async function runOffline(
   dataDir: string,
-  order: string,
+  command: string,
   args: Record<string, unknown>,
   clock: Clock,
 ): Promise<unknown> {
   const data = await openApplianceDataOffline(dataDir, clock);
   try {
     if (!isInitialized(data.store)) throw notInitializedError(dataDir);
-    const orders = { ...createControlCommands(data), ...createBackupCommands(takeOfflineBackup(data, dataDir, clock)) };
-    return await orders[order]?.(args);
+    const commands = {
+      ...createControlCommands(data),
+      ...createBackupCommands(takeOfflineBackup(data, dataDir, clock)),
+    };
+    return await commands[command]?.(args);
   } finally {
     await data.close();
   }

@@ -29,10 +29,9 @@ import type { ApplianceData } from "./appliance-data.ts";
 import { createBackupCommands } from "./backup-commands.ts";
 import type { ControlCommand } from "./control-commands.ts";
 
-/** Tables of the room `operations`. */
+/** Tables of the module `ops`. */
 export const OPS_TABLES = [OPERATION_STATE, DAEMON_RUNS];
 
-/** What keeps the appliance itself in order. */
 export interface OperationsDeps {
   dataDir: string;
   settings: Settings;
@@ -43,30 +42,28 @@ export interface OperationsDeps {
   endpointId(): string;
   settingsFile?: SettingsFile;
   onRestart?: () => void;
-  /** Reads the phones of all call managers anew. */
+  /** Reads the phones of all call managers again. */
   rebuildPhoneCache: EndpointCommandHandler;
-  /** Test broadcasts are not heard. */
+  /** Loopback probes are inaudible. */
   isSelfTestSilent(): boolean;
 }
 
-/** Backups, and orders to the appliance. */
+/** Backups, upgrades, licence, logs and commands to the appliance. */
 export interface Operations {
-  /** What of it is not as it should be. */
   healthSource: HealthSource;
   licence: Licence;
-  /** What of it is shown. */
+  /** Read-only state for the console. */
   maintenance: {
     settings(): Promise<SettingsReport>;
     backups(): Promise<BackupsReport>;
     certificate: CertificateService;
   };
-  /** Runs of the daemon, and how they ended. */
+  /** Runs of the daemon and how they ended. */
   runs: Pick<DaemonRuns, "newest">;
-  /** What commands may order of it. */
   controlCommands: Readonly<Record<string, ControlCommand>>;
-  /** Tells systemd, where it started the process, that messages can be sent, and from then on that it lives. */
+  /** Sends READY to systemd, if it started the process, and starts the watchdog. */
   notifyReady(): void;
-  /** `report` is how the appliance is, `url` where it is reached, `listen` the HOST:PORT that it was started with. */
+  /** `url`: where the API is reached; `listen`: the HOST:PORT of the settings or the command line. */
   start(running: {
     reloadCertificate(): Promise<void>;
     report: HealthMonitor["report"];
@@ -76,10 +73,10 @@ export interface Operations {
   stop(): Promise<void>;
 }
 
-/** own choice: nobody reads more at once */
-const MOST_RUNS = 1_000;
+/** More than anybody reads at once. */
+const MAX_LISTED_RUNS = 1_000;
 
-/** Carried out by the link of an appliance that has one. */
+/** Executed by the cloud link, if there is one. */
 const LINK_COMMAND_TYPES: readonly EndpointCommandType[] = [
   "device-sync",
   "full-resync",
@@ -87,9 +84,9 @@ const LINK_COMMAND_TYPES: readonly EndpointCommandType[] = [
   "replication-clean-up",
 ];
 
-/** Makes them; nothing runs before `start`. */
-export function createOperations(needs: OperationsDeps): Operations {
-  const { dataDir, settings, data, clock, events, log, endpointId } = needs;
+/** Nothing runs before `start`. */
+export function createOperations(deps: OperationsDeps): Operations {
+  const { dataDir, settings, data, clock, events, log, endpointId } = deps;
   const { store, access } = data;
   const common = { store, clock, events, log, endpointId };
   const version = productVersion();
@@ -100,7 +97,7 @@ export function createOperations(needs: OperationsDeps): Operations {
     settings: settings.backups,
     schedule: cronSchedule,
   });
-  let supervision: ReturnType<typeof createWatchdog> | null = null;
+  let watchdog: ReturnType<typeof createWatchdog> | null = null;
   let running: Parameters<Operations["start"]>[0] | null = null;
   const state = (): DaemonState => {
     const { status = "GREEN", reasons = [] } = running?.report() ?? {};
@@ -129,9 +126,9 @@ export function createOperations(needs: OperationsDeps): Operations {
     ...common,
     by: access.systemContext("operations"),
     handlers: {
-      "phone-cache-rebuild": needs.rebuildPhoneCache,
+      "phone-cache-rebuild": deps.rebuildPhoneCache,
       upgrade,
-      // Plugins come with the version.
+      // Plugins are part of the version.
       "upgrade-all": upgrade,
       backup: async () => {
         const { path, bytes, manifest } = await backups.take();
@@ -146,59 +143,59 @@ export function createOperations(needs: OperationsDeps): Operations {
       },
     },
     unsupported: readLocalIdentity(dataDir) ? [] : LINK_COMMAND_TYPES,
-    checkRestartAllowed: async () => void (await needs.settingsFile?.read()),
-    restart: () => needs.onRestart?.(),
+    checkRestartAllowed: async () => void (await deps.settingsFile?.read()),
+    restart: () => deps.onRestart?.(),
   });
   return {
     healthSource: () => [...backups.healthReasons(), ...runs.healthReasons(), ...heartbeat.source()],
     licence,
     maintenance: {
-      settings: () => reportSettings(settings, needs.settingsFile ?? null),
+      settings: () => reportSettings(settings, deps.settingsFile ?? null),
       backups: backups.report,
       certificate: createCertificateService({ dataDir, clock, log, reload }),
     },
     runs,
     controlCommands: {
-      /** `{}`, for `install` `{document}` -> LicenceState. */
+      /** `{}`, or `{document}` for install -> LicenceState. */
       "licence.show": async () => licence.state(),
       "licence.remove": () => licence.remove(),
       "licence.install": async ({ document }) => {
-        if (typeof document !== "string") throw invalidValue("document", "It is a text.");
+        if (typeof document !== "string") throw invalidValue("document", "Must be a string.");
         return licence.install(document);
       },
       ...createBackupCommands(backups.take, clock),
-      /** `{file}` -> OfferedUpgrade: appliances that are ordered to upgrade fetch it. */
+      /** `{file}` -> OfferedUpgrade: appliances fetch it when told to upgrade. */
       "upgrade.offer": ({ file }) => offerUpgrade(file, trusted),
       /** `{}` -> DaemonState. */
       state: async () => state(),
-      /** `{}` -> Run[], the newest first. */
-      runs: async () => runs.newest(MOST_RUNS),
-      /** `{}` -> null: another certificate is shown. */
+      /** `{}` -> runs, newest first. */
+      runs: async () => runs.newest(MAX_LISTED_RUNS),
+      /** `{}` -> null; loads the certificate again. */
       "tls.reload": async () => {
         await reload();
         return null;
       },
     },
-    async start(now) {
-      running = now;
-      const how = await runs.start();
-      if (how !== null) log.warn({ how }, "the run before was cut off");
+    async start(started) {
+      running = started;
+      const reason = await runs.start();
+      if (reason !== null) log.warn({ event: "daemon.previous_run_unclean", reason }, "previous run ended uncleanly");
       licence.start();
       heartbeat.start();
       await backups.start();
       await endpointCommands.start();
     },
     notifyReady() {
-      const tell = createSystemdNotifier(process.env, log);
-      if (!tell) return;
-      supervision = createWatchdog({
-        ...{ store, clock, log, tell, isSilent: needs.isSelfTestSilent },
+      const notify = createSystemdNotifier(process.env, log);
+      if (!notify) return;
+      watchdog = createWatchdog({
+        ...{ store, clock, log, tell: notify, isSilent: deps.isSelfTestSilent },
         watchdogTimeoutMs: watchdogTimeoutMs(process.env),
       });
-      supervision.ready();
+      watchdog.ready();
     },
     async stop() {
-      supervision?.stop();
+      watchdog?.stop();
       licence.stop();
       heartbeat.stop();
       await runs.stop();

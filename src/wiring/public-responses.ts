@@ -8,13 +8,12 @@ import { type CampaignDeps, type Campaigns, createCampaigns } from "../people/ca
 import { createDeclineLinks, type DeclineLinks } from "../people/opt-outs.ts";
 import type { ApplianceData } from "./appliance-data.ts";
 
-/** What people answer through. */
 export interface PublicResponseDeps extends Omit<CampaignDeps, "store" | "notificationService" | "by"> {
   data: Pick<ApplianceData, "store" | "access">;
   notificationService: CampaignDeps["notificationService"] & TextReplyDeps["notificationService"];
 }
 
-/** All ways in which people answer, join and leave without logging in. */
+/** All ways to answer, join and opt out without logging in. */
 export interface PublicResponses {
   campaigns: Campaigns;
   textReplies: TextMessageHandler;
@@ -22,10 +21,9 @@ export interface PublicResponses {
   declineLinks: DeclineLinks;
 }
 
-/** Makes links, campaigns and the reading of text messages, which joins campaigns. */
-export function createPublicResponses({ data: { store, access }, ...needs }: PublicResponseDeps): PublicResponses {
-  const { clock, notificationService } = needs;
-  const campaigns = createCampaigns({ ...needs, store, by: access.systemContext("campaigns") });
+export function createPublicResponses({ data: { store, access }, ...deps }: PublicResponseDeps): PublicResponses {
+  const { clock, notificationService } = deps;
+  const campaigns = createCampaigns({ ...deps, store, by: access.systemContext("campaigns") });
   return {
     campaigns,
     textReplies: createTextMessageHandler({

@@ -1,25 +1,25 @@
 import { existsSync, mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 
-/** Where a restore that was decided on stands, until it is done. */
+/** Journal of a restore in progress; it exists until the restore is complete. */
 const JOURNAL = "restoring.json";
 
-/** What is put in the place of what; names are relative to the data directory. */
+/** Files to replace; names are relative to the data directory. */
 export interface RestoreReplacement {
-  /** Folder with the new. */
+  /** Folder with the new files. */
   stage: string;
-  /** Folder for the old. */
+  /** Folder for the old files. */
   aside: string;
   names: readonly string[];
 }
 
-/** Decides on a replacement: from here on it is carried out, also after a crash. */
+/** Commits to a replacement: from here on it is completed, even after a crash. */
 export function commitRestore(dataDir: string, replacement: RestoreReplacement): void {
   writeJournal(dataDir, { ...replacement, cleared: false });
   completePendingRestore(dataDir);
 }
 
-/** Ends what was decided on, where a crash interrupted it; does nothing anywhere else. By one process at a time. */
+/** Completes a committed restore that a crash interrupted; otherwise does nothing. One process at a time. */
 export function completePendingRestore(dataDir: string): void {
   const journal = join(dataDir, JOURNAL);
   if (!existsSync(journal)) return;
@@ -27,7 +27,7 @@ export function completePendingRestore(dataDir: string): void {
   const { stage, aside, names } = state;
   if (!state.cleared) {
     moveOldDataAside(names, dataDir, join(dataDir, aside));
-    // What lies in the data directory from now on is new.
+    // From here on, files in the data directory are new ones.
     writeJournal(dataDir, { ...state, cleared: true });
   }
   moveFiles(names, join(dataDir, stage), dataDir);
@@ -35,12 +35,11 @@ export function completePendingRestore(dataDir: string): void {
   rmSync(journal);
 }
 
-/** True while a restore was decided on and is not done. */
 export function isRestorePending(dataDir: string): boolean {
   return existsSync(join(dataDir, JOURNAL));
 }
 
-/** No folder is made where there is nothing to keep: an empty one would look like data that were lost. */
+/** Creates no folder if there is nothing to keep: an empty one would look like lost data. */
 function moveOldDataAside(names: readonly string[], dataDir: string, aside: string): void {
   const old = names.filter((name) => existsSync(join(dataDir, name)));
   if (old.length === 0) return;
@@ -53,7 +52,7 @@ function moveFiles(names: readonly string[], from: string, to: string): void {
 }
 
 function writeJournal(dataDir: string, state: RestoreReplacement & { cleared: boolean }): void {
-  const arriving = join(dataDir, `${JOURNAL}.arriving`);
-  writeFileSync(arriving, JSON.stringify(state), { mode: 0o600, flush: true });
-  renameSync(arriving, join(dataDir, JOURNAL));
+  const temporary = join(dataDir, `${JOURNAL}.temporary`);
+  writeFileSync(temporary, JSON.stringify(state), { mode: 0o600, flush: true });
+  renameSync(temporary, join(dataDir, JOURNAL));
 }

@@ -29,37 +29,35 @@ import { collectionTables, createSqliteProgramRunner } from "../sync/storage/sql
 import { openApplianceDataOffline } from "./appliance-data.ts";
 import { commitRestore, completePendingRestore, isRestorePending } from "./restore-journal.ts";
 
-/** How a backup is brought back. */
 export interface RestoreOptions {
   file: string;
   dataDir: string;
-  /** File with the secret key, as `key export` wrote it; that of the data directory unless given. */
+  /** File with the secret key, as written by `key export`; default: the one in the data directory. */
   keyFile?: string;
-  /** Secret key that the service has as its credential: it is used and stays where it is. */
+  /** Secret key given as a systemd credential; used but not copied. */
   credential?: Buffer;
-  /** Goes on without the right key: what was sealed must be entered again. */
+  /** Continue without the matching key: encrypted values must be entered again. */
   withoutKey?: boolean;
   clock: Clock;
 }
 
-/** What was brought back. */
 export interface RestoreResult {
   takenAt: string;
   version: string;
-  /** Folder with what was there before; null where nothing was. */
+  /** Folder with the previous data; null if there were none. */
   aside: string | null;
-  /** Messages that were under way when the backup was taken: they are ended, not sent again. */
+  /** Messages that were in progress when the backup was taken; they are ended, not sent again. */
   ended: number;
 }
 
 const SECRET_KEY = "secret-key";
-/** What is replaced, with what SQLite keeps beside the database. */
+/** Files that are replaced, including SQLite's side files. */
 const REPLACED_FILES = [DATABASE_FILE, `${DATABASE_FILE}-wal`, `${DATABASE_FILE}-shm`, ...BACKUP_FOLDERS];
 
 /**
- * Puts a backup in the place of the data in `dataDir`, which no daemon may use. The backup is unpacked, checked and
- * opened before anything is touched; a crash leaves the old data or the new, never a part of each. Throws CallerError for a
- * backup that is damaged, made by a newer version or sealed with another key; UpstreamError when the data is in use.
+ * Replaces the data in `dataDir` by a backup; no daemon may use them. The backup is unpacked, verified and opened before anything
+ * changes; after a crash either the old or the new data are complete. Throws CallerError for a backup that is damaged,
+ * made by a newer version or encrypted with another key; UpstreamError if the data are in use.
  */
 export async function restoreBackup(options: RestoreOptions): Promise<RestoreResult> {
   const { file, dataDir, clock } = options;
@@ -89,11 +87,11 @@ export async function restoreBackup(options: RestoreOptions): Promise<RestoreRes
 }
 
 function damagedBackupError(file: string, faults: readonly string[]): CallerError {
-  const next = "Nothing was changed. Take another one: `carillon verify FILE` says whether it is whole.";
+  const next = "Nothing was changed. Use another backup; `carillon verify FILE` checks it.";
   return new CallerError("invalid-value", `${file} can't be restored: ${faults.join("; ")}. ${next}`);
 }
 
-/** Ends what must not go on, so that no old message is heard; gives how many messages that were. */
+/** Ends messages in progress, so that no old message is played; returns their number. */
 async function cancelRestoredNotifications(
   stage: string,
   file: string,
@@ -105,7 +103,7 @@ async function cancelRestoredNotifications(
   const data = await openApplianceDataOffline(stage, clock, credential, tables);
   const { store, catalogue } = data;
   const by = data.access.systemContext("restore");
-  const [work, types] = [createSqliteProgramRunner(store, catalogue, by), productReplicatedTypes(catalogue)];
+  const [runner, types] = [createSqliteProgramRunner(store, catalogue, by), productReplicatedTypes(catalogue)];
   try {
     return await store.write((tx) => {
       const now = clock.now();
@@ -114,14 +112,14 @@ async function cancelRestoredNotifications(
          AND (expires_at IS NULL OR expires_at > ?)`,
         ...[now, now],
       );
-      // Also one that everybody got may go again to whom has not answered.
+      // A message that everybody got may still be repeated to those who have not answered.
       tx.run("DELETE FROM notification_timers WHERE kind = 'repeat'");
-      // Sealed with the key that is not there.
+      // Encrypted with the missing key.
       if (withoutKey) tx.run("UPDATE idempotency_keys SET response = NULL");
       const endpoint = tx.find(endpoints, { extensionId: ONPREM_EXTENSION_ID }, 1)[0];
       if (endpoint) {
         const commonFields = { extensionId: ONPREM_EXTENSION_ID, endpointId: endpoint.id };
-        work.runWithin(tx, adoptRestoredData({ types, commonFields, now, newId }));
+        runner.runWithin(tx, adoptRestoredData({ types, commonFields, now, newId }));
         const value = { event: "restored", file, takenAt, version, endedMessages: ended.changes };
         tx.create(endpointActivities, { ...commonFields, type: "log-message", value, severity: "warn" }, by);
       }
@@ -134,32 +132,32 @@ async function cancelRestoredNotifications(
 
 function stageSecretKey(options: RestoreOptions, manifest: BackupManifest, stage: string): void {
   const { dataDir, keyFile, credential, withoutKey } = options;
-  const own = join(dataDir, SECRET_KEY);
-  const given = keyFile ?? (existsSync(own) ? own : null);
+  const localFile = join(dataDir, SECRET_KEY);
+  const given = keyFile ?? (existsSync(localFile) ? localFile : null);
   const outside = credential ?? (process.env.CREDENTIALS_DIRECTORY ? loadSecretKey(dataDir) : null);
   const key = given !== null ? readKeyFile(given) : outside;
-  const fits = key !== null && keyFingerprint(key) === manifest.keyFingerprint;
-  if (!fits && !withoutKey) throw wrongKeyError(given);
+  const matches = key !== null && keyFingerprint(key) === manifest.keyFingerprint;
+  if (!matches && !withoutKey) throw wrongKeyError(given);
   if (given !== null) copyFileSync(given, join(stage, SECRET_KEY));
 }
 
-/** True when this version can't use the data in `dataDir`, which no process may use: a newer one has written it, or it broke. */
+/** True when this version can't use the data in `dataDir`: a newer version wrote them, or they are damaged. No process may use them. */
 export function needsNewerVersion(dataDir: string): boolean {
   try {
     const db = openDatabase(dataDir);
-    const wrote = readDataVersion(db);
+    const version = readDataVersion(db);
     db.close();
-    return wrote !== null && isNewerVersion(wrote, productVersion());
+    return version !== null && isNewerVersion(version, productVersion());
   } catch {
     return true;
   }
 }
 
-/** Throws UpstreamError when a process uses the data; data that can't be opened is what a restore is for. */
+/** Throws UpstreamError if a process uses the data; unreadable data are a reason to restore. */
 function requireDataUnused(dataDir: string): void {
   if (!existsSync(join(dataDir, DATABASE_FILE))) return;
   try {
-    // Closing it also takes what lies in its journal into the one file.
+    // Closing it also merges the write-ahead log into the database file.
     openDatabase(dataDir).close();
   } catch (error) {
     if (error instanceof UpstreamError && "dataDir" in error.context) throw error;
@@ -168,15 +166,14 @@ function requireDataUnused(dataDir: string): void {
 
 function newerBackupError({ version }: BackupManifest): ConflictError {
   return new ConflictError(
-    `The backup was made by Carillon ${version}; this is ${productVersion()}. Upgrade first: an older one may lose what it does not know.`,
+    `The backup was made by Carillon ${version}; this is ${productVersion()}. Upgrade first: an older version would lose data that it does not support.`,
   );
 }
 
 function wrongKeyError(given: string | null): CallerError {
-  const which =
-    given === null ? "There is no secret key here" : `${given} is not the key that the backup was sealed with`;
+  const problem = given === null ? "No secret key found" : `${given} is not the key that the backup was encrypted with`;
   return new CallerError(
     "invalid-value",
-    `${which}. Give it with --key FILE (carillon key export wrote that file), or go on with --without-key: passwords of plugins, call managers and webhooks must then be entered again.`,
+    `${problem}. Add --key FILE (written by carillon key export), or continue with --without-key: passwords of plugins, call managers and webhooks must then be entered again.`,
   );
 }

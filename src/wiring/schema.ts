@@ -11,7 +11,7 @@ import { SSO_TABLES } from "../sso/login-state-store.ts";
 import { SYNC_TABLES } from "./cloud-link.ts";
 import { OPS_TABLES } from "./operations.ts";
 
-/** Tables that rooms keep beside those of the declared resources. */
+/** Internal tables of all modules, beside those of the declared resources. */
 export const INTERNAL_TABLES = [
   ...NOTIFICATION_TABLES,
   ...PLUGIN_HOST_TABLES,

@@ -1,28 +1,28 @@
 import type { Clock } from "../lib/clock.ts";
 import type { Log } from "../lib/log.ts";
 
-/** How one part of the daemon is ended. */
+/** How to stop one part of the daemon. */
 export interface ShutdownStep {
   name: string;
   stop: () => unknown;
 }
 
-/** What all parts together may take, and what each may take at most. own choice: leaves room within the promised 5 s. */
+/** Timeout for all parts together, and so for each of them; leaves room within the promised 5 s. */
 const SHUTDOWN_TIMEOUT_MS = 4_000;
 
 /**
- * Ends parts in reverse order of their start. One that fails is logged; one that does not end in time is left behind and
- * the rest ended all the same. Never rejects.
+ * Stops parts in reverse order of their start. A failure is logged; a part that does not stop in time is abandoned and the
+ * others are stopped nevertheless. Never rejects.
  */
-export async function stopInReverse(endings: ShutdownStep[], clock: Clock, log: Log): Promise<void> {
+export async function stopInReverse(steps: ShutdownStep[], clock: Clock, log: Log): Promise<void> {
   const until = clock.monotonicMs() + SHUTDOWN_TIMEOUT_MS;
-  for (const { name, stop } of endings.splice(0).reverse()) {
-    const left = Math.max(0, until - clock.monotonicMs());
+  for (const { name, stop } of steps.splice(0).reverse()) {
+    const remainingMs = Math.max(0, until - clock.monotonicMs());
     try {
-      if (!(await completesWithin(Promise.resolve(stop()), left, clock)))
-        log.error({ part: name }, "did not stop in time");
+      if (!(await completesWithin(Promise.resolve(stop()), remainingMs, clock)))
+        log.error({ event: "shutdown.timed_out", part: name }, "component timed out while stopping");
     } catch (error) {
-      log.error({ err: error, part: name }, "did not stop well");
+      log.error({ event: "shutdown.failed", err: error, part: name }, "component failed to stop cleanly");
     }
   }
 }

@@ -2,40 +2,40 @@ import { readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import type { DaemonState } from "../ops/diagnostics.ts";
 
-/** A switch from one version to another that nobody has judged yet. */
+/** A switch to another version whose health is not confirmed yet. */
 export interface PendingVersionSwitch {
-  /** The upgrade. */
+  /** Upgrade bundle. */
   file: string;
   from: string;
   to: string;
-  /** What the link `current` led to before. */
+  /** Previous target of the link `current`. */
   old: string;
-  /** The data of before. */
+  /** Backup of the previous data. */
   backup: string;
-  /** How well the old version was. */
+  /** Health of the old version before the switch. */
   status: DaemonState["status"];
 }
 
 const FILE_NAME = "switching.json";
 
-/** Notes beside the versions, where root alone writes, that a switch is to be judged, also after the machine went down. */
-export function recordVersionSwitch(root: string, made: PendingVersionSwitch): void {
-  const arriving = join(root, `${FILE_NAME}.arriving`);
-  writeFileSync(arriving, JSON.stringify(made), { mode: 0o600, flush: true });
-  renameSync(arriving, join(root, FILE_NAME));
+/** Records a pending switch beside the versions, where only root can write; it survives a crash of the machine. */
+export function recordVersionSwitch(root: string, pending: PendingVersionSwitch): void {
+  const temporary = join(root, `${FILE_NAME}.temporary`);
+  writeFileSync(temporary, JSON.stringify(pending), { mode: 0o600, flush: true });
+  renameSync(temporary, join(root, FILE_NAME));
 }
 
-/** The switch to this upgrade that nobody has judged; null when there is none. */
+/** The pending switch to this upgrade; null if there is none. */
 export function pendingVersionSwitch(root: string, file: string): PendingVersionSwitch | null {
   try {
-    const found = JSON.parse(readFileSync(join(root, FILE_NAME), "utf8")) as PendingVersionSwitch;
-    return found.file === file ? found : null;
+    const pending = JSON.parse(readFileSync(join(root, FILE_NAME), "utf8")) as PendingVersionSwitch;
+    return pending.file === file ? pending : null;
   } catch {
     return null;
   }
 }
 
-/** It was judged. */
+/** The switch is confirmed or rolled back. */
 export function clearVersionSwitch(root: string): void {
   rmSync(join(root, FILE_NAME), { force: true });
 }

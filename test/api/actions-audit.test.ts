@@ -23,7 +23,7 @@ it("says where the chain breaks", async () => {
   const wrong = `${number - 1}:${"0".repeat(64)}`;
   const { status, body } = await api.call("GET", `/audit/verification?after=${wrong}`);
   expect([status, body.intact]).toEqual([200, false]);
-  expect(body.broken).toMatchObject({ number, reason: "It or the entry before was changed." });
+  expect(body.broken).toMatchObject({ number, reason: "This entry or the one before it was changed." });
 });
 
 it.each(["x", "1", "1:zz", `-1:${"0".repeat(64)}`])("refuses to go on from %s", async (after) => {

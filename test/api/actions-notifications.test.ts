@@ -25,19 +25,19 @@ const notificationService = {
   },
   abort: (id: string, by: ActorContext) => activity({ notificationId: id, type: "abort" }, by),
   expire: (id: string, by: ActorContext) => activity({ notificationId: id, type: "expire" }, by),
-  async answer(notificationId: string, userId: string, confirmationOption: string, by: ActorContext) {
+  async recordAnswer(notificationId: string, userId: string, confirmationOption: string, by: ActorContext) {
     if (confirmationOption === "Perhaps") throw invalidValue("confirmationOption");
     return activity({ notificationId, userId, type: "confirmation", confirmationOption }, by);
   },
-  setRead: (notificationId: string, userId: string, read: boolean, by: ActorContext) =>
+  setReadStatus: (notificationId: string, userId: string, read: boolean, by: ActorContext) =>
     activity({ notificationId, userId, type: "set-read-status", readStatus: read ? "read" : "unread" }, by),
   async retry(id: string, by: ActorContext) {
     if (api.store.get(notifications, id)?.subject === "Reached") throw new ConflictError("Every device was reached.");
     told.push({ retry: id, by: by.actor.userId });
     return api.store.get(notifications, id);
   },
-  async decide(id: string, decision: string, by: ActorContext) {
-    told.push({ decide: id, decision, by: by.actor.userId });
+  async decideApproval(id: string, decision: string, by: ActorContext) {
+    told.push({ decideApproval: id, decision, by: by.actor.userId });
     return api.store.get(notifications, id);
   },
   async sendAllClear(id: string, words: object, by: ActorContext) {
@@ -181,7 +181,7 @@ describe("a message that waits for a second person", () => {
     for (const decision of ["approve", "refuse"]) {
       expect((await api.call("POST", at, { json: { decision }, token: second.token })).status).toBe(200);
     }
-    expect(told).toEqual(["approve", "refuse"].map((decision) => ({ decide: id, decision, by: second.id })));
+    expect(told).toEqual(["approve", "refuse"].map((decision) => ({ decideApproval: id, decision, by: second.id })));
     const waiting = await api.call("GET", "/notifications?approval=waiting");
     expect(waiting.body).toMatchObject({ total: 0, data: [] });
   });

@@ -153,7 +153,7 @@ export async function openApi(
       },
       baseUrl: () => "http://localhost",
       // Nothing rings here.
-      planner: { replan: () => undefined, markStale: () => undefined, review: () => undefined } as never,
+      planner: { replan: () => undefined, markDirty: () => undefined, revalidate: () => undefined } as never,
       reportsSite: (options.needs?.settings ?? defaultSettings()).scenarios.syntheticSiteQuestion,
       systemBy: () => system,
     }),

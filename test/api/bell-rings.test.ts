@@ -169,7 +169,7 @@ describe("the rings of the next year", () => {
     const check = createScheduleLint({ reader: api.store, clock, events, log: silentLog, times });
     const own = () => check.healthReasons().filter(({ code }) => code === `bells-year:${id}`);
     await check.lintAll();
-    const words = expect.stringMatching(/: 10 rings reach nobody \(the first at 08:00 on /);
+    const words = expect.stringMatching(/: 10 rings have no recipients \(the first at 08:00 on /);
     expect(own()).toEqual([{ level: "yellow", code: `bells-year:${id}`, reason: words }]);
     await api.call("PUT", `/bell-schedules/${id}`, { json: { bellScheduleEntries: [] } });
     events.emit("row.changed", { seq: 1, resource: "bell-schedules", id, op: "update" });

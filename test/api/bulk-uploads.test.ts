@@ -165,7 +165,7 @@ describe("an upload", () => {
   it.each([
     ["an unknown column", ["name\tnonsense", "A\tB"], 1, "Column nonsense is not known"],
     ["a read-only column", ["name\tid", "A\tB"], 1, "Column id is not known"],
-    ["a column that stands twice", ["name\tname", "A\tB"], 1, "stands twice"],
+    ["a column that stands twice", ["name\tname", "A\tB"], 1, "Duplicate column"],
     ["no line", ["name"], 2, "no line"],
     ["an empty file", [""], 1, "empty"],
     ["an open quote", ["name", '"A'], 2, "never closed"],

@@ -100,7 +100,7 @@ describe("log-in by a directory", () => {
     directory.change(`dn: ${group?.externalId}\n${swap}`);
     expect([await read(ann), await read(bob)]).toEqual([200, 404]);
     const synced = await api.call("POST", `${at}/sync`);
-    expect(synced.body.lastSyncResult).toBe("Users in line: 3. No longer in the directory: 0.");
+    expect(synced.body.lastSyncResult).toBe("Users in sync: 3. No longer in the directory: 0.");
     expect([await read(ann), await read(bob)]).toEqual([404, 200]);
     const [row] = api.store.find(users, { email: "bob@example.org" });
     const { body: made } = await api.call("POST", `/users/${row?.id}/tokens`, { json: { name: "For ever" } });
@@ -162,14 +162,14 @@ describe("log-in by a directory", () => {
       checks: [
         {
           ...{ what: "address", ok: true, code: "called-tls", value: directory.secureUrl },
-          words: `${directory.secureUrl} may be called, with TLS.`,
+          words: `Connected to ${directory.secureUrl} with TLS.`,
         },
         {
           ...{ what: "bind", ok: true, code: "may-search", value: directory.bindDn },
-          words: `${directory.bindDn} may search.`,
+          words: `Bound as ${directory.bindDn}.`,
         },
-        { what: "users", ok: true, code: "people", value: "2", words: "People who can log in: 2." },
-        { what: "groups", ok: true, code: "groups", value: "2", words: "Groups that are found: 2." },
+        { what: "users", ok: true, code: "people", value: "2", words: "Users who can log in: 2." },
+        { what: "groups", ok: true, code: "groups", value: "2", words: "Groups found: 2." },
       ],
     });
     await change({ bindPassword: "wrong" });
@@ -214,7 +214,7 @@ describe("log-in by a directory", () => {
     await directory.stop();
     expect((await enter("root@example.org", password)).status).toBe(204);
     const away = await enter("ann", "pass-ann");
-    expect([away.status, away.body.message]).toEqual([502, expect.stringContaining("House can't be asked")]);
+    expect([away.status, away.body.message]).toEqual([502, expect.stringContaining("House cannot be reached")]);
     const sync = await api.call("POST", `${at}/sync`);
     expect(sync.status).toBe(502);
     expect((await api.call("GET", at)).body).toMatchObject({

@@ -140,7 +140,7 @@ describe("a load", () => {
     await load(id);
     const mapping = { key: "email", lists: "Liste" };
     expect((await api.call("PUT", `/load-definitions/${id}`, { json: { mapping } })).status).toBe(200);
-    expect(await load(id)).toMatchObject({ state: "failed", reason: "Line 1: There is no column Liste." });
+    expect(await load(id)).toMatchObject({ state: "failed", reason: "Line 1: Missing column Liste." });
     expect(placesOn("Choir")).toEqual(["Anna", "Ben"]);
   });
 

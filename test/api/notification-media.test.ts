@@ -16,7 +16,7 @@ let api: ApiFixture;
 const notificationService = {
   send: (input: Record<string, unknown>, by: ActorContext) => api.store.create(notifications, input, by),
   toneAudio: async (tone: string) => (tone === "silent" ? null : PROGRAMME),
-  programmeOf: async (id: string) => (api.store.get(notifications, id)?.alertTone === "silent" ? null : PROGRAMME),
+  getRenderedAudio: async (id: string) => (api.store.get(notifications, id)?.alertTone === "silent" ? null : PROGRAMME),
 } as unknown as NotificationService;
 
 beforeAll(async () => {

@@ -34,7 +34,7 @@ it("without a speech program there are no voices, and a preview says so", async 
   expect((await api.call("GET", "/tts-voices")).body).toMatchObject({ total: 0, data: [] });
   const { status, body } = await preview({ ttsType: "subject", subject: "x" });
   expect([status, body.type]).toEqual([400, "invalid-value"]);
-  expect(body.errors[0].message).toContain("No speech program is installed on this appliance.");
+  expect(body.errors[0].message).toContain("No speech engine is installed on this appliance.");
 });
 
 it("a preview is spoken by a voice and heard by its hash", async () => {

@@ -42,7 +42,7 @@ describe("the pages that watch", () => {
     const { page, open, errors } = await openConsole(browser, daemon.url);
     await open("/activation-groups");
     await page.getByRole("textbox", { name: "Who would call this device?" }).fill("Room 214");
-    await page.getByText("It is the first appliance of West wing that can be reached").waitFor();
+    await page.getByText("First reachable appliance of West wing").waitFor();
     await page.getByRole("listitem").filter({ hasText: "Annex" }).getByText("cannot be reached").waitFor();
     await open("/devices");
     await page.getByRole("button", { name: "Room 214" }).click();

@@ -173,7 +173,7 @@ describe("scenarios, incidents and tables in the console", () => {
     await page.getByRole("tab", { name: "Change" }).click();
     await page.getByRole("textbox", { name: "Port", exact: true }).fill("70000");
     await page.getByRole("button", { name: "Save" }).click();
-    await page.getByText("It is a whole number from 1 to 65535.").first().waitFor();
+    await page.getByText("Must be a whole number from 1 to 65535.").first().waitFor();
     await page.getByRole("textbox", { name: "Port", exact: true }).fill("5006");
     await page.getByRole("button", { name: "Save" }).click();
     await page.getByText("Saved.").waitFor();

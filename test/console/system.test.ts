@@ -85,9 +85,9 @@ plugins: {ip-phones: {listen: {auth: {port: ${port}}}}}
     tries.goOn();
     await page.locator("[role=dialog]").getByText("Running").waitFor();
     // The log follows by itself.
-    await page.locator(".log").getByText("plugin runs").waitFor();
+    await page.locator(".log").getByText("plugin started").waitFor();
     await page.getByRole("radio", { name: "Trouble only" }).check();
-    await page.locator(".log").getByText("plugin runs").waitFor({ state: "detached" });
+    await page.locator(".log").getByText("plugin started").waitFor({ state: "detached" });
     await page.locator(".log").getByText("plugin failed").first().waitFor();
     await page.getByRole("tab", { name: "History" }).click();
     await page.getByText("Restarted by hand").waitFor();

@@ -139,10 +139,10 @@ describe("a daemon that is killed during a broadcast", { timeout: 120_000 }, () 
     const levels = new Set(rows.filter((row) => proven.has(row.deviceIdentifier)).map(({ level }) => level));
     expect([...levels]).toEqual(["playing"]);
     const endedThen = rows.filter(({ level }) => level !== "failed").map(({ reason }) => reason);
-    expect([...new Set(endedThen)]).toEqual(["The appliance was not running and came back too late."]);
+    expect([...new Set(endedThen)]).toEqual(["The appliance was not running and recovered too late."]);
     const told = (await scene.activityLog(id)).filter(({ type }) => type === "broadcast-failed");
     expect(told.map(({ details }) => details?.message)).toEqual([
-      "The appliance was not running and came back too late.",
+      "The appliance was not running and recovered too late.",
     ]);
   });
 });

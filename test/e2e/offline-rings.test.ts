@@ -125,7 +125,7 @@ it("an agent rings the bells of an appliance that is gone, which are its own aft
       await clock.advance(SECOND / 2);
       return agent.log;
     }, PATIENCE)
-    .toContain(`rings without the appliance: ${new Date(at).toISOString()}`);
+    .toContain(`offline ring: ${new Date(at).toISOString()}`);
   await expect
     .poll(async () => {
       await clock.advance(20);

@@ -34,7 +34,7 @@ describe("an emergency during a routine message", { timeout: 180_000 }, () => {
 
     expect(levelsOf(loud)).toEqual(["phones playing", "speakers sent"]);
     expect(levelsOf(cut)).toEqual(["phones playing", "speakers sent"]);
-    expect([...new Set(cut.map(({ reason }) => reason))]).toEqual(["A more urgent message took the device."]);
+    expect([...new Set(cut.map(({ reason }) => reason))]).toEqual(["A more urgent message took over the device."]);
     const taken = new Map(loud.map((row) => [row.deviceIdentifier, row]));
     for (const row of cut.filter(({ type }) => type === "phones")) {
       const later = taken.get(row.deviceIdentifier);
@@ -63,7 +63,7 @@ describe("a message that is aborted while it sounds", { timeout: 180_000 }, () =
     const rows = await scene.waitUntilFinished(id);
 
     expect(levelsOf(rows)).toEqual(["phones playing", "speakers sent"]);
-    expect([...new Set(rows.map(({ reason }) => reason))]).toEqual(["Somebody ended the message."]);
+    expect([...new Set(rows.map(({ reason }) => reason))]).toEqual(["The message was ended by a user."]);
     for (const { endedAt } of rows) expect(at(endedAt)).toBeLessThanOrEqual(abortedAt);
     const report = await scene.simulatorReport(id);
     // What did sound was right, and far from the whole.

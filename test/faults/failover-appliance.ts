@@ -127,7 +127,7 @@ export function createFailoverAppliance(needs: SimulatedFailoverApplianceDeps): 
         if (turn !== "yield") return turn;
         if (isAlsoAlone) standIns.add(ring, [id]);
         others.add(ring.id);
-        return { standDown: "Another appliance rang it." };
+        return { standDown: "Rung by another appliance." };
       },
       arm(rings) {
         for (const ring of rings) armedAt.set(ring.id, clock.now());

@@ -8,19 +8,19 @@ export const FAILOVER_BUGS: readonly PlantedBug[] = [
     name: "evidence-is-not-heeded",
     file: "src/failover/duty.ts",
     changes: [
-      ['for (const id of starts) note(id, "sounding");', ""],
-      ['for (const id of ends) note(id, "over");', ""],
+      ['for (const id of starts) recordEvidence(id, "sounding");', ""],
+      ['for (const id of ends) recordEvidence(id, "over");', ""],
     ],
   },
   {
     name: "standby-waits-for-ever",
     file: "src/failover/duty.ts",
-    changes: [["if (patience > 0 && clock.now() < turnAt)", "if (patience > 0)"]],
+    changes: [["if (delayMs > 0 && clock.now() < turnAt)", "if (delayMs > 0)"]],
   },
   {
     name: "not-played-again-when-the-first-is-gone",
     file: "src/failover/duty.ts",
-    changes: [['if (goneMs < patience || !membership.isSettled() || needs.isIsolated()) return "wait";', 'return "wait";']],
+    changes: [['if (goneMs < delayMs || !membership.isSettled() || deps.isIsolated()) return "wait";', 'return "wait";']],
   },
   {
     name: "an-end-counts-as-silence",
@@ -35,17 +35,17 @@ export const FAILOVER_BUGS: readonly PlantedBug[] = [
   {
     name: "nobody-is-waited-for-after-a-start",
     file: "src/failover/membership.ts",
-    changes: [["if (clock.monotonicMs() - wokenAt >= SETTLING_MS) return true;", "if (wokenAt >= 0) return true;"]],
+    changes: [["if (clock.monotonicMs() - awakeSince >= SETTLING_MS) return true;", "if (awakeSince >= 0) return true;"]],
   },
   {
     name: "standing-still-is-not-noticed",
     file: "src/failover/membership.ts",
-    changes: [["if (now - lookedAt >= STALL_THRESHOLD_MS) wokenAt = now;", ""]],
+    changes: [["if (now - lastTickAt >= STALL_THRESHOLD_MS) awakeSince = now;", ""]],
   },
   {
     name: "who-moves-up-does-not-wait",
     file: "src/failover/duty.ts",
-    changes: [["const turnAt = Math.min(latest, from);", "const turnAt = Math.min(latest, at + patience, from);"]],
+    changes: [["const turnAt = Math.min(latest, from);", "const turnAt = Math.min(latest, at + delayMs, from);"]],
   },
   {
     name: "nobody-stands-in",
@@ -68,7 +68,7 @@ export const FAILOVER_BUGS: readonly PlantedBug[] = [
     name: "a-share-is-not-made-anew",
     file: "src/failover/failover.ts",
     changes: [
-      ["return new Set(isAlsoAlone ? [...likes, ownId] : likes).size > 1;", "return isAlsoAlone && likes.length < 0;"],
+      ["return new Set(isAlsoAlone ? [...keys, ownId] : keys).size > 1;", "return isAlsoAlone && keys.length < 0;"],
     ],
   },
   {

@@ -88,7 +88,7 @@ it("there are plugins, and the built ones are found", () => {
 
 describe.each(names)("%s", (name) => {
   it("has a manifest without fault", () => {
-    expect(readManifest(textOf(name, "plugin.json"), name).faults).toBeUndefined();
+    expect(readManifest(textOf(name, "plugin.json"), name).errors).toBeUndefined();
   });
 
   it("names the packages it imports, and nothing else of Carillon's but the door", () => {
@@ -156,7 +156,7 @@ describe.each(names)("%s", (name) => {
         onEnd: resolve,
       });
     });
-    expect(await end).toBe("it ended by itself with code 0");
+    expect(await end).toBe("the process exited with code 0");
     expect(said.at(-1)).toEqual({ kind: "stopped" });
   });
 });

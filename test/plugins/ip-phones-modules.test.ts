@@ -128,7 +128,7 @@ describe("turns with phones", () => {
 describe("the pace", () => {
   it("grows with answers and is halved once a second while answers are late", async () => {
     const clock = createFakeClock();
-    const pace = createConcurrencyLimit(clock, { least: 2, start: 8, most: 10 });
+    const pace = createConcurrencyLimit(clock, { min: 2, start: 8, max: 10 });
     for (let answer = 0; answer < 5; answer++) pace.recordResponse(2_000);
     expect(pace.current()).toBe(10);
     pace.recordResponse(2_500);

@@ -222,7 +222,7 @@ describe("ip-phones and what a phone answers", () => {
     await test.clock.advance(4_999);
     expect(test.phones.outcomes).toEqual([]);
     await test.clock.advance(1);
-    expect(await outcomeOf(test)).toEqual([{ level: "failed", reason: "no answer within 5 s", retryable: true }]);
+    expect(await outcomeOf(test)).toEqual([{ level: "failed", reason: "no response within 5 s", retryable: true }]);
   });
 
   it("says that nobody listens there", async () => {

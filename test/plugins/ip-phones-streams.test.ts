@@ -45,7 +45,7 @@ it("a phone that is asked by the streaming API tells by itself that a call has e
   const ask = createPhoneClient(
     clock,
     new AbortController().signal,
-    createConcurrencyLimit(clock, { least: 1, start: 8, most: 8 }),
+    createConcurrencyLimit(clock, { min: 1, start: 8, max: 8 }),
   );
   const authentication = { respond: () => ({ status: 200 }), verdictFor: () => null, forget: () => {} };
   const pusher = createPusher({ clock, ask, authentication, authUrl: url, authorization: AUTHORIZATION });

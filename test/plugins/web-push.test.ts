@@ -87,7 +87,7 @@ describe("web-push", () => {
     const service = await open();
     const kept = withMemoryState((call) => {
       if (call.method !== "confirm") return undefined;
-      return call.args[1] === "Safe" ? "Stay where you are." : new Error("It must be one of the request's options.");
+      return call.args[1] === "Safe" ? "Stay where you are." : new Error("Must be one of the request's options.");
     });
     const push = await run({ answer: kept });
     push.deliver(pushTo(7, service));

@@ -74,7 +74,7 @@ export const PLANTED_BUGS: readonly PlantedBug[] = [
   {
     name: "commands-overtake-each-other",
     file: "src/sync/site/site-sync.ts",
-    changes: [["live.early.push(frame);", "take(wire, frame);"]],
+    changes: [["live.early.push(frame);", "enqueueFrame(wire, frame);"]],
   },
   {
     name: "started-after-a-crash-is-forgotten",
@@ -111,7 +111,7 @@ export const PLANTED_BUGS: readonly PlantedBug[] = [
     file: "src/sync/transport/priority-multiplexer.ts",
     changes: [
       [
-        "const frame = hot.shift() ?? (underWay > 0 ? undefined : (talk.shift() ?? bulk.shift()));",
+        "const frame = hot.shift() ?? (underWay > 0 ? undefined : (control.shift() ?? bulk.shift()));",
         "const frame = (underWay > 0 ? undefined : bulk.shift()) ?? hot.shift();",
       ],
     ],
@@ -159,21 +159,21 @@ export const PLANTED_BUGS: readonly PlantedBug[] = [
   {
     name: "windows-never-open-again",
     file: "src/sync/transport/flow-control-window.ts",
-    changes: [["sum -= onTheWay.shift() ?? 0;", "onTheWay.shift();"]],
+    changes: [["inFlightBytes -= inFlight.shift() ?? 0;", "inFlight.shift();"]],
   },
   {
     name: "position-committed-before-the-rows",
     file: "src/sync/site/site-sync.ts",
     changes: [
       [
-        "const verdicts = await store.transact(function* () {",
-        `const first = came[at] as DownPage;
+        "const results = await store.transact(function* () {",
+        `const first = received[at] as DownstreamPage;
       await store.transact(function* () {
         const link = yield* readSyncState();
         if (link.received === first.from && !link.applyingCheckpoint)
           yield* putRecord(SYNC_STATE, { ...link, received: first.to });
       });
-      const verdicts = await store.transact(function* () {`,
+      const results = await store.transact(function* () {`,
       ],
       [
         "stored.push(yield* stagePage(page, types));",
@@ -207,7 +207,7 @@ export const PLANTED_BUGS: readonly PlantedBug[] = [
   {
     name: "pages-taken-that-do-not-follow-on",
     file: "src/sync/site/downstream-feed.ts",
-    changes: [["if (hasGap || isSnapping || link.applyingCheckpoint)", "if (isSnapping || link.applyingCheckpoint)"]],
+    changes: [["if (hasGap || isInSnapshot || link.applyingCheckpoint)", "if (isInSnapshot || link.applyingCheckpoint)"]],
   },
   {
     name: "pages-of-appliances-taken-that-do-not-follow-on",

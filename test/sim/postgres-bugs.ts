@@ -7,8 +7,8 @@ export const POSTGRES_BUGS: readonly PlantedBug[] = [
     file: "src/store/write-queue.ts",
     changes: [
       [
-        "        await turn.publish();\n        this.#commit.run();\n",
-        "        this.#commit.run();\n        this.#groupDone(jobs.splice(0));\n        await turn.publish();\n",
+        "        await write.publish();\n        this.#commit.run();\n",
+        "        this.#commit.run();\n        this.#groupDone(jobs.splice(0));\n        await write.publish();\n",
       ],
     ],
   },

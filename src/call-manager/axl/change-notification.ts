@@ -3,29 +3,28 @@ import type { AxlClient } from "./axl-client.ts";
 import { normalizeUuid } from "./phone-list.ts";
 import { asSoapElement, soapChildren, textOfElement } from "./xml.ts";
 
-/** Up to where the changes of a cluster's database were read. */
+/** Read position (checkpoint) in the change queue of a cluster. */
 export interface ChangeCheckpoint {
   queueId: string;
   nextId: string;
 }
 
-/** What happened since a mark. */
+/** Changes since a checkpoint. */
 export interface ClusterChanges {
-  /** Null when the cluster tells no changes. */
+  /** Null if the cluster does not report changes. */
   checkpoint: ChangeCheckpoint | null;
-  /** Identifiers of phones that were made, changed or removed. */
+  /** Identifiers of phones that were added, changed or removed. */
   phones: readonly string[];
-  /** Something changed that may show in any phone, or the queue of changes is a new one: everything must be read. */
+  /** An object changed that any phone may refer to, or the change queue was replaced: a full read is needed. */
   requiresFullRead: boolean;
 }
 
-/** Kinds of objects whose changes show in phones. @source AXL schemas, XChangeType */
+/** Object types whose changes affect phones. @source AXL schemas, XChangeType */
 const WATCHED_TYPES = ["Phone", "Line", "DevicePool", "Css", "Location"];
 
 /**
- * What changed since `since`; null asks for a mark alone. Clusters before release 10, and those with the notification
- * switched off, know no changes: everything must be read then. Throws ClusterFault.
- * @source AXL developer guide, listChange
+ * Changes since `since`; null only returns a checkpoint. Clusters before release 10, and those with change notification
+ * disabled, report no changes and need full reads. Throws ClusterError. @source AXL developer guide, listChange
  */
 export async function listChanges(client: AxlClient, since: ChangeCheckpoint | null): Promise<ClusterChanges> {
   const objects = `<objectList>${WATCHED_TYPES.map((kind) => `<object>${kind}</object>`).join("")}</objectList>`;

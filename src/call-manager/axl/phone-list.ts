@@ -5,37 +5,36 @@ import { type AxlClient, soapElement } from "./axl-client.ts";
 import { readAllPages } from "./paging.ts";
 import { asSoapElement, type SoapElement, soapChildren, textOfElement } from "./xml.ts";
 
-/** What reading page by page needs. */
 export interface PhoneListDeps {
   client: AxlClient;
   clock: Clock;
   signal: AbortSignal;
-  /** Told how many rows each answer has. */
+  /** Called with the number of rows of each response. */
   onRows(rows: number): void;
 }
 
-/** Members of a phone that are asked for, in the schema's order. */
+/** Requested members of a phone, in schema order. */
 const RETURNED_TAGS = [
   ...["name", "description", "product", "model", "protocol", "callingSearchSpaceName", "devicePoolName"],
   ...["locationName", "authenticationUrl", "ownerUserName"],
 ];
 
 /**
- * All phones of the database, without their lines, by identifier. Throws ClusterFault; `answer` when the list was changed
- * while it was read, twice: a page then repeats what another one had.
+ * All phones of the database, without lines, by identifier. Throws ClusterError; `answer` if the list changed twice while it
+ * was read, so that pages overlap.
  */
-export async function fetchPhones(needs: PhoneListDeps): Promise<Map<string, ClusterPhone>> {
-  const asked = `<searchCriteria>${soapElement("name", "SEP%")}</searchCriteria><returnedTags>${RETURNED_TAGS.map((tag) => `<${tag}/>`).join("")}</returnedTags>`;
+export async function fetchPhones(deps: PhoneListDeps): Promise<Map<string, ClusterPhone>> {
+  const searchArgs = `<searchCriteria>${soapElement("name", "SEP%")}</searchCriteria><returnedTags>${RETURNED_TAGS.map((tag) => `<${tag}/>`).join("")}</returnedTags>`;
   for (let tries = 0; ; tries++) {
     const phones = await readAllPages(async (skip, first) => {
-      const answer = await needs.client.call(
+      const answer = await deps.client.call(
         "listPhone",
-        asked + soapElement("skip", skip) + soapElement("first", first),
+        searchArgs + soapElement("skip", skip) + soapElement("first", first),
       );
       const page = soapChildren(answer.phone).map(toClusterPhone);
-      needs.onRows(page.length);
+      deps.onRows(page.length);
       return page;
-    }, needs);
+    }, deps);
     const byName = new Map(
       phones.filter(({ name }) => /^SEP/i.test(name)).map((phone) => [phone.name.toUpperCase(), phone]),
     );
@@ -43,67 +42,67 @@ export async function fetchPhones(needs: PhoneListDeps): Promise<Map<string, Clu
     if (tries === 1)
       throw new ClusterError(
         "answer",
-        `${needs.client.hostAndPort} tells some phones twice: its list changes while it is read.`,
+        `${deps.client.hostAndPort} returned some phones twice: the list changed while it was read.`,
       );
   }
 }
 
-/** One phone with its lines; null when it is gone. Throws ClusterFault. */
+/** One phone with its lines; null if it does not exist. Throws ClusterError. */
 export async function fetchPhone(client: AxlClient, uuid: string): Promise<ClusterPhone | null> {
   try {
     const answer = await client.call("getPhone", soapElement("uuid", `{${uuid.toUpperCase()}}`));
-    const told = asSoapElement(answer.phone);
-    if (!/^SEP/i.test(textOfElement(told.name))) return null;
-    const lines = soapChildren(asSoapElement(told.lines).line).map((line) =>
+    const element = asSoapElement(answer.phone);
+    if (!/^SEP/i.test(textOfElement(element.name))) return null;
+    const lines = soapChildren(asSoapElement(element.lines).line).map((line) =>
       textOfElement(asSoapElement(line.dirn).pattern),
     );
-    return { ...toClusterPhone(told), lines: lines.filter((line) => line !== "") };
+    return { ...toClusterPhone(element), lines: lines.filter((line) => line !== "") };
   } catch (error) {
-    // The words of a cluster for what is not there. @source AXL developer guide, faults
+    // Fault text of a cluster for a missing object. @source AXL developer guide, faults
     if (error instanceof ClusterError && error.code === "fault" && /not found/i.test(error.message)) return null;
     throw error;
   }
 }
 
-function toClusterPhone(told: SoapElement): ClusterPhone {
+function toClusterPhone(element: SoapElement): ClusterPhone {
   return {
-    uuid: normalizeUuid(textOfElement(told["@uuid"])),
-    name: textOfElement(told.name),
-    description: textOfElement(told.description),
-    product: textOfElement(told.product),
-    model: textOfElement(told.model),
-    protocol: textOfElement(told.protocol),
-    devicePool: textOfElement(told.devicePoolName),
-    callingSearchSpace: textOfElement(told.callingSearchSpaceName),
-    location: textOfElement(told.locationName),
-    owner: textOfElement(told.ownerUserName),
-    authenticationUrl: textOfElement(told.authenticationUrl),
+    uuid: normalizeUuid(textOfElement(element["@uuid"])),
+    name: textOfElement(element.name),
+    description: textOfElement(element.description),
+    product: textOfElement(element.product),
+    model: textOfElement(element.model),
+    protocol: textOfElement(element.protocol),
+    devicePool: textOfElement(element.devicePoolName),
+    callingSearchSpace: textOfElement(element.callingSearchSpaceName),
+    location: textOfElement(element.locationName),
+    owner: textOfElement(element.ownerUserName),
+    authenticationUrl: textOfElement(element.authenticationUrl),
     lines: null,
   };
 }
 
-/** Identifiers stand in braces and capitals in one place, bare and small in another. */
+/** Identifiers come with braces in upper case or bare in lower case, depending on the operation. */
 export function normalizeUuid(text: string): string {
   return text.replace(/[{}]/g, "").toLowerCase();
 }
 
-/** Tables and columns from public examples, not seen on a real cluster. */
+/** Tables and columns from public examples, not verified on a real cluster. */
 const LINES_SQL =
   "d.name AS device, m.numplanindex AS position, n.dnorpattern AS pattern FROM devicenumplanmap m " +
   "JOIN device d ON m.fkdevice = d.pkid JOIN numplan n ON m.fknumplan = n.pkid WHERE d.tkclass = 1 ORDER BY m.pkid";
 
-/** Directory numbers by the name of their phone in capitals, in the order of the lines. Throws ClusterFault. */
-export async function fetchDirectoryNumbers(needs: PhoneListDeps): Promise<Map<string, string[]>> {
+/** Directory numbers by phone name (upper case), in line order. Throws ClusterError. */
+export async function fetchDirectoryNumbers(deps: PhoneListDeps): Promise<Map<string, string[]>> {
   const rows = await readAllPages(async (skip, first) => {
     const sql = `SELECT SKIP ${skip} FIRST ${first} ${LINES_SQL}`;
-    const page = soapChildren((await needs.client.call("executeSQLQuery", soapElement("sql", sql))).row);
-    needs.onRows(page.length);
+    const page = soapChildren((await deps.client.call("executeSQLQuery", soapElement("sql", sql))).row);
+    deps.onRows(page.length);
     return page.map((row) => ({
       device: textOfElement(row.device).toUpperCase(),
       position: Number(textOfElement(row.position)),
       pattern: textOfElement(row.pattern),
     }));
-  }, needs);
+  }, deps);
   const lines = new Map<string, string[]>();
   for (const { device, pattern } of rows.sort((a, b) => a.position - b.position)) {
     const known = lines.get(device);
@@ -113,19 +112,19 @@ export async function fetchDirectoryNumbers(needs: PhoneListDeps): Promise<Map<s
   return lines;
 }
 
-/** Hosts of the nodes that process calls; where none is told so, all nodes. Throws ClusterFault; `nodes` when there is none. */
+/** Hosts of the call-processing nodes; all nodes if none has that role. Throws ClusterError; `nodes` if the list is empty. */
 export async function fetchNodes(client: AxlClient): Promise<string[]> {
   const all = `<searchCriteria>${soapElement("name", "%")}</searchCriteria>`;
   const managers = await client.call("listCallManager", `${all}<returnedTags><processNodeName/></returnedTags>`);
   let nodes = soapChildren(managers.callManager).map((each) => textOfElement(each.processNodeName));
   if (nodes.every((node) => node === "")) {
     const answer = await client.call("listProcessNode", `${all}<returnedTags><name/></returnedTags>`);
-    // A row that stands for the cluster as a whole. @source AXL developer guide
+    // A row that represents the cluster as a whole. @source AXL developer guide
     nodes = soapChildren(answer.processNode)
       .map((each) => textOfElement(each.name))
       .filter((name) => name !== "EnterpriseWideData");
   }
   const found = [...new Set(nodes.filter((node) => node !== ""))];
-  if (found.length === 0) throw new ClusterError("nodes", `${client.hostAndPort} names no node that processes calls.`);
+  if (found.length === 0) throw new ClusterError("nodes", `${client.hostAndPort} has no call-processing node.`);
   return found;
 }

@@ -6,15 +6,14 @@ import { asSoapElement, type SoapElement, soapChildren, textOfElement } from "./
 
 const PATH = "/realtimeservice2/services/RISService70";
 const NAMESPACE = "http://schemas.cisco.com/ast/soap";
-/** Devices in one question. @source RisPort70 documentation */
+/** Devices per request. @source RisPort70 documentation */
 const MAX_NAMES = 1_000;
-/** A cluster takes 15 questions a minute from all its clients together. @source RisPort70 documentation */
+/** Rate limit: 15 requests a minute for all clients of a cluster together. @source RisPort70 documentation */
 const PAUSE_MS = 4_500;
 
 /**
- * What the cluster's own collection of registrations says of the phones named; the second source, since it is slower and
- * shared by all clients of the cluster. Throws ClusterFault.
- * @source RisPort70 documentation, selectCmDeviceExt
+ * Registrations of the named phones from the cluster's RisPort service. Fallback only: it is slower than SNMP and its rate
+ * limit is shared by all clients. Throws ClusterError. @source RisPort70 documentation, selectCmDeviceExt
  */
 export async function queryRegistrations(
   client: AxlClient,
@@ -29,7 +28,7 @@ export async function queryRegistrations(
     if (result === null)
       throw new ClusterError(
         "answer",
-        `${client.hostAndPort} answers the question for registrations with something else.`,
+        `${client.hostAndPort} sent an invalid response to the RisPort query.`,
       );
     for (const node of soapChildren(asSoapElement(result.CmNodes).item)) {
       for (const device of soapChildren(asSoapElement(node.CmDevices).item))
@@ -59,7 +58,7 @@ function queryEnvelope(names: readonly string[]): string {
   );
 }
 
-/** The result lies two elements deep, whose names differ by release. */
+/** The result is two elements deep; their names differ by release. */
 function findResult(body: SoapElement): SoapElement | null {
   for (const response of Object.values(body)) {
     for (const answer of Object.values(asSoapElement(response))) {
@@ -72,11 +71,11 @@ function findResult(body: SoapElement): SoapElement | null {
 
 function toPhoneRegistration(device: SoapElement, node: string): PhoneRegistration {
   const [address] = soapChildren(asSoapElement(device.IPAddress).item);
-  const told = textOfElement(address?.IP) || textOfElement(device.IpAddress);
+  const ipAddress = textOfElement(address?.IP) || textOfElement(device.IpAddress);
   return {
     name: textOfElement(device.Name),
     registered: /^(registered|partiallyregistered)$/i.test(textOfElement(device.Status)),
-    address: told === "" || told === "0.0.0.0" ? null : told,
+    address: ipAddress === "" || ipAddress === "0.0.0.0" ? null : ipAddress,
     at: Number(textOfElement(device.TimeStamp)) * 1_000 || 0,
     node,
   };

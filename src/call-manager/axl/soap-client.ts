@@ -5,53 +5,51 @@ import type { Clock } from "../../lib/clock.ts";
 import type { ResolvedAddress, SsrfGuard } from "../../lib/ssrf-guard.ts";
 import { ClusterError } from "../cluster-error.ts";
 
-/** Longest answer that is taken. @source AXL developer guide: a cluster refuses to send more than 8 MB */
+/** Longest accepted response. @source AXL developer guide: a cluster refuses to send more than 8 MB */
 const MAX_BYTES = 16 * 1_048_576;
-/** A connection, and a whole answer, take at most so long, so that an alarm follows a silent cluster within a minute. */
-const CONNECT_MS = 8_000;
-const ANSWER_MS = 40_000;
+/** Timeouts of a connection and of a whole response: an alarm must follow a silent cluster within a minute. */
+const CONNECT_TIMEOUT_MS = 8_000;
+const RESPONSE_TIMEOUT_MS = 40_000;
 
-/** What calls to one host need. */
 export interface SoapClientDeps {
   policy: SsrfGuard;
   clock: Clock;
   signal: AbortSignal;
   host: string;
   port: number;
-  /** Fingerprint that the certificate must have; null: an authority must have signed it. */
+  /** Required fingerprint of the certificate; null: it must be signed by a trusted authority. */
   fingerprint: string | null;
-  /** Authorities beside those that Node brings along, PEM. */
+  /** Trusted authorities besides those of Node.js, PEM. */
   authorities: string | null;
 }
 
-/** What came back. */
 export interface SoapResponse {
   status: number;
   cookies: readonly string[];
   body: string;
 }
 
-/** Calls to one host over connections that stay open. */
+/** HTTP client for one host with persistent connections. */
 export interface SoapClient {
-  /** Throws ClusterFault: dns, connect, tls, timeout, too-long, stopped. */
+  /** Throws ClusterError: dns, connect, tls, timeout, too-long, stopped. */
   post(path: string, headers: Record<string, string>, body: string): Promise<SoapResponse>;
   close(): void;
 }
 
-/** Makes the caller. The certificate is judged before a byte of a request is sent. */
-export function createSoapClient(needs: SoapClientDeps): SoapClient {
-  const { host, port, clock, signal } = needs;
+/** The certificate is verified before a byte of a request is sent. */
+export function createSoapClient(deps: SoapClientDeps): SoapClient {
+  const { host, port, clock, signal } = deps;
   let address: ResolvedAddress | null = null;
   const agent = new Agent({ keepAlive: true, maxSockets: 1 });
   agent.createConnection = ((_options: object, done: (error: Error | null, socket?: Socket) => void) => {
-    openTlsConnection(needs, address as ResolvedAddress).then((socket) => done(null, socket), done);
-    // Node takes what is handed to `done`.
+    openTlsConnection(deps, address as ResolvedAddress).then((socket) => done(null, socket), done);
+    // Node.js uses the socket that is passed to `done`.
     return undefined;
   }) as unknown as typeof agent.createConnection;
 
   async function post(path: string, headers: Record<string, string>, body: string): Promise<SoapResponse> {
-    if (signal.aborted) throw new ClusterError("stopped", `${host}: called off`);
-    address = await resolve(needs);
+    if (signal.aborted) throw new ClusterError("stopped", `${host}: cancelled`);
+    address = await resolve(deps);
     return new Promise((fulfil, reject) => {
       const bytes = Buffer.from(body, "utf8");
       const call = request(
@@ -62,7 +60,7 @@ export function createSoapClient(needs: SoapClientDeps): SoapClient {
           response.on("data", (part: Buffer) => {
             length += part.length;
             if (length > MAX_BYTES)
-              fail(new ClusterError("too-long", `${host} sends an answer of more than ${MAX_BYTES / 1_048_576} MB.`));
+              fail(new ClusterError("too-long", `${host} sent a response of more than ${MAX_BYTES / 1_048_576} MB.`));
             else parts.push(part);
           });
           response.on("error", fail);
@@ -73,9 +71,9 @@ export function createSoapClient(needs: SoapClientDeps): SoapClient {
           });
         },
       );
-      const onAbort = (): void => fail(new ClusterError("stopped", `${host}: called off`));
-      const timer = clock.after(ANSWER_MS, () =>
-        fail(new ClusterError("timeout", `${host} gave no whole answer within ${ANSWER_MS / 1000} s.`)),
+      const onAbort = (): void => fail(new ClusterError("stopped", `${host}: cancelled`));
+      const timer = clock.after(RESPONSE_TIMEOUT_MS, () =>
+        fail(new ClusterError("timeout", `${host} timed out: no complete response within ${RESPONSE_TIMEOUT_MS / 1000} s.`)),
       );
       const settle = (): void => {
         timer.cancel();
@@ -101,19 +99,19 @@ async function resolve({ policy, host }: SoapClientDeps): Promise<ResolvedAddres
   });
 }
 
-/** Opens a connection to a host that has shown the right certificate. */
-function openTlsConnection(needs: SoapClientDeps, address: ResolvedAddress): Promise<TLSSocket> {
-  const { host, port, fingerprint, authorities, clock } = needs;
+/** Opens a TLS connection and verifies the certificate. */
+function openTlsConnection(deps: SoapClientDeps, address: ResolvedAddress): Promise<TLSSocket> {
+  const { host, port, fingerprint, authorities, clock } = deps;
   return new Promise((fulfil, reject) => {
     const ca = authorities === null ? {} : { ca: [...rootCertificates, authorities] };
-    // Names are no part of what a fingerprint or an authority vouches for when the host is named by its address.
+    // For a host that is given by its IP address, neither a fingerprint nor an authority vouches for a name.
     const socket = tlsConnect({
       ...{ host: address.address, port, ...ca, rejectUnauthorized: false },
       ...(/^[\d.:]+$/.test(host) ? {} : { servername: host }),
     });
-    const timer = clock.after(CONNECT_MS, () => {
+    const timer = clock.after(CONNECT_TIMEOUT_MS, () => {
       socket.destroy();
-      reject(new ClusterError("connect", `${host}:${port} does not take a connection within ${CONNECT_MS / 1000} s.`));
+      reject(new ClusterError("connect", `${host}:${port} timed out: no connection within ${CONNECT_TIMEOUT_MS / 1000} s.`));
     });
     socket.once("error", (error) => {
       timer.cancel();
@@ -121,23 +119,23 @@ function openTlsConnection(needs: SoapClientDeps, address: ResolvedAddress): Pro
     });
     socket.once("secureConnect", () => {
       timer.cancel();
-      const words = certificateProblem(socket, fingerprint);
-      if (words === null) return fulfil(socket);
+      const problem =certificateProblem(socket, fingerprint);
+      if (problem === null) return fulfil(socket);
       socket.destroy();
-      reject(new ClusterError("tls", `The certificate of ${host}:${port} ${words}`));
+      reject(new ClusterError("tls", `The certificate of ${host}:${port} ${problem}`));
     });
   });
 }
 
-/** Why the certificate is not good, null when it is. */
+/** Error text for an invalid certificate; null if it is valid. */
 function certificateProblem(socket: TLSSocket, fingerprint: string | null): string | null {
   const shown = socket.getPeerCertificate().fingerprint256 ?? "";
   if (fingerprint !== null) {
     if (normalizeFingerprint(shown) === normalizeFingerprint(fingerprint)) return null;
-    return `is another one than axlFingerprint says. It shows SHA-256 ${shown}`;
+    return `does not match axlFingerprint. Its SHA-256 fingerprint is ${shown}`;
   }
   if (socket.authorized) return null;
-  return `is not trusted (${socket.authorizationError}). If it is the right one, set axlFingerprint to ${shown}`;
+  return `is not trusted (${socket.authorizationError}). To trust it, set axlFingerprint to ${shown}`;
 }
 
 function normalizeFingerprint(fingerprint: string): string {
@@ -145,21 +143,21 @@ function normalizeFingerprint(fingerprint: string): string {
 }
 
 const CONNECTION_ERROR_TEXTS: Readonly<Record<string, string>> = {
-  ECONNREFUSED: "refuses connections",
-  EHOSTUNREACH: "can't be reached",
-  ENETUNREACH: "can't be reached",
-  ETIMEDOUT: "does not answer",
-  ECONNRESET: "broke off the connection",
-  EPIPE: "broke off the connection",
+  ECONNREFUSED: "refused the connection",
+  EHOSTUNREACH: "is unreachable",
+  ENETUNREACH: "is unreachable",
+  ETIMEDOUT: "timed out",
+  ECONNRESET: "reset the connection",
+  EPIPE: "closed the connection",
 };
 
 function toCallError(error: Error, host: string): ClusterError {
   if (error instanceof ClusterError) return error;
   const { code = "" } = error as NodeJS.ErrnoException;
-  const words = CONNECTION_ERROR_TEXTS[code];
-  if (words !== undefined) return new ClusterError("connect", `${host} ${words}.`, error);
+  const text =CONNECTION_ERROR_TEXTS[code];
+  if (text !== undefined) return new ClusterError("connect", `${host} ${text}.`, error);
   if (/SSL|TLS|CERT|EPROTO/.test(code))
-    return new ClusterError("tls", `${host} does not speak TLS as it should.`, error);
-  if (/^HPE_/.test(code)) return new ClusterError("answer", `${host} does not answer in HTTP.`, error);
+    return new ClusterError("tls", `${host} failed the TLS handshake.`, error);
+  if (/^HPE_/.test(code)) return new ClusterError("answer", `${host} sent an invalid HTTP response.`, error);
   return new ClusterError("connect", `${host}: ${error.message}.`, error);
 }

@@ -1,10 +1,10 @@
 import { XMLParser, XMLValidator } from "fast-xml-parser";
 import { ClusterError } from "../cluster-error.ts";
 
-/** An element: texts are strings, children are elements, those that stand more than once are lists; attributes begin with `@`. */
+/** A parsed element: text as strings, children as elements, repeated children as lists; attribute names begin with `@`. */
 export type SoapElement = { readonly [name: string]: unknown };
 
-/** Entities are decoded by `decoded`: no declaration of a document is ever obeyed, and numbers stay the texts they are. */
+/** Entities are decoded separately: document type declarations are never processed, and numbers stay strings. */
 const PARSER = new XMLParser({
   removeNSPrefix: true,
   ignoreAttributes: false,
@@ -15,18 +15,18 @@ const PARSER = new XMLParser({
   trimValues: true,
 });
 
-/** The contents of a SOAP body. Throws ClusterFault `answer` for what is no whole SOAP message. */
+/** Content of a SOAP body. Throws ClusterError `answer` if the text is not a complete SOAP message. */
 export function soapBody(text: string, host: string): SoapElement {
   if (/<!DOCTYPE/i.test(text) || XMLValidator.validate(text) !== true)
-    throw new ClusterError("answer", `${host} answers something that is no SOAP message: ${excerpt(text)}`);
+    throw new ClusterError("answer", `${host} sent an invalid SOAP message: ${excerpt(text)}`);
   const root = PARSER.parse(text) as SoapElement;
   const envelope = asSoapElement(root.Envelope);
   if (!("Body" in envelope))
-    throw new ClusterError("answer", `${host} answers something that is no SOAP message: ${excerpt(text)}`);
+    throw new ClusterError("answer", `${host} sent an invalid SOAP message: ${excerpt(text)}`);
   return asSoapElement(envelope.Body);
 }
 
-/** The beginning of an answer, for people. */
+/** Beginning of a response, for error messages. */
 function excerpt(text: string): string {
   const beginning = text
     .slice(0, 60)
@@ -35,18 +35,18 @@ function excerpt(text: string): string {
   return beginning === "" ? "nothing." : `"${beginning}".`;
 }
 
-/** A child as an element; {} when it is none. */
+/** A child as an element; {} for anything else. */
 export function asSoapElement(value: unknown): SoapElement {
   return typeof value === "object" && value !== null && !Array.isArray(value) ? (value as SoapElement) : {};
 }
 
-/** Children of one name: none, the one, or all. */
+/** Children of one name as a list. */
 export function soapChildren(value: unknown): readonly SoapElement[] {
   if (value === undefined || value === "") return [];
   return (Array.isArray(value) ? value : [value]).map(asSoapElement);
 }
 
-/** The text of a child, "" when it has none. */
+/** The text of a child; "" without text. */
 export function textOfElement(value: unknown): string {
   if (typeof value === "string") return decodeXml(value);
   const text = asSoapElement(value)["#text"];
@@ -64,7 +64,7 @@ function decodeXml(text: string): string {
   });
 }
 
-/** Text as it may stand in an element; control characters can't. */
+/** Escapes text for an element; control characters are removed. */
 export function escapeXmlText(text: string): string {
   return text
     .replace(/[^\P{Cc}\t\n\r]/gu, "")

@@ -4,45 +4,44 @@ import { ClusterError } from "../cluster-error.ts";
 import type { SnmpAccess } from "../cluster-types.ts";
 import { formatProtocols, type SnmpProtocols } from "./protocol-discovery.ts";
 
-/** How long an agent is waited for, and how often it is asked once more. */
+/** Timeout (ms) and retries of an SNMP request. */
 const TIMEOUT_OPTIONS = { timeout: 3_000, retries: 1 };
-/** An agent that is known to answer, and does not when it can't decrypt. */
+/** For an agent that is known to respond, but stays silent if it cannot decrypt. */
 const TRIAL_TIMEOUT_OPTIONS = { timeout: 1_000, retries: 0 };
 
-/** What asking nodes needs. */
 export interface SnmpDeps {
   policy: SsrfGuard;
   signal: AbortSignal;
-  /** Port of the agents. */
+  /** UDP port of the agents. */
   port: number;
 }
 
-/** Questions to the agent of one node. */
+/** SNMP session with one node. */
 export interface NodeSession {
   readonly node: string;
-  /** Values by the given names, null for what the agent does not have. Throws ClusterFault. */
+  /** Values of the OIDs, null for missing ones. Throws ClusterError. */
   get(oids: readonly string[]): Promise<(Varbind["value"] | null)[]>;
-  /** What follows each of the names, at most `repetitions` values of each. Throws ClusterFault. */
+  /** GETBULK: values that follow each OID, at most `repetitions` each. Throws ClusterError. */
   getBulk(oids: readonly string[], repetitions: number): Promise<Varbind[][]>;
   close(): void;
 }
 
-/** Opens a session; `protocols` are those of version 3, `isTrial` true where they are guessed. Throws ClusterFault `dns`. */
+/** Opens a session; `protocols` for version 3, `isTrial` while they are being discovered. Throws ClusterError `dns`. */
 export async function openNodeSession(
   node: string,
   access: SnmpAccess,
   protocols: SnmpProtocols | null,
-  needs: SnmpDeps,
+  deps: SnmpDeps,
   isTrial = false,
 ): Promise<NodeSession> {
-  const { policy, signal, port } = needs;
+  const { policy, signal, port } = deps;
   const { address, family } = await policy.resolveAllowed(node).catch((error: Error) => {
     throw new ClusterError("dns", error.message, error);
   });
-  const patience = isTrial ? TRIAL_TIMEOUT_OPTIONS : TIMEOUT_OPTIONS;
-  const options = { port, ...patience, transport: family === 6 ? "udp6" : "udp4" } as const;
+  const timeoutOptions = isTrial ? TRIAL_TIMEOUT_OPTIONS : TIMEOUT_OPTIONS;
+  const options = { port, ...timeoutOptions, transport: family === 6 ? "udp6" : "udp4" } as const;
   const session = openSnmpSession(address, access, protocols, options);
-  // Without a listener the library's own trouble would end the thread.
+  // Without a listener, an error event of the library would end the thread.
   (session as unknown as NodeJS.EventEmitter).on("error", () => undefined);
   const onAbort = (): void => void session.close();
   signal.addEventListener("abort", onAbort, { once: true });
@@ -100,29 +99,29 @@ function toSnmpError(
   if (error instanceof ClusterError) return error;
   const { name, message } = error;
   if (name === "RequestTimedOutError") {
-    const hint = access.version === 2 ? " It is off, unreachable, or its community is another one." : "";
+    const hint = access.version === 2 ? " It is off, unreachable, or its community differs." : "";
     return new ClusterError(
       "snmp-timeout",
-      `Node ${node} gives no answer to SNMP (UDP ${port}) in time.${hint}`,
+      `Node ${node} timed out: no SNMP response (UDP ${port}).${hint}`,
       error,
     );
   }
   if (access.version === 3 && /Unknown User Name/i.test(message))
-    return new ClusterError("snmp-credentials", `Node ${node} does not know the SNMP user ${access.user}.`, error);
+    return new ClusterError("snmp-credentials", `Node ${node} has no SNMP user ${access.user}.`, error);
   if (/Wrong Digest/i.test(message))
     return new ClusterError(
       "snmp-credentials",
-      `Node ${node} refuses snmpAuthPassword${protocols ? ` with ${formatProtocols(protocols)}` : ""}.`,
+      `Node ${node} refused snmpAuthPassword${protocols ? ` with ${formatProtocols(protocols)}` : ""}.`,
       error,
     );
   if (/Decrypt/i.test(message))
     return new ClusterError(
       "snmp-encryption",
-      `Node ${node} refuses snmpEncryptPassword${protocols ? ` with ${formatProtocols(protocols)}` : ""}.`,
+      `Node ${node} refused snmpEncryptPassword${protocols ? ` with ${formatProtocols(protocols)}` : ""}.`,
       error,
     );
   if (/Unsupported Security Level/i.test(message))
-    return new ClusterError("snmp-encryption", `Node ${node} does not let its SNMP user encrypt.`, error);
-  if (/closed/i.test(message)) return new ClusterError("stopped", `${node}: called off`, error);
-  return new ClusterError("snmp-answer", `Node ${node} answers SNMP with: ${message}.`, error);
+    return new ClusterError("snmp-encryption", `Node ${node} does not allow encryption for its SNMP user.`, error);
+  if (/closed/i.test(message)) return new ClusterError("stopped", `${node}: cancelled`, error);
+  return new ClusterError("snmp-answer", `Node ${node} responded with an SNMP error: ${message}.`, error);
 }

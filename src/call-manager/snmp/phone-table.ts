@@ -12,23 +12,23 @@ const PHONE_ENTRY = `${MIB}.1.2.1.1`;
 const COLUMNS = { status: 7, registeredAt: 8, name: 20, address: 21 } as const;
 /** ccmPhoneStatus: registered, and partiallyregistered (some of its lines are). */
 const REGISTERED: ReadonlySet<unknown> = new Set([2, 5]);
-/** Rows asked for at once. own choice: with four columns an answer of about 7 KB */
+/** GETBULK repetitions: with four columns a response of about 7 KB. @source docs/decisions/0205-call-manager.md, SNMP */
 const REPETITIONS = 50;
-/** own choice: no cluster has so many phones; an agent that goes on and on is ended by it */
+/** Safety limit that also stops an agent that loops. @source docs/decisions/0205-call-manager.md, SNMP */
 const MAX_ROWS = 100_000;
 
-/** Which state of its table of phones a node is in. Throws ClusterFault; `snmp-answer` when its call manager does not run. */
+/** State of a node's phone table. Throws ClusterError; `snmp-answer` if no call manager runs on the node. */
 export async function readTableState(session: NodeSession): Promise<NodeState> {
   const [startTime, stateId] = await session.get([START_TIME, STATE_ID]);
   if (typeof stateId !== "number")
     throw new ClusterError(
       "snmp-answer",
-      `Node ${session.node} tells nothing about phones: no call manager runs there.`,
+      `Node ${session.node} has no phone table: no call manager runs there.`,
     );
   return { node: session.node, stateId, startTime: Buffer.isBuffer(startTime) ? startTime.toString("hex") : "" };
 }
 
-/** All phones that a node knows. Throws ClusterFault, whatever was read by then. */
+/** All phones of a node. Throws ClusterError instead of returning a partial result. */
 export async function readPhoneTable(session: NodeSession): Promise<PhoneRegistration[]> {
   const columns = Object.values(COLUMNS).map((column) => ({
     prefix: `${PHONE_ENTRY}.${column}.`,
@@ -77,21 +77,21 @@ interface Column {
 function addValue(column: Column, { oid, value }: Varbind, node: string): void {
   const index = oid.slice(column.prefix.length);
   if (column.values.has(index))
-    throw new ClusterError("snmp-answer", `Node ${node} tells the same phone again and again.`);
+    throw new ClusterError("snmp-answer", `Node ${node} returned duplicate rows (SNMP walk loop).`);
   if (column.values.size >= MAX_ROWS)
-    throw new ClusterError("snmp-answer", `Node ${node} tells more than ${MAX_ROWS} phones.`);
+    throw new ClusterError("snmp-answer", `Node ${node} returned more than ${MAX_ROWS} phones.`);
   column.values.set(index, value);
   column.last = oid;
 }
 
-/** Four octets as an address; null for anything else and for 0.0.0.0. */
+/** IPv4 address of four octets; null for anything else and for 0.0.0.0. */
 function parseAddress(value: Varbind["value"]): string | null {
   if (!Buffer.isBuffer(value) || value.length !== 4) return null;
   const address = [...value].join(".");
   return address === "0.0.0.0" ? null : address;
 }
 
-/** Epoch ms of a DateAndTime; 0 when it is none. @source RFC 2579, DateAndTime */
+/** Epoch ms of a DateAndTime; 0 if invalid. @source RFC 2579, DateAndTime */
 function parseDateAndTime(value: Varbind["value"]): number {
   if (!Buffer.isBuffer(value) || value.length < 8) return 0;
   const [year, month, day, hour, minute, second] = [value.readUInt16BE(0), ...value.subarray(2, 7)] as number[];

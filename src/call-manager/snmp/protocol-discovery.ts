@@ -1,13 +1,13 @@
 import { ClusterError } from "../cluster-error.ts";
 
-/** How an SNMP version 3 user is known and what its messages are encrypted by. */
+/** Authentication and encryption of an SNMPv3 user. */
 export interface SnmpProtocols {
   authentication: "sha" | "sha224" | "sha256" | "sha384" | "sha512" | "md5";
-  /** `aes256b` as in draft-blumenthal-aes-usm, `aes256r` as in draft-reeder-snmpv3-usm: they stretch short keys in different ways. */
+  /** `aes256b` as in draft-blumenthal-aes-usm, `aes256r` as in draft-reeder-snmpv3-usm: they extend short keys differently. */
   encryption: "aes" | "aes256b" | "aes256r" | "des";
 }
 
-/** The usual ones first. own choice: a cluster has no field for them, so they are tried until one is taken. */
+/** Most common first. A cluster has no field for the protocols, so they are discovered. @source docs/decisions/0205-call-manager.md, SNMP */
 const AUTHENTICATIONS: readonly SnmpProtocols["authentication"][] = [
   "sha",
   "sha256",
@@ -18,15 +18,14 @@ const AUTHENTICATIONS: readonly SnmpProtocols["authentication"][] = [
 ];
 const ENCRYPTIONS: readonly SnmpProtocols["encryption"][] = ["aes", "aes256b", "aes256r"];
 
-/** The protocols in words. */
 export function formatProtocols({ authentication, encryption }: SnmpProtocols): string {
   const names = { aes: "AES-128", aes256b: "AES-256 (Blumenthal)", aes256r: "AES-256 (Reeder)", des: "DES" };
   return `${authentication.toUpperCase().replace("SHA", "SHA-").replace(/-$/, "-1")} and ${names[encryption]}`;
 }
 
 /**
- * Finds the protocols that an agent takes: `attempt` asks it with some and throws what it answers; `likely` are tried
- * first. Throws ClusterFault: what was refused last when nothing is taken, at once when something else is wrong.
+ * Discovers the protocols of an agent: `attempt` sends a request with given protocols and throws on refusal; `likely` are
+ * tried first. Throws ClusterError: the last refusal if none is accepted, or at once for any other error.
  */
 export async function discoverProtocols(
   attempt: (protocols: SnmpProtocols, isFirst: boolean) => Promise<void>,
@@ -42,16 +41,16 @@ export async function discoverProtocols(
   for (const authentication of AUTHENTICATIONS) {
     for (const encryption of encryptions) {
       const isFirst = authentication === "sha" && encryption === "aes";
-      const fault = await faultOf({ authentication, encryption }, isFirst);
-      if (fault === null) return { authentication, encryption };
-      if (isAuthPasswordError(fault)) break;
-      // An agent that can't decrypt says so, or nothing at all; one that says nothing to the first question is not there.
-      if (fault.code !== "snmp-encryption" && (fault.code !== "snmp-timeout" || isFirst)) throw fault;
+      const refusal = await faultOf({ authentication, encryption }, isFirst);
+      if (refusal === null) return { authentication, encryption };
+      if (isAuthPasswordError(refusal)) break;
+      // An agent that cannot decrypt either says so or stays silent; one that is silent at the first request is unreachable.
+      if (refusal.code !== "snmp-encryption" && (refusal.code !== "snmp-timeout" || isFirst)) throw refusal;
       if (encryption === encryptions.at(-1)) throw noEncryptionError(node, allowDes);
     }
   }
-  const words = `Node ${node} refuses snmpAuthPassword with each of ${AUTHENTICATIONS.join(", ")}.`;
-  throw new ClusterError("snmp-credentials", words);
+  const message =`Node ${node} refused snmpAuthPassword with each of ${AUTHENTICATIONS.join(", ")}.`;
+  throw new ClusterError("snmp-credentials", message);
 }
 
 function isAuthPasswordError({ code, message }: ClusterError): boolean {
@@ -61,9 +60,9 @@ function isAuthPasswordError({ code, message }: ClusterError): boolean {
 function noEncryptionError(node: string, allowDes: boolean): ClusterError {
   const des = allowDes
     ? ""
-    : " DES is broken and not tried: let the node use AES, or switch callManagers.allowDes on in the settings.";
+    : " DES is insecure and was not tried: configure AES on the node, or enable callManagers.allowDes in the settings.";
   return new ClusterError(
     "snmp-encryption",
-    `Node ${node} refuses snmpEncryptPassword with AES-128 and AES-256.${des}`,
+    `Node ${node} refused snmpEncryptPassword with AES-128 and AES-256.${des}`,
   );
 }

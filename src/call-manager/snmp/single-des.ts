@@ -6,8 +6,8 @@ const TRIPLE_DES = "des-ede3-cbc";
 type Cipher = (algorithm: string, key: Buffer, iv: Buffer, options?: object) => unknown;
 
 /**
- * Lets this process encrypt by single DES, which OpenSSL 3 no longer has: three times DES with one key is DES. It changes
- * node:crypto for everybody, so only the thread that reads clusters may call it.
+ * Enables single DES, which OpenSSL 3 removed: triple DES with three equal keys is DES. It patches node:crypto for the whole
+ * process, so only the reader thread may call it.
  */
 export function enableSingleDes(): void {
   const target = crypto as unknown as Record<"createCipheriv" | "createDecipheriv", Cipher>;

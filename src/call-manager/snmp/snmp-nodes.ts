@@ -4,29 +4,27 @@ import { type NodeSession, openNodeSession, type SnmpDeps } from "./node-session
 import { readPhoneTable, readTableState } from "./phone-table.ts";
 import { discoverProtocols, type SnmpProtocols } from "./protocol-discovery.ts";
 
-/** Nodes that are read at the same time. own choice: a cluster has at most eight that process calls */
+/** Nodes read concurrently; a cluster has at most eight call-processing nodes. @source docs/decisions/0205-call-manager.md, SNMP */
 const CHUNK_SIZE = 4;
 
-/** What asking the nodes of one cluster needs. */
 export interface SnmpNodesDeps extends SnmpDeps {
-  /** DES is tried where nothing else is taken. */
+  /** DES is tried if no other protocol is accepted. */
   allowDes: boolean;
 }
 
-/** The nodes of one cluster. */
 export interface SnmpNodes {
-  /** States of the tables of phones, in the order of the nodes. Throws ClusterFault of the first node that can't be asked. */
+  /** States of the phone tables, in node order. Throws ClusterError of the first node that fails. */
   tableStates(nodes: readonly string[]): Promise<NodeState[]>;
-  /** What every node knows of phones. Throws ClusterFault when one of them can't be read to its end. */
+  /** Registrations of all nodes. Throws ClusterError if one of them cannot be read completely. */
   registrations(nodes: readonly string[]): Promise<PhoneRegistration[]>;
 }
 
-/** Makes the asking; the protocols that a node's version 3 user takes are remembered. */
-export function createSnmpNodes(access: SnmpAccess, needs: SnmpNodesDeps): SnmpNodes {
+/** Discovered SNMPv3 protocols are cached per node. */
+export function createSnmpNodes(access: SnmpAccess, deps: SnmpNodesDeps): SnmpNodes {
   const protocols = new Map<string, SnmpProtocols>();
 
   async function withSession<T>(node: string, work: (session: NodeSession) => Promise<T>): Promise<T> {
-    const session = await openNodeSession(node, access, await protocolsOf(node), needs);
+    const session = await openNodeSession(node, access, await protocolsOf(node), deps);
     try {
       return await work(session);
     } catch (error) {
@@ -42,11 +40,11 @@ export function createSnmpNodes(access: SnmpAccess, needs: SnmpNodesDeps): SnmpN
     const known = protocols.get(node);
     if (known) return known;
     const attempt = async (each: SnmpProtocols, isFirst: boolean): Promise<void> => {
-      const session = await openNodeSession(node, access, each, needs, !isFirst);
+      const session = await openNodeSession(node, access, each, deps, !isFirst);
       await readTableState(session).finally(() => session.close());
     };
     const [likely = null] = protocols.values();
-    const found = await discoverProtocols(attempt, { allowDes: needs.allowDes, node, likely });
+    const found = await discoverProtocols(attempt, { allowDes: deps.allowDes, node, likely });
     protocols.set(node, found);
     return found;
   }

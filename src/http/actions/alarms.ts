@@ -13,58 +13,64 @@ import { compileBodyValidator } from "./body-validator.ts";
 
 const validateStatus = compileBodyValidator({ status: alarmEvents.fields.status });
 
-const ACKNOWLEDGEMENT = { note: text("What is being done about it.", { max: 255 }) };
+const ACKNOWLEDGEMENT = { note: text("What is being done about the alarm.", { max: 255 }) };
 const validateAcknowledgement = compileBodyValidator(ACKNOWLEDGEMENT);
 
-/** What stands in the alarm where an action of it was changed. */
+/** Additional members of the alarm in the response to a change of an action. */
 const WITH_ACTIONS = {
-  alarmActionIds: jsonField("Its actions.", { required: true }),
-  alarmThresholds: jsonField("Its thresholds.", { required: true }),
+  alarmActionIds: jsonField("Ids of the actions of the alarm.", { required: true }),
+  alarmThresholds: jsonField("Thresholds of the alarm.", { required: true }),
 };
 
-/** A change of an action answers its alarm. @source service-api.md, Alarms; decisions.md 13 */
+/**
+ * Changing an action returns its alarm.
+ * @source docs/decisions/0013-other-resources.md; docs/decisions/0042-api-contract.md
+ */
 const changeOperations = rowOperations(alarmActionRows, canonicalPath(alarmActionRows)).filter(
   ({ method }) => method === "put",
 );
 
 const MUTE_PREVIEW = {
-  events: computed("The newest 100 of them, the newest first.", "array", {
+  events: computed("The newest 100 events, newest first.", "array", {
     of: {
       id: uuid("The event.", { required: true }),
       status: text("Status that was entered.", { required: true }),
-      createdAt: timestamp("When.", { required: true }),
-      reasons: list("Why.", text("One reason.", { max: 10_000 }), { required: true }),
-      actions: integer("Actions that match it as they are now.", { required: true }),
+      createdAt: timestamp("Time of the event.", { required: true }),
+      reasons: list("Reasons.", text("A reason.", { max: 10_000 }), { required: true }),
+      actions: integer("Number of current actions that match the event.", { required: true }),
     },
   }),
-  total: integer("How many there are.", { required: true }),
-  withheld: integer("Messages that would not have been sent.", { required: true }),
+  total: integer("Total number.", { required: true }),
+  withheld: integer("Number of messages that would have been suppressed.", { required: true }),
 };
 
-/** What alarms do beyond being rows. @source service-api.md, Alarms; decisions.md 7 and 13 */
+/**
+ * Actions on alarms.
+ * @source docs/decisions/0007-scenarios.md; docs/decisions/0013-other-resources.md;
+ * docs/decisions/0042-api-contract.md
+ */
 export const alarmRowActions: readonly Action[] = [
   ...changeOperations.map(changingAction),
   {
     method: "post",
     at: "alarms/{alarmId}/events",
-    doc: "Says that an alarm is OK: of all alarms scenario_device_resolution_failed alone, while it is ACTIVE.",
+    doc: "Sets an alarm to OK. Only possible for scenario_device_resolution_failed while it is ACTIVE.",
     response: { kind: "row", resource: alarmEvents },
     accepts: alarmEvents.fields,
     async handle(request) {
       const { id } = requireVisibleRow(request, alarms, request.params.alarmId ?? "");
       const { status } = validateStatus(request.body);
-      return request.respondWithRow(alarmEvents, await request.needs.alarms.setManually(id, status, request.by));
+      return request.respondWithRow(alarmEvents, await request.deps.alarms.setManually(id, status, request.by));
     },
   },
   {
-    // own choice: all of it.
     method: "post",
     at: "alarms/{alarmId}/acknowledge",
-    doc: "Says that the caller sees to an active alarm, which stays active; what changes of the alarm ends it.",
+    doc: "Acknowledges an active alarm. The alarm stays active; any change of the alarm ends the acknowledgement.",
     response: { kind: "row", resource: alarms },
     accepts: ACKNOWLEDGEMENT,
     async handle(request) {
-      const { store, clock } = request.needs;
+      const { store, clock } = request.deps;
       const { id } = requireVisibleRow(request, alarms, request.params.alarmId ?? "");
       const note = (validateAcknowledgement(request.body).note ?? null) as string | null;
       const row = await store.write((tx) => acknowledgeAlarm(tx, id, note, clock.now(), request.by));
@@ -72,14 +78,16 @@ export const alarmRowActions: readonly Action[] = [
     },
   },
   {
-    // own choice: the path.
     method: "get",
     at: "alarms/{alarmId}/mute-preview",
-    doc: "What a mute would have kept quiet in the last 30 days.",
-    query: { endpointId: uuid("Appliance it is narrowed to."), reason: text("Words that it is narrowed to.") },
+    doc: "Previews which events of the last 30 days a mute would have suppressed.",
+    query: {
+      endpointId: uuid("Only events of this appliance."),
+      reason: text("Only events whose reasons contain this text."),
+    },
     response: { kind: "members", fields: MUTE_PREVIEW },
     async handle(request) {
-      const { store, clock } = request.needs;
+      const { store, clock } = request.deps;
       const { id } = requireVisibleRow(request, alarms, request.params.alarmId ?? "");
       const [endpointId, reason] = [textParameter(request.query, "endpointId"), textParameter(request.query, "reason")];
       const rule = { endpointId: endpointId?.toLowerCase() || null, reason: reason || null };
@@ -93,12 +101,12 @@ export const alarmRowActions: readonly Action[] = [
 function changingAction(change: RowOperation): Action {
   return {
     ...change,
-    doc: "Changes the members given, null clears; answers the alarm.",
+    doc: "Updates the given fields; null clears a field. Returns the alarm.",
     response: { kind: "row", resource: alarms, with: WITH_ACTIONS },
     async handle(request) {
       await change.handle(request as RowRequest);
       const alarm = requireVisibleRow(request, alarms, request.params.alarmId ?? "");
-      const actions = request.needs.store.find(alarmActionRows, { alarmId: alarm.id });
+      const actions = request.deps.store.find(alarmActionRows, { alarmId: alarm.id });
       return addMembers(await request.respondWithRow(alarms, alarm), {
         alarmActionIds: actions.map(({ id }) => id),
         alarmThresholds: alarm.alarmThresholds,

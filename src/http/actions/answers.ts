@@ -14,31 +14,31 @@ const PAGE_ACTION = {
 } as const;
 
 /**
- * The page on which a recipient answers a message without an account; it needs no scripts. own choice: the link of a mail
- * or text message shows the message and its answers, and only a press on one of them answers.
+ * Public page for answering a message by its link, without an account and without scripts. A GET only shows the
+ * message; only the form submission answers, so that link scanners do not answer.
  */
 export const answerActions: readonly Action[] = [
   {
     ...PAGE_ACTION,
     method: "get",
-    doc: "The page that a message's link opens, with a button for each answer; it lies at `/answer/{token}` too.",
+    doc: "Page for answering a message by its link, with a button per answer. Also served at `/answer/{token}`.",
     handle: async (request) => renderAnswer(request, false),
   },
   {
     ...PAGE_ACTION,
     method: "post",
-    doc: "Takes the answer that was pressed; the last one counts.",
-    accepts: { option: text("The answer, word for word.", { max: 140 }) },
+    doc: "Records the selected answer; the last answer counts.",
+    accepts: { option: text("The selected answer, exactly as shown.", { max: 140 }) },
     async handle(request) {
       const { option } = request.body;
-      await request.needs.answerLinks.answer(request.params.token ?? "", typeof option === "string" ? option : "");
+      await request.deps.answerLinks.answer(request.params.token ?? "", typeof option === "string" ? option : "");
       return renderAnswer(request, true);
     },
   },
 ];
 
 function renderAnswer(request: PublicRequest, isNew: boolean) {
-  const asked = request.needs.answerLinks.find(request.params.token ?? "");
+  const asked = request.deps.answerLinks.find(request.params.token ?? "");
   return asked
     ? renderAnswerPage(messagesFor(request), asked, isNew)
     : renderAnswerErrorPage(messagesFor(request), 404);

@@ -6,8 +6,8 @@ import { compileBodyValidator } from "./body-validator.ts";
 const { firstWave, waveSize, growth, timeLimit, steadyTime } = applianceUpgrades.fields;
 const ROLLOUT_FIELDS = {
   endpointIds: list(
-    "Appliances in the order of their turns; all that may connect unless given.",
-    uuid("One of them."),
+    "Appliances in the order of the upgrade; default: all appliances that may connect.",
+    uuid("Id of an appliance."),
     {
       minItems: 1,
       maxItems: 10_000,
@@ -17,21 +17,21 @@ const ROLLOUT_FIELDS = {
 const validateRollout = compileBodyValidator(ROLLOUT_FIELDS);
 
 const COMMAND_DOCS = {
-  pause: "No further wave of an upgrade begins; appliances that were told go on.",
-  resume: "Goes on with an upgrade that is paused or stopped; appliances that failed are told once more.",
-  cancel: "Ends an upgrade: appliances that were not told yet stay as they are.",
+  pause: "Pauses an upgrade: no further wave starts; upgrades already commanded continue.",
+  resume: "Resumes a paused or stopped upgrade; failed appliances are commanded again.",
+  cancel: "Cancels an upgrade; appliances that were not commanded yet are left unchanged.",
 } as const;
 
-/** Upgrades of many appliances, at the cloud. own choice: the paths */
+/** Upgrades of many appliances, at the cloud. */
 export const applianceUpgradeActions: readonly Action[] = [
   {
     method: "post",
     at: "appliance-upgrades",
-    doc: "At the cloud: begins to upgrade appliances, in waves, to the version that lies ready.",
+    doc: "Starts a staged upgrade of appliances to the available version. Cloud only.",
     response: { kind: "row", resource: applianceUpgrades },
     accepts: { ...ROLLOUT_FIELDS, firstWave, waveSize, growth, timeLimit, steadyTime },
     async handle(request) {
-      const upgrades = request.needs.link.upgrades();
+      const upgrades = request.deps.link.upgrades();
       const { endpointIds } = validateRollout(request.body) as { endpointIds: string[] | null };
       return request.respondWithRow(applianceUpgrades, await upgrades.create(request.body, endpointIds, request.by));
     },
@@ -44,7 +44,7 @@ export const applianceUpgradeActions: readonly Action[] = [
       response: { kind: "row", resource: applianceUpgrades },
       async handle(request) {
         const { id } = requireVisibleRow(request, applianceUpgrades, request.params.applianceUpgradeId ?? "");
-        return request.respondWithRow(applianceUpgrades, await request.needs.link.upgrades()[what](id, request.by));
+        return request.respondWithRow(applianceUpgrades, await request.deps.link.upgrades()[what](id, request.by));
       },
     }),
   ),

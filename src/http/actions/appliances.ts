@@ -8,75 +8,77 @@ const LARGE = { max: Number.MAX_SAFE_INTEGER };
 const iso = (at: number | null): string | null => (at === null ? null : new Date(at).toISOString());
 
 const ALARM = {
-  alarmId: uuid("The alarm.", { required: true }),
-  type: text("What is watched.", { required: true }),
-  since: timestamp("Since when it is ACTIVE.", { required: true }),
-  reasons: list("What is wrong, in words.", REASON, { required: true }),
+  alarmId: uuid("Id of the alarm.", { required: true }),
+  type: text("Type of the alarm.", { required: true }),
+  since: timestamp("When it became ACTIVE.", { required: true }),
+  reasons: list("Current problems.", REASON, { required: true }),
 };
 
 const APPLIANCE = {
   endpointId: uuid("Its id.", { required: true }),
-  name: text("What people call it."),
-  site: computed("Where it stands; null where nobody said.", "object", {
+  name: text("Name of the appliance."),
+  site: computed("Site of the appliance; null if not set.", "object", {
     of: {
-      siteId: uuid("The site.", { required: true }),
-      name: text("What people call the site.", { required: true }),
+      siteId: uuid("Id of the site.", { required: true }),
+      name: text("Name of the site.", { required: true }),
       latitude: number("Degrees north of the equator.", { min: -90, max: 90, unit: "°" }),
       longitude: number("Degrees east of Greenwich.", { min: -180, max: 180, unit: "°" }),
     },
     nullable: true,
   }),
   link: option(
-    "Its link stands; it does not; it was never linked; or its keys were taken away.",
+    "linked: connected; away: not connected; never: has never connected; revoked: its keys were revoked.",
     ["linked", "away", "never", "revoked"],
     { required: true },
   ),
-  since: timestamp("Since when the link stands, or has ended; null for one that was never there."),
-  heardAt: timestamp("When it was there last, to the minute."),
+  since: timestamp("When the link was established or lost; null if it never connected."),
+  heardAt: timestamp("Last contact, accurate to the minute."),
   version: text("Version of its software."),
-  certificateUntil: timestamp("When the certificate ends that it is known by."),
-  position: integer("Number of the cloud's feed up to which it has all rows.", LARGE),
-  head: integer("Where the cloud's feed stands.", { required: true, ...LARGE }),
-  rowsBehind: integer("Rows that it does not have yet, counted up to 10,000; null for one that was never there."),
-  behindSince: timestamp("When the oldest of them was written."),
-  unsentRows: integer("Records that waited there to come up when it said so last, counted up to 10,000."),
-  unsentSince: timestamp("When the oldest of them was written."),
-  openCommands: integer("Messages and orders that it has not told the outcome of.", { required: true }),
-  waitingRows: integer("Rows of it that wait here for what they refer to.", { required: true }),
-  health: computed("Its health as it told it last; null where it told nothing yet.", "object", {
+  certificateUntil: timestamp("Expiry of its client certificate."),
+  position: integer("Position in the cloud's change feed up to which it has all rows.", LARGE),
+  head: integer("Current position of the cloud's change feed.", { required: true, ...LARGE }),
+  rowsBehind: integer("Rows not yet replicated to it, counted up to 10,000; null if it never connected."),
+  behindSince: timestamp("When the oldest of these was written."),
+  unsentRows: integer(
+    "Records waiting at the appliance for upload according to its last report, counted up to 10,000.",
+  ),
+  unsentSince: timestamp("When the oldest of these was written."),
+  openCommands: integer("Messages and commands without a reported outcome.", { required: true }),
+  waitingRows: integer("Rows from it that wait for referenced rows.", { required: true }),
+  health: computed("Last reported health; null if none was reported yet.", "object", {
     of: {
-      status: option("In one word.", ["GREEN", "YELLOW", "RED"], { required: true }),
-      reasons: list("What is wrong, in words.", REASON, { required: true }),
-      at: timestamp("Since when.", { required: true }),
+      status: option("Health status.", ["GREEN", "YELLOW", "RED"], { required: true }),
+      reasons: list("Current problems.", REASON, { required: true }),
+      at: timestamp("Start of this status.", { required: true }),
     },
     nullable: true,
   }),
-  alarms: computed("Its alarms that are ACTIVE.", "array", { of: ALARM }),
+  alarms: computed("Alarms that are ACTIVE.", "array", { of: ALARM }),
 };
 
 const ENROLMENT_CODE = {
-  id: uuid("By which it can be taken back.", { required: true }),
-  endpointId: uuid("The only appliance that may use it; null for any."),
-  until: timestamp("Until when it is good.", { required: true }),
+  id: uuid("Id for revoking the code.", { required: true }),
+  endpointId: uuid("The only appliance that may use the code; null for any."),
+  until: timestamp("Expiry time.", { required: true }),
 };
 
-const ENROLMENT_CODE_INPUT = { endpointId: uuid("The only appliance that may use it; any unless given.") };
+const ENROLMENT_CODE_INPUT = { endpointId: uuid("The only appliance that may use the code; default: any.") };
 const validateEnrolmentCodeInput = compileBodyValidator(ENROLMENT_CODE_INPUT);
 
-/** What the cloud of an organisation knows of its appliances, and who may join. own choice: the paths */
+/** Appliance administration in the cloud: status, revocation and enrolment codes. */
 export const applianceActions: readonly Action[] = [
   {
     method: "get",
     at: "link/appliances",
-    doc: "At the cloud: the appliances of the organisation, and how each is.",
+    doc: "Lists the appliances of the organisation with their status. Cloud only.",
     response: {
       kind: "members",
       fields: {
-        appliances: computed("In the order in which they came.", "array", { of: APPLIANCE }),
-        offeredVersion: text("Version that lies ready for those that are told to upgrade; null when none does."),
+        appliances: computed("Appliances, in the order in which they were added.", "array", { of: APPLIANCE }),
+        offeredVersion: text("Version available for upgrades; null without one."),
       },
     },
-    async handle({ needs: { link } }) {
+    async handle({ deps: { link } }) {
       const appliances = (await link.appliances()).map(presentAppliance);
       return jsonResponse({ appliances, offeredVersion: link.offeredVersion() });
     },
@@ -84,23 +86,23 @@ export const applianceActions: readonly Action[] = [
   {
     method: "delete",
     at: "link/appliances/{endpointId}",
-    doc: "At the cloud: takes the keys of an appliance away and ends its link. Its rows stay; it can be enrolled anew.",
+    doc: "Revokes the keys of an appliance and closes its link. Its rows are kept; it can be enrolled again. Cloud only.",
     response: { kind: "deletion" },
-    async handle({ needs, params: { endpointId = "" } }) {
-      await needs.link.revoke(endpointId);
+    async handle({ deps, params: { endpointId = "" } }) {
+      await deps.link.revoke(endpointId);
       return deletedResponse(endpointId);
     },
   },
   {
     method: "get",
     at: "link/codes",
-    doc: "At the cloud: codes that can still be used to enrol an appliance; what they say was told once.",
+    doc: "Lists unused enrolment codes, without their values. Cloud only.",
     response: {
       kind: "members",
-      fields: { codes: computed("The next to end first.", "array", { of: ENROLMENT_CODE }) },
+      fields: { codes: computed("Codes, the next to expire first.", "array", { of: ENROLMENT_CODE }) },
     },
-    async handle({ needs }) {
-      const codes = needs.link
+    async handle({ deps }) {
+      const codes = deps.link
         .listEnrolmentCodes()
         .map(({ id, endpoint, until }) => ({ id, endpointId: endpoint, until: iso(until) }));
       return jsonResponse({ codes });
@@ -109,28 +111,28 @@ export const applianceActions: readonly Action[] = [
   {
     method: "post",
     at: "link/codes",
-    doc: "At the cloud: makes a code by which one appliance can be enrolled, once and within 15 minutes.",
+    doc: "Creates a one-time code for enrolling an appliance, valid for 15 minutes. Cloud only.",
     response: {
       kind: "members",
       fields: {
-        code: text("What is typed at the appliance; told in this answer alone.", { required: true }),
-        until: timestamp("Until when it is good.", { required: true }),
+        code: text("Code to enter at the appliance; returned only here.", { required: true }),
+        until: timestamp("Expiry time.", { required: true }),
       },
     },
     accepts: ENROLMENT_CODE_INPUT,
-    async handle({ needs, body }) {
+    async handle({ deps, body }) {
       const { endpointId } = validateEnrolmentCodeInput(body) as { endpointId: string | null };
-      const { code, until } = await needs.link.createEnrolmentCode(endpointId);
+      const { code, until } = await deps.link.createEnrolmentCode(endpointId);
       return jsonResponse({ code, until: iso(until) });
     },
   },
   {
     method: "delete",
     at: "link/codes/{codeId}",
-    doc: "At the cloud: takes a code back.",
+    doc: "Revokes an enrolment code. Cloud only.",
     response: { kind: "deletion" },
-    async handle({ needs, params: { codeId = "" } }) {
-      await needs.link.withdrawEnrolmentCode(codeId);
+    async handle({ deps, params: { codeId = "" } }) {
+      await deps.link.withdrawEnrolmentCode(codeId);
       return deletedResponse(codeId);
     },
   },

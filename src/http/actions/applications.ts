@@ -11,28 +11,28 @@ const WITH_SECRET = {
   with: { clientSecret: text("The client secret; null for a public application.") },
 } as const;
 
-/** A client secret stands in the answer that makes it and nowhere else. own choice: its name is clientSecret. */
+/** The client secret is returned only by the request that creates it. */
 export const applicationActions: readonly Action[] = [
   {
     method: "post",
     at: "applications",
-    doc: "Makes an application; its secret is told here and never again.",
+    doc: "Creates an application. The client secret is returned only here.",
     response: WITH_SECRET,
     accepts: applications.fields,
     async handle(request) {
-      const { needs, body, by } = request;
-      return presentApplication(request, await createApplication(needs.store, body, by, needs.clock.now()));
+      const { deps, body, by } = request;
+      return presentApplication(request, await createApplication(deps.store, body, by, deps.clock.now()));
     },
   },
   {
     method: "post",
     at: "applications/{applicationId}/rotate-secret",
-    doc: "Gives an application a new secret, told here and never again; the old one is refused at once, tokens stay.",
+    doc: "Replaces the client secret; it is returned only here. The old secret becomes invalid immediately; tokens stay valid.",
     response: WITH_SECRET,
     async handle(request) {
-      const { needs, params, by } = request;
+      const { deps, params, by } = request;
       const { id } = requireVisibleRow(request, applications, params.applicationId ?? "");
-      return presentApplication(request, await rotateClientSecret(needs.store, id, by, needs.clock.now()));
+      return presentApplication(request, await rotateClientSecret(deps.store, id, by, deps.clock.now()));
     },
   },
 ];

@@ -12,31 +12,38 @@ import { textParameter } from "../query/query.ts";
 import { compileBodyValidator } from "./body-validator.ts";
 
 const POSITION = {
-  latitude: number("North of the equator, in degrees.", { required: true, min: -90, max: 90 }),
-  longitude: number("East of Greenwich, in degrees.", { required: true, min: -180, max: 180 }),
-  accuracyInM: number("Radius of uncertainty. own choice: 0 when not given.", {
+  latitude: number("Latitude in degrees.", { required: true, min: -90, max: 90 }),
+  longitude: number("Longitude in degrees.", { required: true, min: -180, max: 180 }),
+  accuracyInM: number("Radius of uncertainty. Default: 0.", {
     min: 0,
     max: 100_000_000,
     unit: "m",
     default: 0,
   }),
-  at: timestamp("When the device was there; now unless given."),
+  at: timestamp("Time of the position; default: now."),
 };
 const validatePosition = compileBodyValidator(POSITION);
 
-/** Where devices are, and lists that depend on places. @source decisions.md 5; digest */
+/**
+ * Where devices are, and lists that depend on places.
+ * @source docs/decisions/0005-users-and-devices.md; docs/decisions/0042-api-contract.md
+ */
 export const areaActions: readonly Action[] = [
   {
     method: "get",
     at: "areas-of-interest",
-    doc: "Lists areas; with a bounding box, those of which any part lies in it.",
-    query: { boundingBox: text("`minLon,minLat,maxLon,maxLat` in degrees; minLon > maxLon crosses the antimeridian.") },
+    doc: "Lists areas; with a bounding box, those that intersect it.",
+    query: {
+      boundingBox: text(
+        "Bounding box `minLon,minLat,maxLon,maxLat` in degrees; minLon > maxLon crosses the antimeridian.",
+      ),
+    },
     response: { kind: "list", resource: areasOfInterest },
     async handle(request) {
-      const asked = textParameter(request.query, "boundingBox");
-      if (asked === null || asked === "") return request.respondWithList(areasOfInterest, {});
-      const box = parseBoundingBox(asked);
-      const ids = loadAreaCircles(request.needs.store).flatMap((circle) =>
+      const boundingBox = textParameter(request.query, "boundingBox");
+      if (boundingBox === null || boundingBox === "") return request.respondWithList(areasOfInterest, {});
+      const box = parseBoundingBox(boundingBox);
+      const ids = loadAreaCircles(request.deps.store).flatMap((circle) =>
         circleTouchesBox(circle, box) ? [circle.id] : [],
       );
       return request.respondWithList(areasOfInterest, { ids });
@@ -45,12 +52,12 @@ export const areaActions: readonly Action[] = [
   {
     method: "get",
     at: "areas-of-interest/{areaOfInterestId}/boundary-triggers/{boundaryTriggerId}/activities",
-    doc: "Lists what a trigger did, newest last.",
-    query: { device: json("Object with `userId`: what the devices of one user made it do.") },
+    doc: "Lists the activities of a trigger, oldest first.",
+    query: { device: json("Object with `userId`: only activities caused by devices of this user.") },
     response: { kind: "list", resource: boundaryTriggerActivities },
     async handle(request) {
       const { areaOfInterestId = "", boundaryTriggerId = "" } = request.params;
-      if (request.needs.store.get(boundaryTriggers, boundaryTriggerId)?.areaOfInterestId !== areaOfInterestId) {
+      if (request.deps.store.get(boundaryTriggers, boundaryTriggerId)?.areaOfInterestId !== areaOfInterestId) {
         throw notFound();
       }
       const { userId } = (request.query.device ?? {}) as Record<string, unknown>;
@@ -61,15 +68,15 @@ export const areaActions: readonly Action[] = [
   {
     method: "post",
     at: "users/{userId}/devices/{deviceId}/locations",
-    doc: "Tells where a device is; the answer is the device, which says what areas it is inside of. Reports older than the last change nothing.",
+    doc: "Reports the position of a device. Returns the device with the areas that contain it. Reports older than the last one are ignored.",
     accepts: POSITION,
     response: { kind: "row", resource: userDevices },
     async handle(request) {
-      const { needs, params, body } = request;
+      const { deps, params, body } = request;
       const { id } = requireVisibleRow(request, users, params.userId ?? "");
       const { latitude, longitude, accuracyInM, at } = validatePosition(body) as Record<string, number | null>;
       const position = { latitude: latitude ?? 0, longitude: longitude ?? 0, accuracyM: accuracyInM ?? 0 };
-      const row = await needs.areas.reportPosition(id, params.deviceId ?? "", { ...position, at: at ?? null });
+      const row = await deps.areas.reportPosition(id, params.deviceId ?? "", { ...position, at: at ?? null });
       return request.respondWithRow(userDevices, row);
     },
   },

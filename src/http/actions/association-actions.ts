@@ -11,10 +11,10 @@ export interface Association<R extends AnyResource> {
   at: string;
   /** Placeholder of one row's id below it. */
   idParam: string;
-  /** What is tied, and shown as what it is. */
+  /** Resource of the associated rows. */
   resource: R;
   docs: Readonly<Record<"list" | "one" | "add" | "remove", string>>;
-  /** What the body of a POST takes beside `id`. */
+  /** Additional fields of the POST body beside `id`. */
   accepts?: Readonly<Record<string, Field>>;
   list(request: ApiRequest): Promise<HttpResponse>;
   /** The tied row that the path names. Throws not-found. */
@@ -24,9 +24,9 @@ export interface Association<R extends AnyResource> {
   remove(request: ApiRequest, row: RowOf<R>): Promise<void>;
 }
 
-const ID = uuid("What is put there.", { required: true });
+const ID = uuid("Id of the row to add.", { required: true });
 
-/** The four endpoints of such a list: all, one, put there (`{id}` in the body), take away. */
+/** The four endpoints of an association: list, get, add (`{id}` in the body), remove. */
 export function associationActions<R extends AnyResource>(of: Association<R>): GuardedAction[] {
   const { at, idParam, resource, docs, accepts, ...links } = of;
   const rowPath: ResourcePath = { at, methods: ["get", "delete"] };
@@ -67,6 +67,6 @@ export function associationActions<R extends AnyResource>(of: Association<R>): G
 /** The id in the body. Throws required, invalid-value. */
 function bodyId({ body: { id } }: ApiRequest): string {
   if (id === undefined || id === null || id === "") throw requiredValue("id");
-  if (!isUuid(id)) throw invalidValue("id", "It must be a UUID.");
+  if (!isUuid(id)) throw invalidValue("id", "Must be a UUID.");
   return (id as string).toLowerCase();
 }

@@ -4,44 +4,44 @@ import { type AuditVerification, verifyAudit } from "../../store/audit-chain.ts"
 import { type Action, type ApiRequest, jsonResponse } from "../action.ts";
 import { textParameter } from "../query/query.ts";
 
-/** Entries that one request follows: under a second of slices. own choice */
+/** Entries that one request follows: under a second of slices. */
 const MAX_ENTRIES = 20_000;
 
 const NUMBER = { max: Number.MAX_SAFE_INTEGER, required: true } as const;
 const QUERY = {
-  after: text("`last` of an earlier answer as `number:hash`: goes on behind it.", { max: 100 }),
+  after: text("`last` of an earlier response as `number:hash`; continues after it.", { max: 100 }),
 };
 const VERIFICATION_RESULT = {
-  intact: boolean("Nothing that was read was changed, taken out or put in.", { required: true }),
-  entries: integer("Entries that are as they were written, from the first one on.", NUMBER),
-  last: computed("Number and hash of the last of them, to be noted elsewhere.", "object", {
+  intact: boolean("No entry that was checked was changed, removed or inserted.", { required: true }),
+  entries: integer("Number of intact entries from the first one on.", NUMBER),
+  last: computed("Number and hash of the last intact entry, to be stored elsewhere.", "object", {
     of: {
-      number: integer("Its number.", NUMBER),
-      hash: text("Its hash, empty before the first entry.", { required: true, max: 64 }),
+      number: integer("Number of the entry.", NUMBER),
+      hash: text("Hash of the entry, empty before the first entry.", { required: true, max: 64 }),
     },
   }),
-  broken: computed("The first entry that is not as it was written; null when all are.", "object", {
+  broken: computed("First entry that was changed; null if all are intact.", "object", {
     nullable: true,
     of: {
-      number: integer("Its number.", NUMBER),
-      id: uuid("Its id, null when it is gone."),
-      at: timestamp("Its time, null when that is unreadable."),
-      reason: text("What is wrong, in words.", { required: true, max: 1_000 }),
+      number: integer("Number of the entry.", NUMBER),
+      id: uuid("Id of the entry; null if it is missing."),
+      at: timestamp("Time of the entry; null if unreadable."),
+      reason: text("Description of the problem.", { required: true, max: 1_000 }),
     },
   }),
-  finished: boolean("False when there is more to read behind `last`.", { required: true }),
+  finished: boolean("False if there are more entries after `last`.", { required: true }),
 };
 
-/** Whether the audit is still what was written. own choice: the path, and that one request follows 20,000 entries. */
+/** Verification of the audit hash chain, 20,000 entries per request. */
 export const auditActions: readonly Action[] = [
   {
     method: "get",
     at: "audit/verification",
-    doc: "Follows the chain of hashes of the audit and says where it breaks.",
+    doc: "Verifies the hash chain of the audit log and returns the first break.",
     query: QUERY,
     response: { kind: "members", fields: VERIFICATION_RESULT },
     async handle(request) {
-      const { store, clock } = request.needs;
+      const { store, clock } = request.deps;
       const after = startingPoint(request);
       return jsonResponse(await verifyAudit(store, clock, { ...(after ? { after } : {}), maxEntries: MAX_ENTRIES }));
     },
@@ -52,7 +52,6 @@ function startingPoint({ query }: ApiRequest): AuditVerification["last"] | null 
   const given = textParameter(query, "after");
   if (given === null || given === "") return null;
   const match = /^(\d{1,15}):([0-9a-f]{64})$/.exec(given);
-  if (!match)
-    throw invalidValue("after", "It is a number, a colon and a hash, as an earlier answer's `last` says them.");
+  if (!match) throw invalidValue("after", "Must be a number, a colon and a hash, as returned in `last`.");
   return { number: Number(match[1]), hash: match[2] as string };
 }

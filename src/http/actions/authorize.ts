@@ -29,15 +29,15 @@ const PARAMETERS = [
 ] as const;
 const QUERY = {
   ...Object.fromEntries(PARAMETERS.map((name) => [name, text(`${name} of OAuth 2.`, { max: 4_000 })])),
-  prompt: option("login: asks for an account even if there is a session.", ["login"]),
+  prompt: option("login: requires a login even if there is a session.", ["login"]),
 };
 const form = Object.fromEntries(
   ["form_token", "decision", "email", "password", "new_password"].map((name) => [name, text(`${name} of the form.`)]),
 );
 
 /**
- * The page on which a user lets an application act: log-in, then consent. It needs no scripts.
- * @source decisions.md 3; RFC 6749 §4.1; interfaces.md, Log-in and drill
+ * Login and consent pages of the OAuth 2 authorization code flow, without scripts.
+ * @source docs/decisions/0003-authentication.md; RFC 6749 §4.1; docs/decisions/0021-login-and-drills.md
  */
 export const authorizeActions: readonly Action[] = [
   ...["authorize", "login"].map(
@@ -52,7 +52,7 @@ export const authorizeActions: readonly Action[] = [
         response: ANSWERS,
         errorResponse: ANSWERS,
       },
-      doc: "The page on which a user logs in and lets an application act (OAuth 2, code with PKCE).",
+      doc: "Page for login and consent (OAuth 2 authorization code flow with PKCE).",
       query: QUERY,
     }),
   ),
@@ -60,7 +60,7 @@ export const authorizeActions: readonly Action[] = [
     method: "post",
     at: "authorize",
     outsideVersion: true,
-    doc: "Takes the forms of that page and sends the browser on.",
+    doc: "Processes the forms of the login and consent page and redirects the browser.",
     response: ANSWERS,
     errorResponse: ANSWERS,
     query: QUERY,
@@ -71,52 +71,54 @@ export const authorizeActions: readonly Action[] = [
   },
 ];
 
-/** What a request is about and who makes it; `principal` is null before log-in. */
+/** The authorization request and the user; `principal` is null before login. */
 interface AuthorizeContext {
   request: AuthorizationRequest;
   principal: Principal | null;
 }
 
 function readAuthorizeContext(incoming: PublicRequest): AuthorizeContext {
-  const { needs, query, header, secure } = incoming;
-  const request = parseAuthorizationRequest(needs.store, parametersIn(incoming));
+  const { deps, query, header, secure } = incoming;
+  const request = parseAuthorizationRequest(deps.store, parametersIn(incoming));
   const token = readSessionCookie(header("cookie"), secure);
   const wantsLogIn = textParameter(query, "prompt") === "login";
-  const known = token === null || wantsLogIn ? null : needs.access.authenticate(token, "cookie");
-  // What reaches less than its user, as a device that was invited, must not hand out all that the user may do.
+  const known = token === null || wantsLogIn ? null : deps.access.authenticate(token, "cookie");
+  // Restricted sessions, such as those of invited devices, must not grant the full permissions of the user.
   return { request, principal: known?.scopes === null ? known : null };
 }
 
 async function showAuthorizePage(incoming: PublicRequest): Promise<HttpResponse> {
-  const asked = readAuthorizeContext(incoming);
-  return asked.principal ? renderConsent(incoming, asked, asked.principal) : renderLogin(incoming, asked);
+  const context = readAuthorizeContext(incoming);
+  return context.principal ? renderConsent(incoming, context, context.principal) : renderLogin(incoming, context);
 }
 
 async function submitAuthorizeForm(incoming: PublicRequest): Promise<HttpResponse> {
   assertSameOrigin(incoming);
-  const asked = readAuthorizeContext(incoming);
-  const { needs, body, address } = incoming;
-  const { request, principal } = asked;
-  const isGood = needs.oauth.csrfTokens.verify(textOf(body.form_token), formTokenSubject(asked));
+  const context = readAuthorizeContext(incoming);
+  const { deps, body, address } = incoming;
+  const { request, principal } = context;
+  const isTokenValid = deps.oauth.csrfTokens.verify(textOf(body.form_token), formTokenSubject(context));
   const { outdated } = messagesFor(incoming);
   if (!principal) {
-    return isGood ? submitPassword(incoming, asked) : renderLogin(incoming, asked, { status: 400, notice: outdated });
+    return isTokenValid
+      ? submitPassword(incoming, context)
+      : renderLogin(incoming, context, { status: 400, notice: outdated });
   }
-  if (!isGood) return renderConsent(incoming, asked, principal, { status: 400, notice: outdated });
-  if (body.decision === "allow") return redirect(await needs.oauth.approve(request, principal, address));
-  return redirect(buildErrorRedirect(request, "access_denied", "The user did not allow it."));
+  if (!isTokenValid) return renderConsent(incoming, context, principal, { status: 400, notice: outdated });
+  if (body.decision === "allow") return redirect(await deps.oauth.approve(request, principal, address));
+  return redirect(buildErrorRedirect(request, "access_denied", "The user denied access."));
 }
 
-/** Begins a session of the console, which the next page is asked with. */
-async function submitPassword(incoming: PublicRequest, asked: AuthorizeContext): Promise<HttpResponse> {
-  const { needs, body, address, secure } = incoming;
+/** Starts a console session and redirects back to the page. */
+async function submitPassword(incoming: PublicRequest, context: AuthorizeContext): Promise<HttpResponse> {
+  const { deps, body, address, secure } = incoming;
   const account = { email: textOf(body.email), password: textOf(body.password) };
   try {
-    const token = await needs.signIn.loginWithPassword({ ...account, newPassword: textOf(body.new_password) }, address);
+    const token = await deps.signIn.loginWithPassword({ ...account, newPassword: textOf(body.new_password) }, address);
     return redirect(pageOf(incoming), { "Set-Cookie": buildSessionCookie(token, secure) });
   } catch (error) {
     if (!(error instanceof CallerError || error instanceof UpstreamError)) throw error;
-    return renderLogin(incoming, asked, formErrorOf(error, incoming));
+    return renderLogin(incoming, context, formErrorOf(error, incoming));
   }
 }
 
@@ -130,19 +132,19 @@ interface FormError {
 const NO_ERROR: FormError = { status: 200, notice: null };
 
 function formErrorOf(error: CallerError | UpstreamError, incoming: PublicRequest): FormError {
-  const words = messagesFor(incoming);
+  const messages = messagesFor(incoming);
   const { status, headers } = errorResponseOf(error, incoming.requestId);
   if (error instanceof TooManyRequestsError) {
-    return { status, headers, notice: fillPlaceholders(words.wait, { seconds: String(error.retryAfterS) }) };
+    return { status, headers, notice: fillPlaceholders(messages.wait, { seconds: String(error.retryAfterS) }) };
   }
-  if (error instanceof UpstreamError) return { status, headers, notice: words.away };
-  if (error.faults[0]?.field !== "newPassword") return { status, notice: words.wrong };
-  return { status, notice: error.type === "required" ? words.setNew : words.badNew, asksNewPassword: true };
+  if (error instanceof UpstreamError) return { status, headers, notice: messages.away };
+  if (error.faults[0]?.field !== "newPassword") return { status, notice: messages.wrong };
+  return { status, notice: error.type === "required" ? messages.setNew : messages.badNew, asksNewPassword: true };
 }
 
-function renderLogin(incoming: PublicRequest, { request }: AuthorizeContext, fault = NO_ERROR): HttpResponse {
-  const { status, notice, asksNewPassword: requiresNewPassword = false, headers } = fault;
-  const { identity } = incoming.needs;
+function renderLogin(incoming: PublicRequest, { request }: AuthorizeContext, error = NO_ERROR): HttpResponse {
+  const { status, notice, asksNewPassword: requiresNewPassword = false, headers } = error;
+  const { identity } = incoming.deps;
   const back = new URLSearchParams({ to: pageOf(incoming) });
   const providers = identity.loginOptions().map(({ id, name }) => ({ name, href: `/api/log-in/${id}?${back}` }));
   const page = renderLoginPage({
@@ -155,23 +157,27 @@ function renderLogin(incoming: PublicRequest, { request }: AuthorizeContext, fau
 
 function renderConsent(
   incoming: PublicRequest,
-  asked: AuthorizeContext,
+  context: AuthorizeContext,
   { name, email }: Principal,
-  fault = NO_ERROR,
+  error = NO_ERROR,
 ): HttpResponse {
-  const { status, notice } = fault;
+  const { status, notice } = error;
   return renderConsentPage({
-    ...{ request: asked.request, status, notice, ...appearanceFor(incoming) },
-    ...{ action: pageOf(incoming), formToken: formTokenFor(incoming, asked), otherAccount: pageOf(incoming, "login") },
+    ...{ request: context.request, status, notice, ...appearanceFor(incoming) },
+    ...{
+      action: pageOf(incoming),
+      formToken: formTokenFor(incoming, context),
+      otherAccount: pageOf(incoming, "login"),
+    },
     userName: email === null ? name : `${name} (${email})`,
   });
 }
 
-/** Sends the browser back to the application where it can be trusted, else says on the page what is wrong. */
+/** Redirects errors to the application if its redirect URI is valid, otherwise shows an error page. */
 function errorPage(error: unknown, incoming: Omit<PublicRequest, "body">): HttpResponse {
   if (error instanceof OAuthRequestError && error.location !== null) return redirect(error.location);
   const { status, headers, body } = errorResponseOf(error, incoming.requestId);
-  // A browser would ask for a password of its own at 401.
+  // A 401 would open the browser's password dialog.
   const page = renderAuthorizeErrorPage({
     ...appearanceFor(incoming),
     status: status === 401 ? 400 : status,
@@ -185,7 +191,7 @@ function redirect(location: string, headers: Readonly<Record<string, string>> = 
   return { status: 303, headers: { ...headers, Location: location, "Referrer-Policy": "no-referrer" }, body: null };
 }
 
-/** The page with the same request; `prompt` login asks for an account even if there is a session. */
+/** URL of the page with the same request; `prompt=login` requires a login even if there is a session. */
 function pageOf(incoming: Omit<PublicRequest, "body">, prompt: "login" | null = null): string {
   const given = Object.entries(parametersIn(incoming)).filter(([, value]) => value !== null) as [string, string][];
   if (prompt !== null) given.push(["prompt", prompt]);
@@ -197,18 +203,18 @@ function parametersIn({ query }: Omit<PublicRequest, "body">): Record<(typeof PA
   return Object.fromEntries(given) as Record<(typeof PARAMETERS)[number], string | null>;
 }
 
-function formTokenFor({ needs }: PublicRequest, asked: AuthorizeContext): string {
-  return needs.oauth.csrfTokens.issue(formTokenSubject(asked));
+function formTokenFor({ deps }: PublicRequest, context: AuthorizeContext): string {
+  return deps.oauth.csrfTokens.issue(formTokenSubject(context));
 }
 
-/** What a form is good for: this request of this session. */
+/** Subject of the CSRF token: this request and session. */
 function formTokenSubject({ request, principal }: AuthorizeContext): string {
   const { application, redirectUri, scopes, state, codeChallenge } = request;
   return JSON.stringify([application.id, redirectUri, scopes, state, codeChallenge, principal?.tokenId ?? null]);
 }
 
 function appearanceFor(incoming: Omit<PublicRequest, "body">) {
-  return { words: messagesFor(incoming), branding: readBranding(incoming.needs.store) };
+  return { messages: messagesFor(incoming), branding: readBranding(incoming.deps.store) };
 }
 
 function messagesFor({ header }: Omit<PublicRequest, "body">) {

@@ -22,23 +22,23 @@ import { textParameter } from "../query/query.ts";
 import { addMembers } from "./add-members.ts";
 
 const CALENDAR_TYPES = ["text/calendar"] as const;
-/** own choice */
-const MOST_BYTES = 1_048_576;
 
-/** Rings as a calendar that programs follow, and holidays from one. @source bells.md, Proof. own choice: the paths */
+const MAX_CALENDAR_BYTES = 1_048_576;
+
+/** Rings as a calendar that programs follow, and holidays from one. @source docs/decisions/0015-bell-engine.md */
 export const bellCalendarActions: readonly Action[] = [
   {
     method: "post",
     at: "bell-schedules/{bellScheduleId}/feeds",
     supportsDryRun: true,
-    doc: "Makes an address at which a calendar program follows the rings; it is told here and never again.",
-    response: { kind: "row", resource: feeds, with: { url: text("The address.", { required: true, max: 2_000 }) } },
+    doc: "Creates a calendar feed of the rings. The URL is returned only here.",
+    response: { kind: "row", resource: feeds, with: { url: text("URL of the feed.", { required: true, max: 2_000 }) } },
     accepts: { name: feeds.fields.name },
     async handle(request) {
       const { id } = requireVisibleRow(request, bellSchedules, request.params.bellScheduleId ?? "");
       const { token, tokenHash } = generateToken();
-      const row = await createFeed(request.needs.store, request.body, { bellScheduleId: id, tokenHash }, request.by);
-      const url = `${request.needs.baseUrl()}/api/v1/bell-schedules/${id}/rings.ics?token=${token}`;
+      const row = await createFeed(request.deps.store, request.body, { bellScheduleId: id, tokenHash }, request.by);
+      const url = `${request.deps.baseUrl()}/api/v1/bell-schedules/${id}/rings.ics?token=${token}`;
       return addMembers(await request.respondWithRow(feeds, row), { url });
     },
   },
@@ -46,34 +46,34 @@ export const bellCalendarActions: readonly Action[] = [
     method: "get",
     at: "bell-schedules/{bellScheduleId}/rings.ics",
     permission: "open",
-    doc: "The rings of the last 14 and the next 92 days as a calendar, for the token of a feed or whoever may see the schedule.",
-    query: { token: text("The token of a feed.", { max: 200 }) },
+    doc: "Returns the rings of the last 14 and the next 92 days as iCalendar. Requires the token of a feed or access to the schedule.",
+    query: { token: text("Token of the feed.", { max: 200 }) },
     response: { kind: "bytes", types: CALENDAR_TYPES },
     async handle(request) {
-      const { needs } = request;
+      const { deps } = request;
       const row = await readableSchedule(request);
-      const pieces = await renderScheduleCalendar(row, { reader: needs.store, clock: needs.clock, times: needs.bells });
+      const pieces = await renderScheduleCalendar(row, { reader: deps.store, clock: deps.clock, times: deps.bells });
       return { type: "text/calendar; charset=utf-8", body: Readable.from(pieces) };
     },
   },
   {
     method: "post",
     at: "bell-schedules/{bellScheduleId}/holidays",
-    doc: "Makes the days of an iCalendar text exceptions of the schedule, silent or with a ring list; others in their way give way.",
-    query: { ringListId: uuid("How these days ring; no bells when not given.") },
+    doc: "Imports the days of an iCalendar text as exceptions of the schedule, silent or with a ring list. Overlapping exceptions are replaced.",
+    query: { ringListId: uuid("Ring list of these days; default: no bells.") },
     binaryTypes: CALENDAR_TYPES,
     response: {
       kind: "row",
       resource: bellSchedules,
-      with: { imported: integer("How many exceptions were made of it.", { required: true }) },
+      with: { imported: integer("Number of exceptions created.", { required: true }) },
     },
     supportsDryRun: true,
     async handle(request) {
-      const { needs, by } = request;
+      const { deps, by } = request;
       const found = requireVisibleRow(request, bellSchedules, request.params.bellScheduleId ?? "");
       const ringListId = ringListIn(request);
-      const holidays = await parseHolidays(await calendarIn(request), found, needs.clock);
-      const row = await needs.store.write((tx) => {
+      const holidays = await parseHolidays(await calendarIn(request), found, deps.clock);
+      const row = await deps.store.write((tx) => {
         return addHolidays(tx, { id: found.id, holidays, ringListId }, by) as Sync<BellScheduleRow>;
       });
       return addMembers(await request.respondWithRow(bellSchedules, row), { imported: holidays.length });
@@ -81,29 +81,29 @@ export const bellCalendarActions: readonly Action[] = [
   },
 ];
 
-/** The schedule that the request may read. Throws not-found, also without a good token. */
+/** The schedule that the request may read. Throws not-found, also for an invalid token. */
 async function readableSchedule(request: PublicRequest): Promise<BellScheduleRow> {
-  const { needs, params, query } = request;
+  const { deps, params, query } = request;
   const id = params.bellScheduleId ?? "";
   const token = textParameter(query, "token");
   if (token !== null) {
-    const row = scheduleForFeedToken(needs.store, id, hashToken(token));
+    const row = scheduleForFeedToken(deps.store, id, hashToken(token));
     if (!row) throw notFound();
-    await recordFeedRead(needs.store, hashToken(token), needs.clock.now(), needs.access.systemContext("bells"));
+    await recordFeedRead(deps.store, hashToken(token), deps.clock.now(), deps.access.systemContext("bells"));
     return row;
   }
   const bearer = accessTokenOf(request.header("authorization"), query);
-  const principal = bearer === null ? null : needs.access.authenticate(bearer);
-  const row = principal && needs.store.get(bellSchedules, id, needs.access.resolveScope(principal, null));
+  const principal = bearer === null ? null : deps.access.authenticate(bearer);
+  const row = principal && deps.store.get(bellSchedules, id, deps.access.resolveScope(principal, null));
   if (!row) throw notFound();
   return row;
 }
 
-function ringListIn({ query, needs, by }: ApiRequest): string | null {
+function ringListIn({ query, deps, by }: ApiRequest): string | null {
   const id = textParameter(query, "ringListId");
   if (id === null || id === "") return null;
-  if (!isUuid(id) || !needs.store.get(ringLists, id, by.scope)) {
-    throw invalidValue("ringListId", `There is none with the id ${id}.`);
+  if (!isUuid(id) || !deps.store.get(ringLists, id, by.scope)) {
+    throw invalidValue("ringListId", `Not found: ${id}.`);
   }
   return id.toLowerCase();
 }
@@ -113,7 +113,7 @@ async function calendarIn(request: ApiRequest): Promise<string> {
   let size = 0;
   for await (const chunk of request.readBytes()) {
     size += chunk.length;
-    if (size > MOST_BYTES) throw new CallerError("too-large", `At most ${MOST_BYTES} bytes.`);
+    if (size > MAX_CALENDAR_BYTES) throw new CallerError("too-large", `Must be at most ${MAX_CALENDAR_BYTES} bytes.`);
     chunks.push(chunk);
   }
   return Buffer.concat(chunks).toString("utf8");

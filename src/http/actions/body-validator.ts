@@ -3,8 +3,8 @@ import type { Field } from "../../schema/field.ts";
 import { compileValidator } from "../../schema/validator.ts";
 
 /**
- * Compiles the check of a body that makes no row by itself: what comes out are inner values of the members given, with
- * defaults. Throws CallerError naming every faulty member.
+ * Compiles a validator of a body that creates no row; returns internal values with defaults. Throws CallerError with
+ * all invalid fields.
  */
 export function compileBodyValidator(fields: Readonly<Record<string, Field>>) {
   const checker = compileValidator(fields);

@@ -20,13 +20,16 @@ const PAGE = {
   permission: "open",
 } as const;
 
-/** Pages on which people join and leave lists by themselves; they need no scripts. @source decisions.md 5, Campaign */
+/**
+ * Public enrolment and unsubscribe pages of distribution lists, without scripts.
+ * @source docs/decisions/0005-users-and-devices.md, Campaign
+ */
 export const campaignActions: readonly Action[] = [
   {
     ...PAGE,
     method: "get",
     at: "join/{distributionListId}",
-    doc: "The page on which people join a list; it lies at `/join/{distributionListId}` too, the campaign's url.",
+    doc: "Enrolment page of a list. Also served at `/join/{distributionListId}`, the URL of the campaign.",
     handle: async (request) => joinForm(request, { name: "", email: "", phone: "" }),
     respondToError: errorPage,
   },
@@ -34,11 +37,11 @@ export const campaignActions: readonly Action[] = [
     ...PAGE,
     method: "post",
     at: "join/{distributionListId}",
-    doc: "Takes the form of that page.",
+    doc: "Submits the enrolment form.",
     accepts: {
-      name: text("What others call the person.", { max: 140 }),
-      email: text("Mail address.", { max: 254 }),
-      phone: text("Mobile number.", { max: 40 }),
+      name: text("Display name.", { max: 140 }),
+      email: text("Email address.", { max: 254 }),
+      phone: text("Mobile phone number.", { max: 40 }),
     },
     handle: join,
     respondToError: errorPage,
@@ -47,12 +50,14 @@ export const campaignActions: readonly Action[] = [
     ...PAGE,
     method: "get",
     at: "leave/{token}",
-    doc: "The page on which people leave a list by the link of a message.",
+    doc: "Unsubscribe page, opened by the link of a message.",
     handle: async (request) => {
-      const words = messagesFor(request);
-      const list = request.needs.campaigns.findListByLink(request.params.token ?? "");
-      if (!list) return invalidLinkPage(words);
-      return list.isOn ? renderLeavePage(words, list.name) : renderMessagePage(words, words.leftTitle, words.leftText);
+      const messages = messagesFor(request);
+      const list = request.deps.campaigns.findListByLink(request.params.token ?? "");
+      if (!list) return invalidLinkPage(messages);
+      return list.isOn
+        ? renderLeavePage(messages, list.name)
+        : renderMessagePage(messages, messages.leftTitle, messages.leftText);
     },
     respondToError: errorPage,
   },
@@ -60,11 +65,11 @@ export const campaignActions: readonly Action[] = [
     ...PAGE,
     method: "post",
     at: "leave/{token}",
-    doc: "Leaves the list; programs of mail may post here as well.",
+    doc: "Unsubscribes from the list; also used for one-click unsubscribe of mail clients (RFC 8058).",
     async handle(request) {
-      const words = messagesFor(request);
-      await request.needs.campaigns.leaveByLink(request.params.token ?? "");
-      return renderMessagePage(words, words.leftTitle, words.leftText);
+      const messages = messagesFor(request);
+      await request.deps.campaigns.leaveByLink(request.params.token ?? "");
+      return renderMessagePage(messages, messages.leftTitle, messages.leftText);
     },
     respondToError: errorPage,
   },
@@ -73,18 +78,18 @@ export const campaignActions: readonly Action[] = [
 function joinForm(
   request: PublicRequest,
   typed: JoinFormValues,
-  fault: { status?: number; notice?: string } = {},
+  error: { status?: number; notice?: string } = {},
 ): HttpResponse {
-  const words = messagesFor(request);
-  const list = request.needs.campaigns.find(request.params.distributionListId ?? "");
-  if (!list) return invalidLinkPage(words);
+  const messages = messagesFor(request);
+  const list = request.deps.campaigns.find(request.params.distributionListId ?? "");
+  if (!list) return invalidLinkPage(messages);
   return list.isOpen
-    ? renderJoinPage(words, list.name, { typed, ...fault })
-    : closedPage(words, list.name, list.inactiveMessage);
+    ? renderJoinPage(messages, list.name, { typed, ...error })
+    : closedPage(messages, list.name, list.inactiveMessage);
 }
 
 async function join(request: PublicRequest): Promise<HttpResponse> {
-  const words = messagesFor(request);
+  const messages = messagesFor(request);
   const typed = formValues(request);
   try {
     const person = {
@@ -93,39 +98,44 @@ async function join(request: PublicRequest): Promise<HttpResponse> {
       phone: typed.phone === "" ? null : parsePhoneNumber(typed.phone, "phone"),
     };
     const listId = request.params.distributionListId ?? "";
-    const { outcome, listName, reply } = await request.needs.campaigns.joinList(listId, person, request.address);
-    if (outcome === "inactive") return closedPage(words, listName, reply);
-    return renderMessagePage(words, fillPlaceholders(words.joinedTitle, { list: listName }), words.joinedText);
+    const { outcome, listName, reply } = await request.deps.campaigns.joinList(listId, person, request.address);
+    if (outcome === "inactive") return closedPage(messages, listName, reply);
+    return renderMessagePage(messages, fillPlaceholders(messages.joinedTitle, { list: listName }), messages.joinedText);
   } catch (error) {
-    const notice = formNoticeOf(error, words);
+    const notice = formNoticeOf(error, messages);
     if (notice === null) throw error;
     return joinForm(request, typed, { status: errorResponseOf(error, request.requestId).status, notice });
   }
 }
 
-/** What was wrong in words that the form can show; null for what it can't mend. */
-function formNoticeOf(error: unknown, words: CampaignMessages): string | null {
+/** Error message to show in the form; null for errors that the form cannot solve. */
+function formNoticeOf(error: unknown, messages: CampaignMessages): string | null {
   if (error instanceof TooManyRequestsError)
-    return fillPlaceholders(words.wait, { seconds: String(error.retryAfterS) });
-  if (error instanceof LimitError) return words.full;
+    return fillPlaceholders(messages.wait, { seconds: String(error.retryAfterS) });
+  if (error instanceof LimitError) return messages.full;
   if (!(error instanceof CallerError)) return null;
-  if (error.type === "required") return words.missing;
+  if (error.type === "required") return messages.missing;
   const field = error.faults[0]?.field;
-  return field === "phone" ? words.badPhone : field === "email" ? words.badEmail : null;
+  return field === "phone" ? messages.badPhone : field === "email" ? messages.badEmail : null;
 }
 
-function closedPage(words: CampaignMessages, list: string, message: string | null): HttpResponse {
-  return renderMessagePage(words, fillPlaceholders(words.closedTitle, { list }), message || words.closedText, 410);
+function closedPage(messages: CampaignMessages, list: string, message: string | null): HttpResponse {
+  return renderMessagePage(
+    messages,
+    fillPlaceholders(messages.closedTitle, { list }),
+    message || messages.closedText,
+    410,
+  );
 }
 
-function invalidLinkPage(words: CampaignMessages): HttpResponse {
-  return renderMessagePage(words, words.refusedTitle, words.refusedText, 404);
+function invalidLinkPage(messages: CampaignMessages): HttpResponse {
+  return renderMessagePage(messages, messages.refusedTitle, messages.refusedText, 404);
 }
 
 function errorPage(error: unknown, request: Omit<PublicRequest, "body">): HttpResponse {
-  const words = messagesFor(request);
+  const messages = messagesFor(request);
   const { status } = errorResponseOf(error, request.requestId);
-  return renderMessagePage(words, words.refusedTitle, words.refusedText, status);
+  return renderMessagePage(messages, messages.refusedTitle, messages.refusedText, status);
 }
 
 function formValues({ body }: PublicRequest): JoinFormValues {

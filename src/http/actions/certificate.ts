@@ -7,17 +7,19 @@ import { compileBodyValidator } from "./body-validator.ts";
 const PEM = { max: 262_144 };
 
 const STATE = {
-  origin: option("By the appliance's own authority, or installed; null before it has served by TLS.", [
-    "own",
-    "installed",
-  ]),
-  subject: text("Whom it names.", PEM),
-  issuer: text("Who signed it.", PEM),
-  names: computed("Host names and addresses that it is good for.", "array", { of: text("One.") }),
-  validFrom: timestamp("Since when it is good."),
-  validUntil: timestamp("Until when."),
-  fingerprint: text("Its SHA-256, in hexadecimal with colons."),
-  authority: text("Certificate of the own authority in PEM, which browsers are given once to trust it.", {
+  origin: option(
+    "own: issued by the CA of the appliance; installed: installed by an administrator; null before TLS was first used.",
+    ["own", "installed"],
+  ),
+  subject: text("Subject.", PEM),
+  issuer: text("Issuer.", PEM),
+  names: computed("Host names and IP addresses of the certificate.", "array", {
+    of: text("A host name or IP address."),
+  }),
+  validFrom: timestamp("Start of validity."),
+  validUntil: timestamp("End of validity."),
+  fingerprint: text("SHA-256 fingerprint, hex with colons."),
+  authority: text("CA certificate of the appliance, PEM, to be installed in browsers.", {
     required: true,
     ...PEM,
   }),
@@ -26,45 +28,48 @@ const STATE = {
 const response = { kind: "members", fields: STATE } as const;
 
 const CERTIFICATE_INPUT = {
-  certificate: text("The certificate and its chain, PEM.", { required: true, ...PEM }),
-  key: text("Its key without a password, PEM; it is never shown.", { required: true, ...PEM }),
+  certificate: text("Certificate with its chain, PEM.", { required: true, ...PEM }),
+  key: text("Private key without a passphrase, PEM; never returned.", { required: true, ...PEM }),
 };
 const validateCertificateInput = compileBodyValidator(CERTIFICATE_INPUT);
 
-/** The certificate that the API shows. own choice: the path */
+/** The certificate that the API shows. */
 export const certificateActions: readonly Action[] = [
   {
     method: "get",
     at: "certificate",
-    doc: "Which certificate the API shows, until when, and the appliance's own authority.",
+    doc: "Returns the TLS certificate of the API, its validity and the CA of the appliance.",
     response,
-    handle: async ({ needs }) => presentCertificate(await needs.maintenance.certificate.report()),
+    handle: async ({ deps }) => presentCertificate(await deps.maintenance.certificate.report()),
   },
   {
     method: "put",
     at: "certificate",
-    doc: "Shows a certificate from elsewhere from now on. own choice: keys come by TLS, or from the machine itself, alone.",
+    doc: "Installs a TLS certificate. Keys are accepted only over TLS or from the local machine.",
     response,
     accepts: CERTIFICATE_INPUT,
     async handle(request) {
       const { certificate, key } = validateCertificateInput(request.body) as { certificate: string; key: string };
       assertEncryptedConnection(request);
-      return presentCertificate(await request.needs.maintenance.certificate.install({ certificate, key }));
+      return presentCertificate(await request.deps.maintenance.certificate.install({ certificate, key }));
     },
   },
   {
     method: "delete",
     at: "certificate",
-    doc: "Shows a certificate of the appliance's own authority again.",
+    doc: "Removes the installed certificate; the appliance uses one of its own CA again.",
     response,
-    handle: async ({ needs }) => presentCertificate(await needs.maintenance.certificate.remove()),
+    handle: async ({ deps }) => presentCertificate(await deps.maintenance.certificate.remove()),
   },
 ];
 
-/** What went over the network as it is was perhaps read by others. */
+/** A key sent over an unencrypted connection may have been read by others. */
 function assertEncryptedConnection({ secure, address }: ApiRequest): void {
   if (secure || address === null || address === "::1" || address.startsWith("127.")) return;
-  throw new CallerError("forbidden", "A key is taken over https alone. On the machine itself: carillon tls install.");
+  throw new CallerError(
+    "forbidden",
+    "A private key must be sent over https. On the machine itself use: carillon tls install.",
+  );
 }
 
 function presentCertificate({ facts, authority }: CertificateReport) {

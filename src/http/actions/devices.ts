@@ -15,46 +15,48 @@ import { type Action, type ApiRequest, jsonResponse as answerJson, requireVisibl
 const ACTIVE_ONLY = { field: "defunct", op: "eq", value: false } as const;
 
 const DEVICE_FILTERS = {
-  name: text("Part of the description.", { max: 255 }),
+  name: text("Text contained in the description.", { max: 255 }),
   deviceGroupId: uuid("Group whose members are listed."),
-  deviceGroup: json("A group that is not stored, as the fields of device groups."),
-  types: json("Device types, one or several."),
-  icopIds: json("Ids of devices, one or several."),
-  attributes: json("Attributes and the values they must have."),
-  includeDefunct: boolean("Defunct devices too.", { default: false }),
-  includeNonConfiguredSpeakers: boolean("False leaves out speakers that are not set up yet, by IsConfigured.", {
+  deviceGroup: json("A group that is not stored, with the fields of device groups."),
+  types: json("One or more device types."),
+  icopIds: json("One or more icopIds."),
+  attributes: json("Attributes with the required values."),
+  includeDefunct: boolean("Includes defunct devices.", { default: false }),
+  includeNonConfiguredSpeakers: boolean("False omits speakers that are not configured yet (IsConfigured).", {
     default: true,
   }),
-  includeUnregisteredSpeakers: boolean("False leaves out speakers that are known not to be registered.", {
+  includeUnregisteredSpeakers: boolean("False omits speakers known to be unregistered.", {
     default: true,
   }),
   activationGroupId: uuid("Activation group whose devices are listed."),
   activationGroup: json(
-    "An activation group that is not stored, as their fields: with a priority, what groups ahead of it would leave to it; with an id, in place of the stored one.",
+    "An activation group that is not stored, with the fields of activation groups. With a priority, only devices not taken by groups of higher precedence; with an id, replaces the stored group.",
   ),
-  disregardPriority: boolean("Devices that an activation group describes, whatever other group they are in.", {
+  disregardPriority: boolean("Devices that match an activation group, regardless of other groups they belong to.", {
     default: false,
   }),
   endpointIdToBeReachableBy: uuid(
-    "Appliance that may activate the devices: one that their activation group names, or that serves them when they are in none.",
+    "Devices that this appliance may activate: through their activation group, or because it serves them if they are in none.",
   ),
-  onlyUnallocated: boolean("Devices that are in no activation group.", { default: false }),
+  onlyUnallocated: boolean("Only devices in no activation group.", { default: false }),
 };
 
 const QUIET_TEST = {
-  testedAt: timestamp("When it was tested.", { required: true }),
-  provenAt: timestamp("When the way was proven; null when it was not."),
+  testedAt: timestamp("Time of the test.", { required: true }),
+  provenAt: timestamp("When the path was verified; null if it was not."),
   provenBy: devices.fields.provenBy,
-  fault: text("Why it was not proven.", { max: 1_000 }),
+  fault: text("Reason why it was not verified.", { max: 1_000 }),
 };
 
-/** Lists of devices take filters that are computed over groups and attributes. @source service-api.md, /v1/devices and /v1/extensions/{extensionId}/devices */
+/**
+ * Device lists with computed filters over groups and attributes, and device tests.
+ * @source docs/decisions/0042-api-contract.md, `/v1/devices`, `/v1/extensions/{extensionId}/devices`
+ */
 export const deviceActions: readonly Action[] = [
   {
-    // own choice: where every device of the organisation is listed, defunct ones are left out unless they are asked for.
     method: "get",
     at: "devices",
-    doc: "Lists devices of the whole organisation; defunct ones only where they are asked for.",
+    doc: "Lists devices of the organisation; defunct devices only on request.",
     query: DEVICE_FILTERS,
     response: { kind: "list", resource: devices },
     handle: (request) => {
@@ -70,23 +72,23 @@ export const deviceActions: readonly Action[] = [
     response: { kind: "list", resource: devices },
     async handle(request) {
       const { extensionId = "" } = request.params;
-      if (!request.needs.store.get(extensions, extensionId)) throw notFound();
+      if (!request.deps.store.get(extensions, extensionId)) throw notFound();
       return listDevices(request, { extensionId });
     },
   },
   {
     method: "post",
     at: "extensions/{extensionId}/devices",
-    doc: "Makes one; the appliance need not be named where the extension has one only.",
+    doc: "Creates a device. endpointId is optional if the extension has only one appliance.",
     response: { kind: "row", resource: devices },
     accepts: { ...devices.fields, endpointId: { ...devices.fields.endpointId, required: false } },
     supportsDryRun: true,
     async handle(request) {
-      const { needs, params, body, by } = request;
+      const { deps, params, body, by } = request;
       const { extensionId = "" } = params;
-      if (!needs.store.get(extensions, extensionId)) throw notFound();
-      const given = { ...body, extensionId, endpointId: body.endpointId ?? onlyEndpoint(needs.store, extensionId) };
-      return request.respondWithRow(devices, await needs.store.create(devices, given, by));
+      if (!deps.store.get(extensions, extensionId)) throw notFound();
+      const given = { ...body, extensionId, endpointId: body.endpointId ?? onlyEndpoint(deps.store, extensionId) };
+      return request.respondWithRow(devices, await deps.store.create(devices, given, by));
     },
   },
   {
@@ -97,27 +99,25 @@ export const deviceActions: readonly Action[] = [
     response: { kind: "list", resource: devices },
     async handle(request) {
       const { extensionId = "", endpointId = "" } = request.params;
-      if (request.needs.store.get(endpoints, endpointId)?.extensionId !== extensionId) throw notFound();
+      if (request.deps.store.get(endpoints, endpointId)?.extensionId !== extensionId) throw notFound();
       return listDevices(request, { extensionId, endpointId });
     },
   },
   {
-    // own choice: the path.
     method: "post",
     at: "devices/{deviceId}/quiet-test",
-    doc: "Tests the way to a device without anybody hearing or seeing it, and tells what was found.",
+    doc: "Tests the path to a device silently and returns the result.",
     response: { kind: "members", fields: QUIET_TEST },
     async handle(request) {
       const device = requireVisibleRow(request, devices, request.params.deviceId ?? "");
-      const { testedAt, provenAt, provenBy, fault } = await request.needs.silentTests.testDevice(device);
+      const { testedAt, provenAt, provenBy, fault } = await request.deps.silentTests.testDevice(device);
       return answerJson({ testedAt: isoOf(testedAt), provenAt: isoOf(provenAt), provenBy, fault });
     },
   },
   {
-    // own choice: the path.
     method: "get",
     at: "devices/{deviceId}/zone.sdp",
-    doc: "Where a multicast zone is to be heard, as a session description that players and encoders take.",
+    doc: "Returns the session description (SDP) of a multicast zone, for players and encoders.",
     response: { kind: "bytes", types: ["application/sdp"] },
     async handle(request) {
       const device = requireVisibleRow(request, devices, request.params.deviceId ?? "");
@@ -129,14 +129,14 @@ export const deviceActions: readonly Action[] = [
     },
   },
   {
-    // own choice: beside `/devices?deviceGroupId=…`, the members of a group under its own path.
+    // Beside `/devices?deviceGroupId=…`, the members of a group under its own path.
     method: "get",
     at: "device-groups/{deviceGroupId}/devices",
-    doc: "Lists the devices that a group chooses now.",
+    doc: "Lists the current members of a group.",
     response: { kind: "list", resource: devices },
     async handle(request) {
       const { id } = requireVisibleRow(request, deviceGroups, request.params.deviceGroupId ?? "");
-      return request.respondWithList(devices, { pks: await request.needs.memberships.members([id]), pksOf: id });
+      return request.respondWithList(devices, { pks: await request.deps.memberships.members([id]), pksOf: id });
     },
   },
 ];
@@ -145,7 +145,7 @@ function isoOf(at: number | null): string | null {
   return at === null ? null : new Date(at).toISOString();
 }
 
-/** own choice: an extension with one appliance means that one; null where there are several. */
+/** An extension with one appliance means that one; null where there are several. */
 function onlyEndpoint(store: Store, extensionId: string): string | null {
   const [one, other] = store.find(endpoints, { extensionId }, 2);
   return one && !other ? one.id : null;
@@ -156,17 +156,17 @@ async function listDevices(
   within: Readonly<Record<string, string>>,
   filters: NonNullable<PageQuery["filters"]> = [],
 ) {
-  const { store, clock, memberships, activations } = request.needs;
-  const asked: Record<string, unknown> = {};
-  for (const name of Object.keys(DEVICE_FILTERS)) asked[name] = request.query[name];
-  asked.includeDefunct = asked.includeDefunct === true || request.query.defunct === "true";
+  const { store, clock, memberships, activations } = request.deps;
+  const requested: Record<string, unknown> = {};
+  for (const name of Object.keys(DEVICE_FILTERS)) requested[name] = request.query[name];
+  requested.includeDefunct = requested.includeDefunct === true || request.query.defunct === "true";
   const referenceGuard = (resource: AnyResource) => (id: string) => store.get(resource, id, request.by.scope) !== null;
-  const needs = { reader: store, clock, memberships, activations };
-  const more = await activationPredicates({ ...needs, sees: referenceGuard(activationGroups) }, asked);
-  const pks = await findDevices({ ...needs, sees: referenceGuard(deviceGroups) }, asked, more);
+  const deps = { reader: store, clock, memberships, activations };
+  const more = await activationPredicates({ ...deps, sees: referenceGuard(activationGroups) }, requested);
+  const pks = await findDevices({ ...deps, sees: referenceGuard(deviceGroups) }, requested, more);
   const restriction = filters.length === 0 ? { within } : { within, filters };
   return request.respondWithList(devices, {
     ...restriction,
-    ...(pks === null ? {} : { pks, pksOf: JSON.stringify(asked) }),
+    ...(pks === null ? {} : { pks, pksOf: JSON.stringify(requested) }),
   });
 }

@@ -16,16 +16,17 @@ import { associationActions } from "./association-actions.ts";
 import { compileBodyValidator } from "./body-validator.ts";
 
 const MEMBERSHIP_OPTIONS = {
-  promote: boolean("The domain may replace those below it.", { default: false }),
-  demote: boolean("The domain may replace the one above it.", { default: false }),
+  promote: boolean("Allows the domain to replace its child domains in the membership.", { default: false }),
+  demote: boolean("Allows the domain to replace its parent domain in the membership.", { default: false }),
 };
 
 const validateMembership = compileBodyValidator(MEMBERSHIP_OPTIONS);
 
 /**
- * Membership of every family that lies in domains, from both sides, and the deletion of a domain. own choice: a member is
- * shown as the resource it is, with the permissions of this path; who is shown needs the permission to get the family too.
- * @source service-api.md, Domain membership paths; decisions.md 4
+ * Domain membership of every domain-scoped family, from both sides, and deletion of a domain. Members have the
+ * representation of their own resource with the permissions of this path; callers also need the permission to get the
+ * family.
+ * @source docs/decisions/0004-domains.md; docs/decisions/0042-api-contract.md
  */
 export function domainActions(catalogue: Catalogue): GuardedAction[] {
   if (!catalogue.has(domains.name)) return [];
@@ -38,12 +39,12 @@ export function domainActions(catalogue: Catalogue): GuardedAction[] {
 const removal: GuardedAction = {
   method: "delete",
   at: "domains/{domainId}",
-  doc: "Deletes a domain; what lies in it moves to the one above.",
+  doc: "Deletes a domain; its contents move to the parent domain.",
   response: { kind: "deletion" },
   async handle(request) {
     const { id } = requireVisibleRow(request, domains, request.params.domainId ?? "");
     const ifMatch = request.header("if-match");
-    await removeDomain(request.needs, id, request.by, (row) => {
+    await removeDomain(request.deps, id, request.by, (row) => {
       if (ifMatch) assertIfMatch(ifMatch, row);
     });
     return deletedResponse(id);
@@ -57,10 +58,10 @@ function domainMembers(family: AnyResource): GuardedAction[] {
     idParam: family.idParam,
     resource: family,
     docs: {
-      list: "Those of the family that are in the domain.",
-      one: "One of those that are in the domain.",
-      add: "Puts one into the domain.",
-      remove: "Takes one out of the domain.",
+      list: "Lists the members of the domain.",
+      one: "Returns a member of the domain.",
+      add: "Adds a row to the domain.",
+      remove: "Removes a row from the domain.",
     },
     accepts: MEMBERSHIP_OPTIONS,
     list: (request) => request.respondWithList(family, { within: { domainId: domainOf(request) } }),
@@ -80,8 +81,8 @@ function domainMembers(family: AnyResource): GuardedAction[] {
 /** `/users/{userId}/domains`: the domains that a row is in. */
 function domainMemberships(family: AnyResource): GuardedAction[] {
   const rowOf = (request: ApiRequest) => requireVisibleRow(request, family, request.params[family.idParam] ?? "");
-  const domainIn = ({ needs, by }: ApiRequest, id: string): RowOf<typeof domains> => {
-    const place = needs.store.get(domains, id, by.scope.domainVisibility);
+  const domainIn = ({ deps, by }: ApiRequest, id: string): RowOf<typeof domains> => {
+    const place = deps.store.get(domains, id, by.scope.domainVisibility);
     if (!place) throw notFound();
     return place;
   };
@@ -90,10 +91,10 @@ function domainMemberships(family: AnyResource): GuardedAction[] {
     idParam: domains.idParam,
     resource: domains,
     docs: {
-      list: "The domains it is in.",
-      one: "One of the domains it is in.",
-      add: "Puts it into a domain.",
-      remove: "Takes it out of a domain.",
+      list: "Lists the domains of the row.",
+      one: "Returns a domain of the row.",
+      add: "Adds the row to a domain.",
+      remove: "Removes the row from a domain.",
     },
     accepts: MEMBERSHIP_OPTIONS,
     list: (request) =>
@@ -112,17 +113,17 @@ function domainMemberships(family: AnyResource): GuardedAction[] {
 }
 
 /** The domain in the path, which the caller must know of. Throws not-found. */
-function domainOf({ needs, params, by }: ApiRequest): string {
-  const domain = needs.store.get(domains, params.domainId ?? "", by.scope.domainVisibility);
+function domainOf({ deps, params, by }: ApiRequest): string {
+  const domain = deps.store.get(domains, params.domainId ?? "", by.scope.domainVisibility);
   if (!domain) throw notFound();
   return domain.id;
 }
 
-async function join({ needs, by, body }: ApiRequest, family: AnyResource, id: string, domainId: string) {
+async function join({ deps, by, body }: ApiRequest, family: AnyResource, id: string, domainId: string) {
   const how = validateMembership(body) as unknown as DomainReplacement;
-  await needs.store.write((tx) => addToDomain(tx, family, { id, domainId }, how, by));
+  await deps.store.write((tx) => addToDomain(tx, family, { id, domainId }, how, by));
 }
 
-async function leave({ needs, by }: ApiRequest, family: AnyResource, id: string, domainId: string) {
-  await needs.store.write((tx) => removeFromDomain(tx, family, id, domainId, by));
+async function leave({ deps, by }: ApiRequest, family: AnyResource, id: string, domainId: string) {
+  await deps.store.write((tx) => removeFromDomain(tx, family, id, domainId, by));
 }

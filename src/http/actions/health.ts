@@ -5,74 +5,69 @@ import { type Action, jsonResponse } from "../action.ts";
 import { integerParameter } from "../query/query.ts";
 
 const SHORT_HEALTH = {
-  status: option("In one word.", ["GREEN", "YELLOW", "RED"], { required: true }),
+  status: option("Health status.", ["GREEN", "YELLOW", "RED"], { required: true }),
   version: text("Version of the software.", { required: true }),
-  since: timestamp("When it last changed.", { required: true }),
+  since: timestamp("When the status last changed.", { required: true }),
 };
 
 const BYTES = { max: Number.MAX_SAFE_INTEGER };
 
 const SAMPLE = {
-  at: timestamp("The moment.", { required: true }),
+  at: timestamp("Time of the sample.", { required: true }),
   health: integer("0 GREEN, 1 YELLOW, 2 RED.", { required: true }),
-  loopLagMs: integer("How late the event loop was in the worst 1 % of its turns, ms; null is not known, as below."),
-  writeMs: integer("From asking for a write to its COMMIT."),
-  diskFreeBytes: integer("What may still be written to the disk.", BYTES),
-  memoryFreeBytes: integer("What the process may still use.", BYTES),
-  residentBytes: integer("Memory that the process holds.", { required: true, ...BYTES }),
-  broadcastsUnderWay: integer("Messages that are not settled.", { required: true }),
-  alarmActionsWaiting: integer("Actions of alarms that are still to be taken.", { required: true }),
-  webhooksWaiting: integer("Calls of triggers that are still to be made.", { required: true }),
+  loopLagMs: integer("Event loop lag, p99 in ms; null if unknown, as below."),
+  writeMs: integer("Time from a write request to its COMMIT, in ms."),
+  diskFreeBytes: integer("Free disk space for writes, in bytes.", BYTES),
+  memoryFreeBytes: integer("Memory available to the process, in bytes.", BYTES),
+  residentBytes: integer("Resident memory of the process, in bytes.", { required: true, ...BYTES }),
+  broadcastsUnderWay: integer("Notifications in progress.", { required: true }),
+  alarmActionsWaiting: integer("Pending alarm actions.", { required: true }),
+  webhooksWaiting: integer("Pending webhook calls.", { required: true }),
 };
 
 const RUN = {
   startedAt: timestamp("When the process started.", { required: true }),
-  endedAt: timestamp("When it ended, or when the next one found that it had; null for the one that runs."),
-  ending: text(
-    "How: stopped, or cut off by watchdog, signal KILL, exit-code 74, unknown; null for the one that runs.",
-    {
-      max: 140,
-    },
-  ),
+  endedAt: timestamp("When the run ended, or when the next run detected its end; null for the current run."),
+  ending: text("Cause of the end: stopped, watchdog, signal KILL, exit-code 74, unknown; null for the current run.", {
+    max: 140,
+  }),
   version: text("Version of the software.", { required: true }),
 };
 const MAX_RUNS = 100;
 
-/** How the appliance is, for programs that watch it; also at `/health` and `/metrics`. own choice: all of it */
+/** How the appliance is, for programs that watch it; also at `/health` and `/metrics`. */
 export const healthActions: readonly Action[] = [
   {
     method: "get",
     at: "health",
     outsideVersion: true,
     permission: "open",
-    doc: "How the appliance is, in one word: 503 when it is RED, else 200. The reasons are told to known users, at its endpoint.",
+    doc: "Returns the health status; responds 503 if RED, otherwise 200. Authenticated users find the reasons at the endpoint of the appliance.",
     response: { kind: "members", fields: SHORT_HEALTH },
-    async handle({ needs }) {
-      const { status, since } = needs.monitoring.health();
-      const body = { status, version: needs.monitoring.version, since: new Date(since).toISOString() };
+    async handle({ deps }) {
+      const { status, since } = deps.monitoring.health();
+      const body = { status, version: deps.monitoring.version, since: new Date(since).toISOString() };
       return jsonResponse(body, status === "RED" ? 503 : 200);
     },
   },
   {
-    // own choice: the path.
     method: "get",
     at: "health-series",
-    doc: "How the appliance was in the last 24 hours, minute by minute, since its last start.",
-    response: { kind: "members", fields: { samples: computed("Oldest first.", "array", { of: SAMPLE }) } },
-    async handle({ needs }) {
-      const samples = needs.monitoring.series.samples();
+    doc: "Returns health samples per minute for the last 24 hours, since the last start.",
+    response: { kind: "members", fields: { samples: computed("Samples, oldest first.", "array", { of: SAMPLE }) } },
+    async handle({ deps }) {
+      const samples = deps.monitoring.series.samples();
       return jsonResponse({ samples: samples.map(presentSample) });
     },
   },
   {
-    // own choice: the path.
     method: "get",
     at: "runs",
-    doc: `Each run of the appliance and how it ended; the newest ${MAX_DAEMON_RUNS} are kept.`,
-    query: { limit: integer("How many.", { min: 1, max: MAX_DAEMON_RUNS, default: MAX_RUNS }) },
-    response: { kind: "members", fields: { runs: computed("The newest first.", "array", { of: RUN }) } },
-    async handle({ needs, query }) {
-      const runs = needs.monitoring.runs.newest(integerParameter(query, "limit", 1, MAX_DAEMON_RUNS) ?? MAX_RUNS);
+    doc: `Lists the runs of the daemon and how they ended; the newest ${MAX_DAEMON_RUNS} are kept.`,
+    query: { limit: integer("Maximum number of runs.", { min: 1, max: MAX_DAEMON_RUNS, default: MAX_RUNS }) },
+    response: { kind: "members", fields: { runs: computed("Runs, newest first.", "array", { of: RUN }) } },
+    async handle({ deps, query }) {
+      const runs = deps.monitoring.runs.newest(integerParameter(query, "limit", 1, MAX_DAEMON_RUNS) ?? MAX_RUNS);
       return jsonResponse({ runs: runs.map(presentRun) });
     },
   },
@@ -80,10 +75,10 @@ export const healthActions: readonly Action[] = [
     method: "get",
     at: "metrics",
     outsideVersion: true,
-    doc: "Numbers for graphs, in the text format of Prometheus.",
+    doc: "Returns metrics in the Prometheus text format.",
     response: { kind: "bytes", types: ["text/plain"] },
-    async handle({ needs }) {
-      const { render: written, contentType } = needs.monitoring.metrics;
+    async handle({ deps }) {
+      const { render: written, contentType } = deps.monitoring.metrics;
       return { type: contentType, body: await written() };
     },
   },

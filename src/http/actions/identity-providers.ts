@@ -5,50 +5,50 @@ import { type Action, jsonResponse, requireVisibleRow } from "../action.ts";
 
 const CHECK = {
   what: option(
-    "What was tried: address and bind (a directory lets itself be asked), users and groups in it; discovery and keys of an OpenID provider; certificate of a SAML provider; page: where people log in.",
+    "Check: address, bind, users and groups of an LDAP directory; discovery and keys of an OpenID provider; certificate of a SAML provider; page: the login page.",
     ["address", "discovery", "keys", "bind", "users", "groups", "certificate", "page"],
     { required: true },
   ),
-  ok: boolean("It works.", { required: true }),
-  code: option("What was found, for pages in other languages; failed: `words` say why.", PROVIDER_FINDINGS, {
+  ok: boolean("The check passed.", { required: true }),
+  code: option("Result code, for translations; failed: `words` contains the reason.", PROVIDER_FINDINGS, {
     required: true,
   }),
-  value: text("The one name, address, number or date in it; null where there is none.", { max: 10_000 }),
-  words: text("What was found, or what is wrong and what to do.", { required: true, max: 10_000 }),
+  value: text("Name, address, number or date of the result; null without one.", { max: 10_000 }),
+  words: text("Result, or the problem and its solution.", { required: true, max: 10_000 }),
 } satisfies Record<keyof ProviderCheck, Field>;
 
-/** What identity providers do beyond being rows. own choice: the paths */
+/** Connection test and directory sync of identity providers. */
 export const identityProviderActions: readonly Action[] = [
   {
     method: "post",
     at: "identity-providers/{identityProviderId}/connection-test",
-    doc: "Tries everything that a log-in by the provider needs, and says what is wrong; changes nothing.",
+    doc: "Tests everything needed for a login with the provider; changes nothing.",
     response: {
       kind: "members",
       fields: {
-        ok: boolean("Everything works.", { required: true }),
-        checks: computed("What was tried, in order; what can't be tried after a failure is not.", "array", {
+        ok: boolean("All checks passed.", { required: true }),
+        checks: computed("Checks in order; checks that depend on a failed one are skipped.", "array", {
           of: CHECK,
         }),
       },
     },
     async handle(request) {
       const row = requireVisibleRow(request, identityProviders, request.params.identityProviderId ?? "");
-      const checks = await request.needs.identity.test(row);
+      const checks = await request.deps.identity.test(row);
       return jsonResponse({ ok: checks.every(({ ok }) => ok), checks });
     },
   },
   {
     method: "post",
     at: "identity-providers/{identityProviderId}/sync",
-    doc: "Brings users and their groups in line with the directory now; `lastSyncResult` says what came of it.",
+    doc: "Synchronises users and their groups with the directory now; `lastSyncResult` contains the result.",
     accepts: {
-      anyway: boolean("Also where it takes out more people than is done without somebody's word.", { default: false }),
+      anyway: boolean("Confirms a sync that exceeds the removal threshold.", { default: false }),
     },
     response: { kind: "row", resource: identityProviders },
     async handle(request) {
       const row = requireVisibleRow(request, identityProviders, request.params.identityProviderId ?? "");
-      await request.needs.identity.sync(row, request.body.anyway === true);
+      await request.deps.identity.sync(row, request.body.anyway === true);
       return request.respondWithRow(identityProviders, requireVisibleRow(request, identityProviders, row.id));
     },
   },

@@ -16,28 +16,31 @@ import {
 } from "../reports/incident-report-json.ts";
 
 const ROSTER_ENTRY = {
-  userId: uuid("The person.", { required: true }),
-  name: text("The person's name."),
-  status: text("What was said last; null for nothing yet."),
-  location: text("Where the person is, as far as that was said."),
-  at: timestamp("When it was said."),
+  userId: uuid("User id of the person.", { required: true }),
+  name: text("Name of the person."),
+  status: text("Last reported status; null if none."),
+  location: text("Last reported location."),
+  at: timestamp("Time of the report."),
 };
 const iso = (at: number): string => new Date(at).toISOString();
-const TIME_ZONE_QUERY = { timeZone: text("Zone of local times; the appliance's unless given.", { max: 100 }) };
+const TIME_ZONE_QUERY = { timeZone: text("Time zone of local times; default: that of the appliance.", { max: 100 }) };
 
 /**
- * What happened in an incident, for whoever may get `/incidents/{id}/timeline` and `/incidents/{id}/report`: they name
- * people and devices. own choice: the paths, and a page of its own instead of another form of the same path.
- * @source decisions.md 13, a report of all its notifications
+ * Timeline, roster and report of an incident, for users who may get `/incidents/{id}/timeline` and
+ * `/incidents/{id}/report`, because these contain names of people and devices.
+ * @source docs/decisions/0013-other-resources.md, a report of all its notifications
  */
 export const incidentReportActions: readonly Action[] = [
   {
     method: "get",
     at: "incidents/{incidentId}/timeline",
-    doc: "What happened, in order: steps, messages, devices and people by the second, after five minutes by the minute.",
-    response: { kind: "members", fields: { data: computed("What happened.", "array", { of: TIMELINE_ENTRY_FIELDS }) } },
+    doc: "Returns the timeline of an incident: steps, messages, devices and people; per second, after five minutes per minute.",
+    response: {
+      kind: "members",
+      fields: { data: computed("Entries in chronological order.", "array", { of: TIMELINE_ENTRY_FIELDS }) },
+    },
     async handle(request) {
-      const { store, clock } = request.needs;
+      const { store, clock } = request.deps;
       const incident = incidentOf(request);
       const messages = incidentNotifications(incident, request.by.scope.domainVisibility, store);
       const entries = await buildTimeline(incident, messages, { reader: store, clock });
@@ -51,13 +54,13 @@ export const incidentReportActions: readonly Action[] = [
   {
     method: "get",
     at: "incidents/{incidentId}/roster",
-    doc: "Who is accounted for, by name, and who is still to be: a roster-status step says how somebody is.",
+    doc: "Returns the roster: people by name with their last status. Statuses are set by roster-status steps.",
     response: {
       kind: "members",
       fields: { data: computed("The people, at most 5000.", "array", { of: ROSTER_ENTRY }) },
     },
     async handle(request) {
-      const { store, clock } = request.needs;
+      const { store, clock } = request.deps;
       const data = buildRoster(incidentOf(request), store, clock.now());
       return jsonResponse({ data: data.map(({ at, ...entry }) => ({ ...entry, at: at === null ? null : iso(at) })) });
     },
@@ -65,7 +68,7 @@ export const incidentReportActions: readonly Action[] = [
   {
     method: "get",
     at: "incidents/{incidentId}/report",
-    doc: "The report for afterwards: who got what when, who answered and who did not.",
+    doc: "Returns the report of an incident: who received what and when, who answered and who did not.",
     query: TIME_ZONE_QUERY,
     response: { kind: "members", fields: INCIDENT_REPORT_FIELDS },
     async handle(request) {
@@ -75,7 +78,7 @@ export const incidentReportActions: readonly Action[] = [
   {
     method: "get",
     at: "incidents/{incidentId}/report/page",
-    doc: "The same report as a page to print, in local times.",
+    doc: "Returns the report as a printable page, in local time.",
     query: TIME_ZONE_QUERY,
     response: { kind: "page" },
     async handle(request) {
@@ -85,14 +88,14 @@ export const incidentReportActions: readonly Action[] = [
   },
 ];
 
-/** Throws not-found before anything is answered. */
+/** Throws not-found before the response starts. */
 function reportPieces(request: ApiRequest) {
-  const { store, clock } = request.needs;
+  const { store, clock } = request.deps;
   return buildIncidentRecord(incidentOf(request), request.by.scope.domainVisibility, { reader: store, clock });
 }
 
-function zoneOf({ needs, query }: ApiRequest): string {
-  return resolveTimeZone(needs.store, textParameter(query, "timeZone"));
+function zoneOf({ deps, query }: ApiRequest): string {
+  return resolveTimeZone(deps.store, textParameter(query, "timeZone"));
 }
 
 function incidentOf(request: ApiRequest) {

@@ -13,13 +13,16 @@ import { assertMaySend } from "./notifications.ts";
 
 const ONGOING = { field: "endedAt", op: "eq", value: null } as const;
 
-/** What incidents and their plans do beyond being rows. @source decisions.md 13; digest `/v1/incidents` */
+/**
+ * Actions on incidents and incident plans.
+ * @source docs/decisions/0013-other-resources.md; docs/decisions/0042-api-contract.md, `/v1/incidents`
+ */
 export const incidentActions: readonly Action[] = [
   {
     method: "get",
     at: "incidents",
     doc: "Lists incidents.",
-    query: { ongoingOnly: boolean("Only those that go on.", { default: false }) },
+    query: { ongoingOnly: boolean("Only active incidents.", { default: false }) },
     response: { kind: "list", resource: incidents },
     handle: (request) =>
       request.respondWithList(
@@ -30,43 +33,42 @@ export const incidentActions: readonly Action[] = [
   {
     method: "post",
     at: "incidents/{incidentId}/activities",
-    doc: "Notes a step of an incident, ends it, or sends the all-clear to everybody whom its messages were for.",
+    doc: "Adds a step to an incident, ends it, or sends the all-clear to all recipients of its messages.",
     response: { kind: "row", resource: incidentActivities },
     accepts: incidentActivities.fields,
     async handle(request) {
-      const { needs, by, body } = request;
+      const { deps, by, body } = request;
       const incident = incidentOf(request);
       if (body.type === "all-clear") assertMaySend(by.scope, incident.drill);
-      return request.respondWithRow(incidentActivities, await addIncidentActivity(incident, body, by, needs));
+      return request.respondWithRow(incidentActivities, await addIncidentActivity(incident, body, by, deps));
     },
   },
   {
     method: "post",
     at: "incidents/{incidentId}/site",
-    doc: "Says where an incident happens.",
+    doc: "Sets the site of an incident.",
     response: { kind: "row", resource: incidents },
-    accepts: { siteId: uuid("Site it happens at.", { required: true }) },
+    accepts: { siteId: uuid("Site of the incident.", { required: true }) },
     async handle(request) {
-      const { needs, by, body } = request;
-      const incident = await setIncidentSite(incidentOf(request), body.siteId, by, needs.store);
+      const { deps, by, body } = request;
+      const incident = await setIncidentSite(incidentOf(request), body.siteId, by, deps.store);
       return request.respondWithRow(incidents, incident);
     },
   },
   {
-    // own choice: what is offered while an incident goes on.
     method: "get",
     at: "incidents/{incidentId}/message-templates",
     rowPath: { at: "incidents/{incidentId}/message-templates", methods: ["get"] },
-    doc: "Lists the templates that its plan offers; follow-ups once something was sent.",
+    doc: "Lists the templates offered by the plan; follow-ups once a message has been sent.",
     response: { kind: "list", resource: messageTemplates },
     handle: async (request) =>
-      request.respondWithList(messageTemplates, { ids: offeredTemplates(request.needs.store, incidentOf(request)) }),
+      request.respondWithList(messageTemplates, { ids: offeredTemplates(request.deps.store, incidentOf(request)) }),
   },
   ...planResourceActions(scenarios, (plan) => plan.scenarioIds),
   ...planResourceActions(messageTemplates, (plan) => plan.messageTemplateIds),
 ];
 
-/** `/incident-plans/{incidentPlanId}/scenarios` and the like: what a plan offers, as the resource it is. */
+/** `/incident-plans/{incidentPlanId}/scenarios` and the like: rows offered by a plan, in their own representation. */
 function planResourceActions(
   resource: AnyResource,
   idsOf: (plan: RowOf<typeof incidentPlans>) => readonly string[],
@@ -80,7 +82,7 @@ function planResourceActions(
       method: "get",
       at,
       rowPath,
-      doc: "Lists what the plan offers.",
+      doc: "Lists the rows offered by the plan.",
       response: { kind: "list", resource },
       handle: async (request) => request.respondWithList(resource, { ids: ids(request) }),
     },
@@ -88,7 +90,7 @@ function planResourceActions(
       method: "get",
       at: `${at}/{${resource.idParam}}`,
       rowPath,
-      doc: "One of those that the plan offers.",
+      doc: "Returns a row offered by the plan.",
       response: { kind: "row", resource },
       async handle(request) {
         const id = request.params[resource.idParam] ?? "";

@@ -130,7 +130,7 @@ const FIXED: readonly Action[] = [
   ...scenarioActions,
 ];
 
-/** All endpoints that are not generic operations on rows; what can be cloned or lies in domains, the declarations say. */
+/** All endpoints except the generic row operations. Clone and domain endpoints follow from the declarations. */
 export function actionsFor(catalogue: Catalogue): readonly Action[] {
   return [
     ...FIXED,

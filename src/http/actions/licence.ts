@@ -4,58 +4,58 @@ import { type Action, jsonResponse } from "../action.ts";
 import { compileBodyValidator } from "./body-validator.ts";
 
 const COUNT = {
-  kind: option("What is counted.", LICENSED_TYPES, { required: true }),
-  used: integer("How many are in use: devices that their endpoint's filters license, and regular users.", {
+  kind: option("Licensed type.", LICENSED_TYPES, { required: true }),
+  used: integer("Number in use: devices selected by the licence filters of their endpoint, and regular users.", {
     required: true,
   }),
-  limit: integer("How many the licence covers; null = any number."),
+  limit: integer("Number covered by the licence; null means unlimited."),
 };
 
 const STATE = {
-  edition: option("community while there is no document: everything is unlimited.", ["community", "licensed"], {
+  edition: option("community: no licence document, everything is unlimited.", ["community", "licensed"], {
     required: true,
   }),
-  isValid: boolean("Nothing is in use that the licence does not cover. No message is ever held back by it.", {
+  isValid: boolean("The licence covers everything in use. Messages are sent even if it does not.", {
     required: true,
   }),
-  id: text("Number of the licence."),
-  holder: text("Whose it is."),
-  expiresAt: timestamp("Until when it is good; null = for ever."),
-  counts: computed("By kind.", "array", { of: COUNT }),
-  violations: computed("What it does not cover, in words.", "array", { of: text("One.", { max: 1_000 }) }),
+  id: text("Licence number."),
+  holder: text("Licensee."),
+  expiresAt: timestamp("Expiry time; null means never."),
+  counts: computed("Usage by type.", "array", { of: COUNT }),
+  violations: computed("Licence violations.", "array", { of: text("A violation.", { max: 1_000 }) }),
 };
 
 const response = { kind: "members", fields: STATE } as const;
 
-const LICENCE_INPUT = { document: text("The document as it was sent.", { required: true, max: 65_536 }) };
+const LICENCE_INPUT = { document: text("The licence document as received.", { required: true, max: 65_536 }) };
 const validateLicenceInput = compileBodyValidator(LICENCE_INPUT);
 
-/** The licence of the appliance. own choice: the path */
+/** The licence of the appliance. */
 export const licenceActions: readonly Action[] = [
   {
     method: "get",
     at: "licence",
-    doc: "What the licence of the appliance covers, and what is in use.",
+    doc: "Returns the licence of the appliance and its usage.",
     response,
-    handle: async ({ needs }) => presentLicence(needs.licence.state()),
+    handle: async ({ deps }) => presentLicence(deps.licence.state()),
   },
   {
     method: "put",
     at: "licence",
-    doc: "Takes a signed licence document; who made it must be among those that the settings trust.",
+    doc: "Installs a signed licence document. The signer must be trusted in the settings.",
     response,
     accepts: LICENCE_INPUT,
-    async handle({ body, needs }) {
+    async handle({ body, deps }) {
       const { document } = validateLicenceInput(body) as { document: string };
-      return presentLicence(await needs.licence.install(document));
+      return presentLicence(await deps.licence.install(document));
     },
   },
   {
     method: "delete",
     at: "licence",
-    doc: "Does without a licence document again: everything is unlimited.",
+    doc: "Removes the licence document; everything is unlimited.",
     response,
-    handle: async ({ needs }) => presentLicence(await needs.licence.remove()),
+    handle: async ({ deps }) => presentLicence(await deps.licence.remove()),
   },
 ];
 

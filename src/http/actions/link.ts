@@ -4,69 +4,69 @@ import { boolean, computed, type Field, integer, option, text, timestamp, uuid }
 import { type Action, type ApiRequest, jsonResponse } from "../action.ts";
 import { compileBodyValidator } from "./body-validator.ts";
 
-const WORDS = { max: 10_000 };
+const LONG_TEXT = { max: 10_000 };
 const LARGE = { max: Number.MAX_SAFE_INTEGER };
 const iso = (at: number | null | undefined): string | null => (at == null ? null : new Date(at).toISOString());
 
 const REFUSED_ROW = {
-  resource: text("Kind of the row.", { required: true }),
-  rowId: text("Its id.", { required: true }),
-  reason: text("Why it can't be written here.", { required: true, ...WORDS }),
+  resource: text("Resource type of the row.", { required: true }),
+  rowId: text("Id of the row.", { required: true }),
+  reason: text("Reason why it cannot be written here.", { required: true, ...LONG_TEXT }),
 };
 
 const STATE = {
-  role: option("The cloud of the organisation, or one of its appliances.", ["hub", "appliance"], { required: true }),
-  endpointId: uuid("This appliance, or the cloud itself.", { required: true }),
-  mode: option("Where it takes its orders from: the cloud, its neighbours, or nobody else.", ["cloud", "lan", "solo"], {
+  role: option("hub: the cloud; appliance: one of its appliances.", ["hub", "appliance"], { required: true }),
+  endpointId: uuid("Id of this appliance or of the cloud.", { required: true }),
+  mode: option("Source of commands: cloud, peer appliances on the LAN, or none (solo).", ["cloud", "lan", "solo"], {
     required: true,
   }),
-  hub: text("Base URL of the cloud; null where it was never enrolled.", WORDS),
+  hub: text("Base URL of the cloud; null if not enrolled.", LONG_TEXT),
   state: option(
-    "How the connection to the cloud is; none where there is no cloud.",
+    "State of the connection to the cloud; none without a cloud.",
     ["none", "connecting", "connected", "waiting", "refused"],
     { required: true },
   ),
-  since: timestamp("Since when it is so."),
-  connectedAt: timestamp("When the cloud let it in last, since the start."),
-  reason: text("Why there is no connection, in words; null while there is one.", WORDS),
-  certificateUntil: timestamp("When the certificate ends that it is known by."),
-  unsentRows: integer("Records that the cloud has not taken, counted up to 10,000.", { required: true }),
-  unsentSince: timestamp("When the oldest of them was written."),
-  lagSeconds: integer("How old that one is; 0 where none waits.", { required: true, ...LARGE }),
-  stagedRows: integer("Rows of the cloud that came and wait for the rest of theirs, counted up to 10,000.", {
+  since: timestamp("When this state began."),
+  connectedAt: timestamp("Last successful connection since the start."),
+  reason: text("Reason for the missing connection; null while connected.", LONG_TEXT),
+  certificateUntil: timestamp("Expiry of its client certificate."),
+  unsentRows: integer("Records not yet accepted by the cloud, counted up to 10,000.", { required: true }),
+  unsentSince: timestamp("When the oldest of these was written."),
+  lagSeconds: integer("Age of the oldest unsent record; 0 without one.", { required: true, ...LARGE }),
+  stagedRows: integer("Rows received from the cloud that wait for the rest of their page, counted up to 10,000.", {
     required: true,
   }),
-  resyncing: boolean("All rows are being fetched anew.", { required: true }),
-  refusedRows: integer("Rows of the cloud that can't be written here, counted up to 10,000.", { required: true }),
-  refused: computed("The first 20 of them.", "array", { of: REFUSED_ROW }),
-  position: computed("Where it stands in the feeds; null where there is no cloud.", "object", {
+  resyncing: boolean("A full resync is in progress.", { required: true }),
+  refusedRows: integer("Rows of the cloud that cannot be written here, counted up to 10,000.", { required: true }),
+  refused: computed("The first 20 refused rows.", "array", { of: REFUSED_ROW }),
+  position: computed("Positions in the change feeds; null without a cloud.", "object", {
     of: {
-      applied: integer("Number of the cloud's feed up to which rows are applied.", { required: true, ...LARGE }),
-      received: integer("Number up to which they came.", { required: true, ...LARGE }),
-      written: integer("Records that were written for the cloud.", { required: true, ...LARGE }),
-      taken: integer("Records that the cloud has taken.", { required: true, ...LARGE }),
+      applied: integer("Position in the cloud's feed up to which rows are applied.", { required: true, ...LARGE }),
+      received: integer("Position up to which rows were received.", { required: true, ...LARGE }),
+      written: integer("Records written for the cloud.", { required: true, ...LARGE }),
+      taken: integer("Records accepted by the cloud.", { required: true, ...LARGE }),
     },
     nullable: true,
   }),
 } satisfies Record<string, Field>;
 
 const ENROLMENT = {
-  hub: text("Base URL of the cloud.", { required: true, min: 1, ...WORDS }),
-  code: text("The code.", { required: true, min: 1 }),
+  hub: text("Base URL of the cloud.", { required: true, min: 1, ...LONG_TEXT }),
+  code: text("Enrolment code.", { required: true, min: 1 }),
   mode: option(
-    "Its rows become the organisation's (adopt), or it takes the organisation's and keeps its own to itself (join; unless given).",
+    "adopt: the rows of the appliance become those of the organisation; join (default): the appliance receives the rows of the organisation and keeps its own local.",
     ["adopt", "join"],
   ),
-  authority: text("Authority that signed the cloud's certificate, PEM; public ones are known.", { max: 65_536 }),
+  authority: text("CA certificate of the cloud, PEM; public CAs are known.", { max: 65_536 }),
 };
 const validateEnrolment = compileBodyValidator(ENROLMENT);
 
-/** The link of this daemon to the others of its organisation. own choice: the paths */
+/** The link of this daemon to the others of its organisation. */
 export const linkActions: readonly Action[] = [
   {
     method: "get",
     at: "link",
-    doc: "How the appliance stands to its cloud. own choice: for everybody who is logged in, since what is seen may be old without it.",
+    doc: "Returns the state of the link to the cloud. Available to every authenticated user.",
     response: { kind: "members", fields: STATE },
     permission: "anyone",
     handle: async (request) => jsonResponse(presentLinkState(request)),
@@ -74,45 +74,45 @@ export const linkActions: readonly Action[] = [
   {
     method: "post",
     at: "link",
-    doc: "Enrols the appliance with a cloud by a code that was made there; it starts anew then. One that is linked to another cloud leaves that first.",
-    response: { kind: "members", fields: { endpointId: uuid("The appliance.", { required: true }) } },
+    doc: "Enrols the appliance with a cloud, using a code created there, and restarts it. An appliance linked to another cloud leaves that first.",
+    response: { kind: "members", fields: { endpointId: uuid("Id of the appliance.", { required: true }) } },
     accepts: ENROLMENT,
-    async handle({ body, needs }) {
+    async handle({ body, deps }) {
       const { hub, code, mode, authority } = validateEnrolment(body) as {
         hub: string;
         code: string;
         mode: "adopt" | "join" | null;
         authority: string | null;
       };
-      if (!URL.canParse(hub)) throw invalidValue("hub", "It is an http or https URL.");
-      const resolved = await needs.ssrfGuard.resolveAllowed(new URL(hub).hostname);
+      if (!URL.canParse(hub)) throw invalidValue("hub", "Must be an http or https URL.");
+      const resolved = await deps.ssrfGuard.resolveAllowed(new URL(hub).hostname);
       const how = { mode: mode ?? "join", authority: authority ?? null } as const;
-      const { endpoint } = await needs.link.enrol({ hub, code, ...how, resolved });
+      const { endpoint } = await deps.link.enrol({ hub, code, ...how, resolved });
       return jsonResponse({ endpointId: endpoint });
     },
   },
   {
     method: "delete",
     at: "link",
-    doc: "Makes the appliance stand alone again; its rows stay as they are, and what waits for the cloud is forgotten. It starts anew then.",
+    doc: "Unlinks the appliance from the cloud and restarts it. Its rows are kept; records waiting for the cloud are discarded.",
     response: { kind: "nothing" },
-    async handle({ needs }) {
-      await needs.link.leave();
+    async handle({ deps }) {
+      await deps.link.leave();
       return { status: 204, body: null };
     },
   },
 ];
 
-function presentLinkState({ needs }: ApiRequest): object {
-  const { role, endpointId, report, position, queue, refused, isResyncing } = needs.link.overview();
+function presentLinkState({ deps }: ApiRequest): object {
+  const { role, endpointId, report, position, queue, refused, isResyncing } = deps.link.overview();
   const link = report?.hub ? report.link : null;
   const unsentSince = queue?.unsentSince ?? null;
   return {
-    ...{ role, endpointId, mode: role === "hub" ? "cloud" : needs.failover(endpointId).mode, hub: report?.hub ?? null },
+    ...{ role, endpointId, mode: role === "hub" ? "cloud" : deps.failover(endpointId).mode, hub: report?.hub ?? null },
     ...{ state: link?.state ?? "none", since: iso(link?.since), connectedAt: iso(link?.connectedAt) },
     ...{ reason: link?.reason ?? null, certificateUntil: iso(report?.certificateUntil) },
     ...{ unsentRows: queue?.unsent ?? 0, unsentSince: iso(unsentSince) },
-    lagSeconds: unsentSince === null ? 0 : Math.max(0, Math.round((needs.clock.now() - unsentSince) / 1_000)),
+    lagSeconds: unsentSince === null ? 0 : Math.max(0, Math.round((deps.clock.now() - unsentSince) / 1_000)),
     ...{ stagedRows: queue?.staged ?? 0, resyncing: isResyncing, refusedRows: queue?.refused ?? 0 },
     refused: refused.map(({ type, id, reason }) => ({ resource: type, rowId: id, reason })),
     position: position && presentPosition(position),

@@ -23,7 +23,7 @@ import { type Action, type ApiRequest, requireVisibleRow } from "../action.ts";
 import { idListParameter, type Query, textParameter } from "../query/query.ts";
 import { requireParents } from "../rows/served-path.ts";
 
-const SOURCE = option("A source.", NOTIFICATION_SOURCES);
+const SOURCE = option("A notification source.", NOTIFICATION_SOURCES);
 const HEALTH_COLORS = ["GREEN", "YELLOW", "RED"] as const;
 type HealthColor = (typeof HEALTH_COLORS)[number];
 const STATUSES = { draft: ["draft"], active: STAGES, finished: ["settled"] } as const;
@@ -31,15 +31,15 @@ type Status = keyof typeof STATUSES;
 const STATUS_NAMES = Object.keys(STATUSES) as [Status, ...Status[]];
 
 const NOTIFICATION_QUERY = {
-  draftFilter: option("Previews alone, everything but previews, or all.", ["draft", "nondraft", "all"]),
-  confirmableOnly: boolean("Those that recipients can answer."),
+  draftFilter: option("Only drafts, only non-drafts, or all.", ["draft", "nondraft", "all"]),
+  confirmableOnly: boolean("Only notifications that recipients can answer."),
   filterNotificationStatuses: list(
-    "own choice: how far they are: previews, under way, or over.",
-    option("One.", STATUS_NAMES),
+    "Only notifications with one of these states: draft, active or finished.",
+    option("A state.", STATUS_NAMES),
   ),
-  includeNotificationTypes: list("own choice: those started by one of these sources.", SOURCE),
-  excludeNotificationTypes: list("own choice: those started by none of these sources.", SOURCE),
-  includeByMessageTemplateIds: list("Those made from one of these templates.", uuid("Its id.")),
+  includeNotificationTypes: list("Only notifications started by one of these sources.", SOURCE),
+  excludeNotificationTypes: list("Excludes notifications started by one of these sources.", SOURCE),
+  includeByMessageTemplateIds: list("Only notifications of one of these templates.", uuid("Id of a template.")),
 };
 
 const LOGS = {
@@ -49,7 +49,7 @@ const LOGS = {
   idName: bulkUploadLogs.idParam,
 };
 
-/** Lists narrowed by what is no field of their rows. @source digest, the parameters of each path */
+/** List filters that are not fields of the rows. @source docs/decisions/0042-api-contract.md */
 export const listFilterActions: readonly Action[] = [
   {
     method: "get",
@@ -62,15 +62,15 @@ export const listFilterActions: readonly Action[] = [
   {
     method: "get",
     at: "message-templates",
-    doc: "Lists templates.",
+    doc: "Lists message templates.",
     query: {
-      inferredMessageType: option("What a message made from it is.", INFERRED_MESSAGE_TYPES),
-      onpremEnabled: boolean("own choice: those that reach devices of appliances by a group, or only the others."),
+      inferredMessageType: option("Only templates of this message type.", INFERRED_MESSAGE_TYPES),
+      onpremEnabled: boolean("Only templates with (true) or without (false) device groups."),
     },
     response: { kind: "list", resource: messageTemplates },
     async handle(request) {
       const [type] = listValues(request.query, "inferredMessageType", INFERRED_MESSAGE_TYPES);
-      const { store } = request.needs;
+      const { store } = request.deps;
       const onprem = textParameter(request.query, "onpremEnabled");
       const found = [
         ...(type === undefined ? [] : [findTemplatesByType(store, type)]),
@@ -88,50 +88,60 @@ export const listFilterActions: readonly Action[] = [
     at: "extensions/{extensionId}/endpoints",
     doc: "Lists appliances.",
     query: {
-      status: option("Health in one word. own choice: that of others is not known here.", HEALTH_COLORS),
-      includedStatuses: list("Several of them.", option("One.", HEALTH_COLORS)),
+      status: option(
+        "Only appliances with this health status. The health of unreachable appliances is unknown.",
+        HEALTH_COLORS,
+      ),
+      includedStatuses: list(
+        "Only appliances with one of these health statuses.",
+        option("A health status.", HEALTH_COLORS),
+      ),
     },
     response: { kind: "list", resource: endpoints },
     async handle(request) {
       const within = { extensionId: request.params.extensionId ?? "" };
-      if (!request.needs.store.get(extensions, within.extensionId)) throw notFound();
-      const asked = [
+      if (!request.deps.store.get(extensions, within.extensionId)) throw notFound();
+      const requested = [
         ...listValues(request.query, "status", HEALTH_COLORS),
         ...listValues(request.query, "includedStatuses", HEALTH_COLORS),
       ];
-      if (asked.length === 0) return request.respondWithList(endpoints, { within });
-      const fits = ({ id }: { id: string }): boolean => asked.includes(healthOf(request, id) as HealthColor);
-      const ids = request.needs.store.find(endpoints, within).flatMap((row) => (fits(row) ? [row.id] : []));
+      if (requested.length === 0) return request.respondWithList(endpoints, { within });
+      const fits = ({ id }: { id: string }): boolean => requested.includes(healthOf(request, id) as HealthColor);
+      const ids = request.deps.store.find(endpoints, within).flatMap((row) => (fits(row) ? [row.id] : []));
       return request.respondWithList(endpoints, { within, ids });
     },
   },
   {
     method: "get",
     at: "extensions/{extensionId}/endpoints/{endpointId}",
-    doc: "Shows one.",
+    doc: "Returns one row.",
     query: {
-      includedStatuses: list("own choice: not found unless its health is one of these.", option("One.", HEALTH_COLORS)),
+      includedStatuses: list(
+        "Responds 404 unless the health status is one of these.",
+        option("A health status.", HEALTH_COLORS),
+      ),
     },
     response: { kind: "row", resource: endpoints },
     isVisible: (request, scope) => endpointAt(request, scope) !== null,
     async handle(request) {
-      const asked = listValues(request.query, "includedStatuses", HEALTH_COLORS);
+      const requested = listValues(request.query, "includedStatuses", HEALTH_COLORS);
       const row = endpointAt(request, request.by.scope);
-      if (!row || (asked.length > 0 && !asked.includes(healthOf(request, row.id) as HealthColor))) throw notFound();
+      if (!row || (requested.length > 0 && !requested.includes(healthOf(request, row.id) as HealthColor)))
+        throw notFound();
       return request.respondWithRow(endpoints, row);
     },
   },
   {
     method: "get",
     at: "api-devices",
-    doc: "Lists what the caller may see.",
-    query: { domainId: uuid("Home domain of their sites.") },
+    doc: "Lists the rows visible to the caller.",
+    query: { domainId: uuid("Home domain of the sites of the devices.") },
     response: { kind: "list", resource: apiDevices },
     async handle(request) {
       const domainId = idListParameter(request.query, "domainId")?.[0]?.toLowerCase();
       if (domainId === undefined) return request.respondWithList(apiDevices, {});
       return request.respondWithList(apiDevices, {
-        pks: apiDeviceKeysOfDomain(request.needs.store, domainId),
+        pks: apiDeviceKeysOfDomain(request.deps.store, domainId),
         pksOf: domainId,
       });
     },
@@ -139,8 +149,8 @@ export const listFilterActions: readonly Action[] = [
   {
     method: "get",
     at: "bulk-uploads",
-    doc: "Lists what the caller may see.",
-    query: { domainId: uuid("Domain that their rows are made in.") },
+    doc: "Lists the rows visible to the caller.",
+    query: { domainId: uuid("Domain in which the rows are created.") },
     response: { kind: "list", resource: bulkUploads },
     async handle(request) {
       const value = idListParameter(request.query, "domainId")?.[0]?.toLowerCase();
@@ -151,14 +161,14 @@ export const listFilterActions: readonly Action[] = [
   {
     method: "get",
     at: "bulk-uploads/{bulkUploadId}/logs",
-    doc: "Lists what the caller may see.",
-    query: { domainId: uuid("Domain that the upload's rows are made in: all of its logs, or none.") },
+    doc: "Lists the rows visible to the caller.",
+    query: { domainId: uuid("Domain in which the rows of the upload are created; returns all logs or none.") },
     response: { kind: "list", resource: bulkUploadLogs },
     async handle(request) {
       requireParents(LOGS, request);
       const { bulkUploadId = "" } = request.params;
       const domainId = idListParameter(request.query, "domainId")?.[0]?.toLowerCase();
-      const upload = request.needs.store.get(bulkUploads, bulkUploadId);
+      const upload = request.deps.store.get(bulkUploads, bulkUploadId);
       const fits = domainId === undefined || upload?.actingDomainId === domainId;
       return request.respondWithList(bulkUploadLogs, { within: { bulkUploadId }, ...(fits ? {} : { ids: [] }) });
     },
@@ -167,23 +177,23 @@ export const listFilterActions: readonly Action[] = [
     method: "get",
     at: "devices/{deviceId}/device-groups",
     rowPath: { at: "device-groups" },
-    doc: "Lists the groups that a device is in.",
+    doc: "Lists the groups of a device.",
     response: { kind: "list", resource: deviceGroups },
     async handle(request) {
       const { id } = requireVisibleRow(request, devices, request.params.deviceId ?? "");
-      return request.respondWithList(deviceGroups, { ids: await request.needs.memberships.groupsOf(id) });
+      return request.respondWithList(deviceGroups, { ids: await request.deps.memberships.groupsOf(id) });
     },
   },
 ];
 
-function endpointAt({ params, needs }: Pick<ApiRequest, "params" | "needs">, scope: AccessScope) {
-  const row = needs.store.get(endpoints, params.endpointId ?? "", scope);
+function endpointAt({ params, deps }: Pick<ApiRequest, "params" | "deps">, scope: AccessScope) {
+  const row = deps.store.get(endpoints, params.endpointId ?? "", scope);
   return row?.extensionId === params.extensionId ? row : null;
 }
 
 /** Health of an appliance; null for others, which are out of reach, and their health with them. */
-function healthOf({ needs }: Pick<ApiRequest, "needs">, id: string): HealthColor | null {
-  return needs.failover(id).state === "unreachable" ? null : needs.monitoring.health().status;
+function healthOf({ deps }: Pick<ApiRequest, "deps">, id: string): HealthColor | null {
+  return deps.failover(id).state === "unreachable" ? null : deps.monitoring.health().status;
 }
 
 function notificationFilters(query: ApiRequest["query"]): FieldFilter[] {
@@ -212,7 +222,10 @@ function notificationFilters(query: ApiRequest["query"]): FieldFilter[] {
   return filters;
 }
 
-/** Values given as `name[]=…`, repeated, as a JSON list, with commas between, or alone. Throws invalid-value for others than `allowed`. */
+/**
+ * Values given as `name[]=…`, repeated, as a JSON list, comma-separated, or single. Throws invalid-value for values
+ * outside `allowed`.
+ */
 function listValues<T extends string>(query: Query, name: string, allowed?: readonly T[]): T[] {
   const given = query[name];
   if (given === undefined || given === "") return [];
@@ -221,7 +234,10 @@ function listValues<T extends string>(query: Query, name: string, allowed?: read
   );
   const values = texts.map((each) => (typeof each === "string" ? each.trim() : each)) as T[];
   if (values.length > 200 || values.some((value) => typeof value !== "string" || allowed?.includes(value) === false)) {
-    throw invalidValue(name, allowed ? `One of ${allowed.join(", ")} is expected.` : "Texts are expected.");
+    throw invalidValue(
+      name,
+      allowed ? `Must be one of ${allowed.join(", ")}.` : "Must be a string or a list of strings.",
+    );
   }
   return values;
 }

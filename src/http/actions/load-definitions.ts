@@ -7,13 +7,13 @@ const SOURCE_TYPES = [
   ...["text/tab-separated-values", "text/csv", "application/zip", "application/octet-stream"],
 ] as const;
 
-/** What can be done with sources of users. own choice: the paths */
+/** File upload and imports of load definitions. */
 export const loadDefinitionActions: readonly Action[] = [
   ...(["put", "post"] as const).map(
     (method): Action => ({
       method,
       at: "load-definitions/{loadDefinitionId}/file",
-      doc: "Takes the file that a definition without a path is loaded from.",
+      doc: "Uploads the source file of a load definition without a path.",
       response: { kind: "row", resource: loadDefinitions },
       binaryTypes: SOURCE_TYPES,
       async handle(request) {
@@ -22,7 +22,7 @@ export const loadDefinitionActions: readonly Action[] = [
         const given = { fileName, by: request.by };
         return request.respondWithRow(
           loadDefinitions,
-          await request.needs.loaders.acceptFile(id, request.readBytes(), given),
+          await request.deps.loaders.acceptFile(id, request.readBytes(), given),
         );
       },
     }),
@@ -30,12 +30,12 @@ export const loadDefinitionActions: readonly Action[] = [
   {
     method: "post",
     at: "load-definitions/{loadDefinitionId}/runs",
-    doc: "Begins to load from a source: `dryRun` tries only, `confirmed` may remove more users than the threshold says.",
+    doc: "Starts an import from a source. `dryRun` changes nothing; `confirmed` allows exceeding the removal threshold.",
     response: { kind: "row", resource: loadRuns },
     accepts: loadRuns.fields,
     async handle(request) {
       const { id } = requireVisibleRow(request, loadDefinitions, request.params.loadDefinitionId ?? "");
-      return request.respondWithRow(loadRuns, await request.needs.loaders.startRun(id, request.body, request.by));
+      return request.respondWithRow(loadRuns, await request.deps.loaders.startRun(id, request.body, request.by));
     },
   },
 ];

@@ -10,83 +10,86 @@ import { fileResponse } from "../file-response.ts";
 import { assertSameOrigin, authenticateSession } from "../session-auth.ts";
 import { compileBodyValidator } from "./body-validator.ts";
 
-const email = text("Address of the account.", { required: true, max: 254 });
-const password = text("The account's password.", { required: true, max: 1_024 });
-const newPassword = text("The password from now on, asked of those who must set a new one.", { max: 1_024 });
+const email = text("Email address of the account.", { required: true, max: 254 });
+const password = text("Password of the account.", { required: true, max: 1_024 });
+const newPassword = text("New password, for users who must set one.", { max: 1_024 });
 const code = text("The one-time code.", { required: true, max: 64 });
-const name = text("What others call the administrator.", { max: 140 });
+const name = text("Display name of the administrator.", { max: 140 });
 
 const PROVIDER_LINK = {
-  id: uuid("Id of the identity provider; `/api/log-in/{id}` leads there.", { required: true }),
-  name: text("What its button says.", { required: true }),
+  id: uuid("Id of the identity provider; `/api/log-in/{id}` redirects to it.", { required: true }),
+  name: text("Label of the login button.", { required: true }),
 };
 
 const SETUP_STATE = {
-  needed: boolean("True while there is no administrator.", { required: true }),
-  loggedIn: boolean("True when the cookie holds a session.", { required: true }),
-  doors: computed("Identity providers with log-in pages of their own, by their names.", "array", { of: PROVIDER_LINK }),
-  takesPasswords: boolean("Addresses and passwords are taken of everybody, not of break-glass accounts alone.", {
+  needed: boolean("True while no administrator exists.", { required: true }),
+  loggedIn: boolean("True if the request has a valid session cookie.", { required: true }),
+  doors: computed("Identity providers with their own login page, by name.", "array", { of: PROVIDER_LINK }),
+  takesPasswords: boolean("Password login is available to all users, not only to break-glass accounts.", {
     required: true,
   }),
-  takesLoginNames: boolean("A directory is asked, in which people may be called by other names than addresses.", {
+  takesLoginNames: boolean("An LDAP directory is used; login names may differ from email addresses.", {
     required: true,
   }),
-  branding: object("How the organisation shows itself.", {
+  branding: object("Branding of the organisation.", {
     companyName: text("Name of the organisation."),
-    companyEmail: text("Address that people may write to.", { max: 254 }),
-    companyPhone: text("Number that people may call.", { max: 40 }),
-    customUrl: text("Help pages of the organisation.", { max: 256 }),
-    logoUrl: text("Where the logo lies; null without one."),
-    logoAltText: text("The logo in words."),
-    primaryColor: text("First colour."),
-    secondaryColor: text("Second colour."),
+    companyEmail: text("Contact email address.", { max: 254 }),
+    companyPhone: text("Contact phone number.", { max: 40 }),
+    customUrl: text("URL of the organisation's help pages.", { max: 256 }),
+    logoUrl: text("URL of the logo; null without one."),
+    logoAltText: text("Alternative text of the logo."),
+    primaryColor: text("Primary colour."),
+    secondaryColor: text("Secondary colour."),
   }),
 };
 
 const validateLogin = compileBodyValidator({ email, password, newPassword });
 const validateSetup = compileBodyValidator({ code, email, password, name });
 
-/** The two ways into the console, whether it waits for its administrator, and whether the caller is in already. @source interfaces.md, Log-in and drill */
+/**
+ * The two ways into the console, whether it waits for its administrator, and whether the caller is in already.
+ * @source docs/decisions/0021-login-and-drills.md
+ */
 export const loginActions: readonly Action[] = [
   {
     method: "post",
     at: "login",
     outsideVersion: true,
-    doc: "Begins a session of the console, held by a cookie.",
+    doc: "Starts a console session and sets the session cookie.",
     response: { kind: "nothing" },
     permission: "open",
     accepts: { email, password, newPassword },
     async handle(request) {
       assertSameOrigin(request);
       const account = validateLogin(request.body) as unknown as LoginCredentials;
-      return sessionResponse(await request.needs.signIn.loginWithPassword(account, request.address), request.secure);
+      return sessionResponse(await request.deps.signIn.loginWithPassword(account, request.address), request.secure);
     },
   },
   {
     method: "get",
     at: "setup",
     outsideVersion: true,
-    doc: "Whether the appliance waits for its administrator, and whether the caller is in already.",
+    doc: "Returns whether the appliance needs its first administrator and whether the caller has a session.",
     response: { kind: "members", fields: SETUP_STATE },
     permission: "open",
     handle: async (request) => {
-      const { needs } = request;
-      const { logoSha, ...shown } = readBranding(needs.store);
+      const { deps } = request;
+      const { logoSha, ...shown } = readBranding(deps.store);
       const branding = { ...shown, logoUrl: logoSha && `/api/branding/logo?v=${logoSha.slice(0, 16)}` };
-      const loggedIn = authenticateSession(request, needs.access) !== null;
-      const { taken: takesPasswords, directory: takesLoginNames } = needs.identity.passwordLoginOptions();
-      const ways = { doors: needs.identity.loginOptions(), takesPasswords, takesLoginNames };
-      return jsonResponse({ needed: needs.firstRun.needed(), loggedIn, ...ways, branding });
+      const loggedIn = authenticateSession(request, deps.access) !== null;
+      const { taken: takesPasswords, directory: takesLoginNames } = deps.identity.passwordLoginOptions();
+      const ways = { doors: deps.identity.loginOptions(), takesPasswords, takesLoginNames };
+      return jsonResponse({ needed: deps.firstRun.needed(), loggedIn, ...ways, branding });
     },
   },
   {
     method: "get",
     at: "branding/logo",
     outsideVersion: true,
-    doc: "The logo of the organisation.",
+    doc: "Returns the logo of the organisation.",
     response: { kind: "bytes", types: ["image/png", "image/jpeg"] },
     permission: "open",
-    async handle({ needs: { store } }) {
+    async handle({ deps: { store } }) {
       const logo = findBrandingRow(store)?.logo;
       if (!logo) throw notFound();
       return fileResponse(logo, store.files);
@@ -96,7 +99,7 @@ export const loginActions: readonly Action[] = [
     method: "post",
     at: "setup",
     outsideVersion: true,
-    doc: "Makes the administrator of a new appliance and begins a session.",
+    doc: "Creates the administrator of a new appliance and starts a session.",
     response: { kind: "nothing" },
     permission: "open",
     accepts: { code, email, password, name },
@@ -108,7 +111,7 @@ export const loginActions: readonly Action[] = [
         password: string;
         name: string | null;
       };
-      return sessionResponse(await request.needs.firstRun.setUp(given, request.address), request.secure);
+      return sessionResponse(await request.deps.firstRun.setUp(given, request.address), request.secure);
     },
   },
 ];

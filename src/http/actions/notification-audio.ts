@@ -8,30 +8,30 @@ import { textParameter } from "../query/query.ts";
 
 /**
  * The recording of a notification, or with `form=programme` all that is played: tone, recording, repetitions.
- * @source decisions.md 8; interfaces.md, Campus
+ * @source docs/decisions/0008-notifications-and-templates.md; docs/decisions/0019-simulator.md
  */
 export const notificationAudioActions: readonly Action[] = [
   {
     method: "get",
     at: "notifications/{notificationId}/audio",
-    doc: "The recording of a notification, or all that is played.",
+    doc: "Returns the recording of a notification, or everything that is played.",
     query: {
-      form: option("Which of them.", ["recording", "programme"], { default: "recording" }),
+      form: option("Recording, or the complete audio program.", ["recording", "programme"], { default: "recording" }),
       ...fileQuery(notifications.fields.audio),
     },
     response: { kind: "bytes", types: ["audio/wav"] },
     // Goes with the row, as the bytes of every file field do.
     permission: "anyone",
     async handle(request) {
-      const { needs, by, query } = request;
+      const { deps, by, query } = request;
       const row = requireVisibleRow(request, notifications, request.params.notificationId ?? "");
       if (!by.scope.allows("get", `/notifications/${row.id}`)) throw forbidden();
       const form = textParameter(query, "form") ?? "recording";
       if (form === "programme")
-        return wavResponse(await needs.notificationService.getRenderedAudio(row.id), "programme.wav");
-      if (form !== "recording") throw invalidValue("form", "It is recording or programme.");
+        return wavResponse(await deps.notificationService.getRenderedAudio(row.id), "programme.wav");
+      if (form !== "recording") throw invalidValue("form", "Must be `recording` or `programme`.");
       if (!row.audio) throw notFound();
-      return requestedFileResponse(row.audio, notifications.fields.audio, query, needs);
+      return requestedFileResponse(row.audio, notifications.fields.audio, query, deps);
     },
   },
 ];

@@ -17,42 +17,42 @@ import { boolean, computed, integer, number, option, text, timestamp, uuid } fro
 import { type Action, type ApiRequest, jsonResponse, requireVisibleRow } from "../action.ts";
 import { idListParameter, integerParameter } from "../query/query.ts";
 
-/** People of a room given at most when a request bounds them. own choice */
+/** Maximum of the `limit` per zone. */
 const MAX_PEOPLE = 1_000;
-/** People written in one turn: some ms of the event loop. */
-const SLICE_PEOPLE = 500;
+/** People serialized per event loop turn: a few ms. */
+const CHUNK_PEOPLE = 500;
 
-const ROOM = computed("The room; null for those of none.", "object", {
+const ROOM = computed("The zone; null for those without one.", "object", {
   of: {
-    zoneId: uuid("The room.", { required: true }),
+    zoneId: uuid("Id of the zone.", { required: true }),
     name: text("Its name.", { required: true }),
-    floorId: uuid("Its floor.", { required: true }),
+    floorId: uuid("Id of the floor.", { required: true }),
     floorName: text("Name of the floor.", { required: true }),
-    buildingId: uuid("Its building.", { required: true }),
+    buildingId: uuid("Id of the building.", { required: true }),
     buildingName: text("Name of the building.", { required: true }),
-    siteId: uuid("Its site.", { required: true }),
+    siteId: uuid("Id of the site.", { required: true }),
     siteName: text("Name of the site.", { required: true }),
   },
   nullable: true,
 });
 
 const ROLL_CALL = {
-  total: integer("People asked.", { required: true }),
-  answered: integer("Those of them who answered.", { required: true }),
-  rooms: computed("By the place of each, rooms in order and those of none last.", "array", {
+  total: integer("Number of recipients.", { required: true }),
+  answered: integer("Number of recipients who answered.", { required: true }),
+  rooms: computed("Recipients by zone, in order; those without a zone last.", "array", {
     of: {
       room: ROOM,
-      total: integer("People in it.", { required: true }),
-      answered: integer("Those of them who answered.", { required: true }),
-      more: integer("Those of them who are left out by `limit`.", { required: true }),
-      people: computed("The people of the room, whoever has not answered first, by name.", "array", {
+      total: integer("Number of recipients in the zone.", { required: true }),
+      answered: integer("Number of recipients who answered.", { required: true }),
+      more: integer("Number of people omitted because of `limit`.", { required: true }),
+      people: computed("Recipients in the zone by name, those without an answer first.", "array", {
         of: {
-          recipientId: uuid("The recipient.", { required: true }),
-          userId: uuid("The account; null once it is deleted."),
+          recipientId: uuid("Id of the recipient.", { required: true }),
+          userId: uuid("Id of the user; null after its deletion."),
           name: text("Name at that time.", { required: true }),
-          answer: text("The last answer; null before one."),
-          answeredAt: timestamp("When it was given."),
-          read: boolean("The message was read.", { required: true }),
+          answer: text("Last answer; null without one."),
+          answeredAt: timestamp("Time of the answer."),
+          read: boolean("The recipient has read the message.", { required: true }),
         },
       }),
     },
@@ -60,16 +60,16 @@ const ROLL_CALL = {
 };
 
 const FLOORS = {
-  unplaced: integer("Devices of which nobody knows the room.", { required: true }),
-  rooms: computed("Rooms with devices that the message went to, in order.", "array", {
+  unplaced: integer("Number of devices without a zone.", { required: true }),
+  rooms: computed("Zones with target devices, in order.", "array", {
     of: {
       room: ROOM,
-      devices: computed("The devices in it.", "array", {
+      devices: computed("Devices in the zone.", "array", {
         of: {
-          deviceId: uuid("The device.", { required: true }),
-          name: text("Its description at that time.", { required: true }),
-          level: option("How far it is proven.", DELIVERY_LEVELS, { required: true }),
-          reason: text("Why it stands where it stands, in words."),
+          deviceId: uuid("Id of the device.", { required: true }),
+          name: text("Description of the device at that time.", { required: true }),
+          level: option("Delivery level.", DELIVERY_LEVELS, { required: true }),
+          reason: text("Reason for the level."),
         },
       }),
     },
@@ -77,53 +77,53 @@ const FLOORS = {
 };
 
 const POSITION = {
-  deviceId: uuid("The device.", { required: true }),
-  at: timestamp("When it was there.", { required: true }),
-  longitude: number("East of Greenwich, in degrees.", { required: true }),
-  latitude: number("North of the equator, in degrees.", { required: true }),
+  deviceId: uuid("Id of the device.", { required: true }),
+  at: timestamp("Time of the position.", { required: true }),
+  longitude: number("Longitude in degrees.", { required: true }),
+  latitude: number("Latitude in degrees.", { required: true }),
   accuracyInM: number("Radius of uncertainty.", { required: true, unit: "m" }),
 };
 
 const TRACKS = {
-  tracks: computed("Whose devices are or were followed, by name; at most 1,000 people.", "array", {
+  tracks: computed("Tracked people, by name; at most 1,000.", "array", {
     of: {
-      userId: uuid("The account.", { required: true }),
+      userId: uuid("Id of the user.", { required: true }),
       name: text("Its name.", { required: true }),
-      startedAt: timestamp("Since when.", { required: true }),
-      endedAt: timestamp("Until when; null while it goes on."),
-      count: integer("Positions that are kept, at most 1,000.", { required: true }),
-      last: computed("The last position; null before the first.", "object", { of: POSITION, nullable: true }),
+      startedAt: timestamp("Start of tracking.", { required: true }),
+      endedAt: timestamp("End of tracking; null while active."),
+      count: integer("Number of stored positions, at most 1,000.", { required: true }),
+      last: computed("Last position; null without one.", "object", { of: POSITION, nullable: true }),
     },
   }),
-  positions: computed("With userId: the positions of that account, newest first.", "array", { of: POSITION }),
+  positions: computed("With userId: positions of that user, newest first.", "array", { of: POSITION }),
 };
 
-/** A message seen by places: who answered in which room, what sounds in which room, where people were followed. own choice: the paths */
+/** Notifications by location: roll call, deliveries by zone, and tracks. */
 export const notificationLocationActions: readonly Action[] = [
   {
     method: "get",
     at: "notifications/{notificationId}/roll-call",
-    doc: "Who of a notification's recipients gave which answer and who none, by room.",
+    doc: "Returns the roll call of a notification: answers of the recipients by zone.",
     query: {
-      limit: integer("Most people given of each room; everybody when it is left out.", { min: 1, max: MAX_PEOPLE }),
+      limit: integer("Maximum number of people per zone; default: all.", { min: 1, max: MAX_PEOPLE }),
     },
     response: { kind: "members", fields: ROLL_CALL },
     permission: "anyone",
     async handle(request) {
-      const { store, clock } = request.needs;
-      const most = integerParameter(request.query, "limit", 1, MAX_PEOPLE) ?? undefined;
-      const called = await rollCall(requireReadable(request, "recipients").pk, store, clock, most);
-      return { body: Readable.from(writeRollCallJson(called, clock)) };
+      const { store, clock } = request.deps;
+      const limit = integerParameter(request.query, "limit", 1, MAX_PEOPLE) ?? undefined;
+      const rooms = await rollCall(requireReadable(request, "recipients").pk, store, clock, limit);
+      return { body: Readable.from(writeRollCallJson(rooms, clock)) };
     },
   },
   {
     method: "get",
     at: "notifications/{notificationId}/rooms",
-    doc: "How far a notification came to the devices of each room.",
+    doc: "Returns the delivery levels of a notification by zone.",
     response: { kind: "members", fields: FLOORS },
     permission: "anyone",
     async handle(request) {
-      const { store, clock } = request.needs;
+      const { store, clock } = request.deps;
       const found: { rooms: { room: RoomLocation; devices: object[] }[]; unplaced: number } = await devicesByRoom(
         requireReadable(request, "devices").pk,
         store,
@@ -135,12 +135,12 @@ export const notificationLocationActions: readonly Action[] = [
   {
     method: "get",
     at: "notifications/{notificationId}/tracks",
-    doc: "Where those were whose answer started tracking.",
-    query: { userId: uuid("Somebody of whom all positions are given.") },
+    doc: "Returns the positions of recipients whose answer started tracking.",
+    query: { userId: uuid("User whose positions are returned completely.") },
     response: { kind: "members", fields: TRACKS },
     permission: "anyone",
     async handle(request) {
-      const { store, clock } = request.needs;
+      const { store, clock } = request.deps;
       const { pk } = requireReadable(request, "recipients");
       const userId = idListParameter(request.query, "userId")?.[0]?.toLowerCase();
       const user = userId === undefined ? null : requireVisibleRow(request, users, userId);
@@ -155,17 +155,17 @@ export const notificationLocationActions: readonly Action[] = [
   },
 ];
 
-/** Written piece by piece: a room may hold everybody. */
-async function* writeRollCallJson(called: readonly RollCallRoom[], clock: Clock): AsyncGenerator<string> {
-  const sum = (name: "total" | "answered"): number => called.reduce((before, room) => before + room[name], 0);
+/** Streamed, because a zone may contain all recipients. */
+async function* writeRollCallJson(rooms: readonly RollCallRoom[], clock: Clock): AsyncGenerator<string> {
+  const sum = (name: "total" | "answered"): number => rooms.reduce((before, room) => before + room[name], 0);
   yield `{"total":${sum("total")},"answered":${sum("answered")},"rooms":[`;
-  for (const [place, { people, ...room }] of called.entries()) {
+  for (const [place, { people, ...room }] of rooms.entries()) {
     const head = JSON.stringify({ ...room, more: room.total - people.length });
     yield `${place === 0 ? "" : ","}${head.slice(0, -1)},"people":[`;
-    for (let at = 0; at < people.length; at += SLICE_PEOPLE) {
+    for (let at = 0; at < people.length; at += CHUNK_PEOPLE) {
       await yieldToEventLoop(clock);
       yield `${at === 0 ? "" : ","}${people
-        .slice(at, at + SLICE_PEOPLE)
+        .slice(at, at + CHUNK_PEOPLE)
         .map(personText)
         .join()}`;
     }
@@ -178,7 +178,7 @@ function personText(person: RollCallPerson): string {
   return JSON.stringify({ ...person, answeredAt: isoTime(person.answeredAt) });
 }
 
-/** The notification, for whoever may read that part of it. */
+/** The notification, for users who may read that part of it. */
 function requireReadable(request: ApiRequest, part: "recipients" | "devices") {
   const row = requireVisibleRow(request, notifications, request.params.notificationId ?? "");
   if (!request.by.scope.allows("get", `/notifications/${row.id}/${part}`)) throw forbidden();

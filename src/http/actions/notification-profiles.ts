@@ -12,31 +12,34 @@ import { compileBodyValidator } from "./body-validator.ts";
 const SETTING = {
   id: uuid("Id of the extension.", { required: true }),
   name: text("Its name.", { required: true }),
-  disabled: boolean("Nothing is sent through it.", { required: true }),
-  value: anyJson("What the profile says of it.", { required: true }),
-  extension: anyJson("`effectiveConfig` with its defaults, `disabled` here and `globalDisabled` everywhere.", {
+  disabled: boolean("Disables sending through the extension.", { required: true }),
+  value: anyJson("Settings of the profile for the extension.", { required: true }),
+  extension: anyJson("`effectiveConfig` including defaults, `disabled` on this appliance and `globalDisabled`.", {
     required: true,
   }),
 };
 const LIST = {
-  total: integer("How many there are."),
+  total: integer("Total number."),
   partial: boolean("Always false.", { required: true }),
   previous: text("Always null."),
   next: text("Always null."),
   data: computed("Settings of all extensions.", "array", { of: SETTING }),
 };
 const CHANGE = {
-  disabled: boolean("Nothing is sent through it."),
-  value: anyJson("What the profile says of it; null for nothing."),
+  disabled: boolean("Disables sending through the extension."),
+  value: anyJson("Settings of the profile for the extension; null removes them."),
 };
 const validateChange = compileBodyValidator(CHANGE);
 
-/** What a profile says of each extension, by the extension's id. @source digest `/v1/notification-profiles/{…}/settings` */
+/**
+ * Settings of a notification profile by extension id.
+ * @source docs/decisions/0042-api-contract.md, `/v1/notification-profiles/{…}/settings`
+ */
 export const notificationProfileActions: readonly Action[] = [
   {
     method: "get",
     at: "notification-profiles/{notificationProfileId}/settings",
-    doc: "Lists what a profile says of each extension.",
+    doc: "Lists the settings of a profile for all extensions.",
     response: { kind: "members", fields: LIST },
     async handle(request) {
       const data = settingsOf(request);
@@ -46,22 +49,22 @@ export const notificationProfileActions: readonly Action[] = [
   {
     method: "get",
     at: "notification-profiles/{notificationProfileId}/settings/{settingId}",
-    doc: "What a profile says of one extension.",
+    doc: "Returns the settings of a profile for one extension.",
     response: { kind: "members", fields: SETTING },
     handle: async (request) => jsonResponse(settingOf(request)),
   },
   {
     method: "put",
     at: "notification-profiles/{notificationProfileId}/settings/{settingId}",
-    doc: "Changes what a profile says of one extension.",
+    doc: "Updates the settings of a profile for one extension.",
     accepts: CHANGE,
     response: { kind: "members", fields: SETTING },
     async handle(request) {
-      const { params, needs, by, body } = request;
+      const { params, deps, by, body } = request;
       const { id } = requireVisibleRow(request, notificationProfiles, params.notificationProfileId ?? "");
       const { disabled } = validateChange(body) as { disabled?: boolean | null };
       await updateSetting(
-        needs.store,
+        deps.store,
         id,
         params.settingId ?? "",
         { disabled: disabled ?? null, value: body.value },
@@ -74,7 +77,7 @@ export const notificationProfileActions: readonly Action[] = [
 
 function settingsOf(request: ApiRequest): SerializedSetting[] {
   const profile = requireVisibleRow(request, notificationProfiles, request.params.notificationProfileId ?? "");
-  return serializeSettings(profile, request.needs.store, request.needs.plugins.profileSchema);
+  return serializeSettings(profile, request.deps.store, request.deps.plugins.profileSchema);
 }
 
 function settingOf(request: ApiRequest): SerializedSetting {

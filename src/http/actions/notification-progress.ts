@@ -7,41 +7,41 @@ import { type Action, jsonResponse, requireVisibleRow } from "../action.ts";
 
 const PROGRESS = {
   expectedSeconds: number(
-    "From the send to the last word of a device, by the broadcasts before it; null before the first.",
+    "Expected time from sending to the last device response, from earlier notifications; null without any.",
     {
       unit: "s",
     },
   ),
-  tookSeconds: number("What it took; null before its end, and where somebody ended it or sent it again.", {
+  tookSeconds: number("Actual duration; null before the end, and if the notification was cancelled or sent again.", {
     unit: "s",
   }),
-  points: computed("At most 61, oldest first.", "array", {
+  points: computed("Data points, at most 61, oldest first.", "array", {
     of: {
-      at: timestamp("The moment.", { required: true }),
-      sent: integer("Sent by then.", { required: true }),
-      accepted: integer("Said yes by then.", { required: true }),
-      playing: integer("Proven to play by then.", { required: true }),
-      missed: integer("Failed by then, or in time no more.", { required: true }),
-      passedOver: integer("Passed over on purpose by then, which is no fault.", { required: true }),
+      at: timestamp("Time of the sample.", { required: true }),
+      sent: integer("Deliveries sent by then.", { required: true }),
+      accepted: integer("Deliveries accepted by then.", { required: true }),
+      playing: integer("Deliveries verified as playing by then.", { required: true }),
+      missed: integer("Deliveries failed or expired by then.", { required: true }),
+      passedOver: integer("Deliveries skipped on purpose by then.", { required: true }),
     },
   }),
 };
 
-/** How a message's numbers grew. own choice: the path, and at most 61 points `{at, sent, accepted, playing, missed, passedOver}` */
+/** How a message's numbers grew. The path, and at most 61 points `{at, sent, accepted, playing, missed, passedOver}` */
 export const notificationProgressActions: readonly Action[] = [
   {
     method: "get",
     at: "notifications/{notificationId}/progress",
-    doc: "How the numbers of a notification grew.",
+    doc: "Returns the progress of a notification over time.",
     response: { kind: "members", fields: PROGRESS },
-    // Sums of what the row itself shows.
+    // Aggregates of data that the row itself shows.
     permission: "anyone",
     async handle(request) {
-      const { needs, by } = request;
+      const { deps, by } = request;
       const row = requireVisibleRow(request, notifications, request.params.notificationId ?? "");
       if (!by.scope.allows("get", `/notifications/${row.id}`)) throw forbidden();
-      const points = progressOverTime(row, needs.store, needs.clock.now());
-      const seconds = expectedAndActualSeconds(row, needs.store);
+      const points = progressOverTime(row, deps.store, deps.clock.now());
+      const seconds = expectedAndActualSeconds(row, deps.store);
       return jsonResponse({
         ...seconds,
         points: points.map((point) => ({ ...point, at: new Date(point.at).toISOString() })),

@@ -8,20 +8,23 @@ import { idListParameter, textParameter } from "../query/query.ts";
 
 const RECIPIENT_QUERY = {
   areaOfInterestId: uuid(
-    "Area that they are inside of now. own choice: nobody is inside one that the caller does not see.",
+    "Only recipients currently inside this area. An area that the caller may not see is treated as empty.",
   ),
   confirmableOnly: boolean(
-    "Those who can answer: all who have not declined where answers were asked for, else nobody.",
+    "Only recipients who can answer: those who did not opt out, if the notification has a confirmation request; otherwise none.",
   ),
-  includeDefunct: boolean("own choice: false leaves out those whose account was deleted since.", { default: true }),
+  includeDefunct: boolean("False omits recipients whose account has since been deleted.", { default: true }),
 };
 
-/** Who gets a notification, narrowed by what is no field of theirs. @source digest `/v1/notifications/{notificationId}/recipients` */
+/**
+ * Recipients with filters that are not fields of the rows.
+ * @source docs/decisions/0042-api-contract.md, `/v1/notifications/{notificationId}/recipients`
+ */
 export const notificationRecipientActions: readonly Action[] = [
   {
     method: "get",
     at: "notifications/{notificationId}/recipients",
-    doc: "Lists who gets a notification.",
+    doc: "Lists the recipients of a notification.",
     query: RECIPIENT_QUERY,
     response: { kind: "list", resource: notificationRecipients },
     async handle(request) {
@@ -39,9 +42,9 @@ export const notificationRecipientActions: readonly Action[] = [
   },
 ];
 
-/** Restricts recipients to those in an area and those who can answer, as the query asks. */
+/** Restricts recipients to those in an area and those who can answer, as requested. */
 function recipientRestriction(
-  { needs, query, by }: ApiRequest,
+  { deps, query, by }: ApiRequest,
   { pk, confirmationRequestId }: { pk: number; confirmationRequestId: string | null },
 ): { pks?: number[]; pksOf?: string } {
   if (textParameter(query, "confirmableOnly") === "true" && confirmationRequestId === null) {
@@ -49,8 +52,8 @@ function recipientRestriction(
   }
   const area = idListParameter(query, "areaOfInterestId")?.[0]?.toLowerCase();
   if (area === undefined) return {};
-  if (!needs.store.get(areasOfInterest, area, by.scope)) return { pks: [], pksOf: area };
-  const found = needs.store.all<{ pk: number }>(
+  if (!deps.store.get(areasOfInterest, area, by.scope)) return { pks: [], pksOf: area };
+  const found = deps.store.all<{ pk: number }>(
     `SELECT pk FROM notification_recipients
      WHERE notification_pk = ? AND user_pk IN (SELECT user FROM area_presence WHERE area = ?)`,
     ...[pk, area],

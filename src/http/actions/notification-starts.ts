@@ -4,46 +4,46 @@ import notifications from "../../resources/notifications/notifications.ts";
 import { boolean, computed, integer, number, text, timestamp, uuid } from "../../schema/field.ts";
 import { type Action, jsonResponse, requireVisibleRow } from "../action.ts";
 
-const SURE = { required: true } as const;
+const REQUIRED = { required: true } as const;
 
 const START = {
-  deviceId: uuid("The device.", SURE),
-  deviceIdentifier: text("Its identifier.", SURE),
-  model: text("Its model, as it says."),
-  startedAt: timestamp("When its sound began, as it says; null where it does not."),
-  afterMs: number("After the first packet was due.", { unit: "ms" }),
-  late: boolean("It joined after the first packet, at the place where the others were.", SURE),
-  askedAgain: integer("How often it was asked again because it had dropped the sound.", SURE),
+  deviceId: uuid("Id of the device.", REQUIRED),
+  deviceIdentifier: text("Identifier of the device.", REQUIRED),
+  model: text("Model reported by the device."),
+  startedAt: timestamp("Start of playback reported by the device; null if not reported."),
+  afterMs: number("Delay after the first packet was due.", { unit: "ms" }),
+  late: boolean("The device joined after the first packet, at the current position.", REQUIRED),
+  askedAgain: integer("Number of times playback was requested again because the device had stopped.", REQUIRED),
 };
 
 const MODEL = {
-  model: text("The model.", SURE),
-  devices: integer("Devices of it that said when they began.", SURE),
-  medianMs: number("The middle of them, after the first packet was due.", { unit: "ms", required: true }),
-  spreadMs: number("Between the first and the last of them.", { unit: "ms", required: true }),
+  model: text("Device model.", REQUIRED),
+  devices: integer("Number of devices of the model that reported a start.", REQUIRED),
+  medianMs: number("Median delay after the first packet was due.", { unit: "ms", required: true }),
+  spreadMs: number("Time between the first and the last start.", { unit: "ms", required: true }),
 };
 
-/** When devices began to play. own choice: the path and its members */
+/** When devices began to play. */
 export const notificationStartActions: readonly Action[] = [
   {
     method: "get",
     at: "notifications/{notificationId}/starts",
-    doc: "When the devices that say so began to play a notification, and how far apart those of one model were.",
+    doc: "Returns reported playback start times of a notification and the spread per model.",
     response: {
       kind: "members",
       fields: {
-        t0: timestamp("When the first packet was due; null before the sound."),
-        models: computed("By model, those that began last first.", "array", { of: MODEL }),
-        data: computed("The devices, the earliest first; at most 5,000.", "array", { of: START }),
+        t0: timestamp("When the first packet was due; null before the audio starts."),
+        models: computed("Models, latest start first.", "array", { of: MODEL }),
+        data: computed("Devices, earliest start first; at most 5,000.", "array", { of: START }),
       },
     },
-    // What the devices of the row itself show.
+    // Part of the devices that the row itself shows.
     permission: "anyone",
     async handle(request) {
-      const { needs, by } = request;
+      const { deps, by } = request;
       const row = requireVisibleRow(request, notifications, request.params.notificationId ?? "");
       if (!by.scope.allows("get", `/notifications/${row.id}`)) throw forbidden();
-      const starts = deviceStartTimes(row, needs.store);
+      const starts = deviceStartTimes(row, deps.store);
       return jsonResponse({
         t0: isoOf(row.t0),
         models: startSkewByModel(starts),

@@ -15,25 +15,25 @@ const grant = fieldsOf("grant_type", "audience", "scope", "code", "redirect_uri"
 const revocation = fieldsOf("token", "token_type_hint");
 
 const TOKENS = {
-  access_token: text("Token for requests.", { required: true }),
-  token_type: option("How it is presented.", ["Bearer"], { required: true }),
-  scope: text("Scopes; empty for all the rights of the user.", { required: true }),
-  expires: integer("What the token lasts.", { required: true, unit: "s" }),
-  expires_in: integer("The same.", { required: true, unit: "s" }),
-  refresh_token: text("Token for the next exchange, where offline_access was allowed.", { required: true }),
+  access_token: text("Access token.", { required: true }),
+  token_type: option("Token type.", ["Bearer"], { required: true }),
+  scope: text("Granted scopes; empty for all permissions of the user.", { required: true }),
+  expires: integer("Lifetime of the access token.", { required: true, unit: "s" }),
+  expires_in: integer("Same as `expires`.", { required: true, unit: "s" }),
+  refresh_token: text("Refresh token, if offline_access was granted.", { required: true }),
 };
 
 const REFUSED = {
   kind: "members",
   fields: {
-    error: text("What is wrong, in one word of OAuth 2.", { required: true }),
-    error_description: text("The same in a sentence.", { required: true }),
+    error: text("OAuth 2 error code.", { required: true }),
+    error_description: text("Description of the error.", { required: true }),
   },
 } as const;
 
 /**
  * Tokens for applications. Parameters are taken from a body of any kind and from the query.
- * @source decisions.md 3; RFC 6749 §5, RFC 7009 §2
+ * @source docs/decisions/0003-authentication.md; RFC 6749 §5, RFC 7009 §2
  */
 export const oauthActions: readonly Action[] = [
   {
@@ -55,7 +55,7 @@ export const oauthActions: readonly Action[] = [
         },
         refreshToken: oauthParameter(request, "refresh_token"),
       };
-      return tokenResponse(await request.needs.oauth.exchange(clientOf(request), given, request.address));
+      return tokenResponse(await request.deps.oauth.exchange(clientOf(request), given, request.address));
     },
     respondToError: oauthErrorResponse,
   },
@@ -63,7 +63,7 @@ export const oauthActions: readonly Action[] = [
     method: "post",
     at: "revoke",
     outsideVersion: true,
-    doc: "Revokes a token of an application, a refresh token with all that came of the same consent (RFC 7009).",
+    doc: "Revokes a token of an application (RFC 7009); a refresh token together with all tokens of the same consent.",
     response: { kind: "members", fields: {} },
     errorResponse: REFUSED,
     permission: "open",
@@ -71,25 +71,28 @@ export const oauthActions: readonly Action[] = [
     async handle(request) {
       const token = oauthParameter(request, "token");
       if (token === null) throw new OAuthRequestError("invalid_request", "The parameter token is required.");
-      await request.needs.oauth.revoke(clientOf(request), token, request.address);
+      await request.deps.oauth.revoke(clientOf(request), token, request.address);
       return jsonResponse({});
     },
     respondToError: oauthErrorResponse,
   },
 ];
 
-/** Both spellings of the lifetime, s. own choice: the scope of a token with all the rights of its user is empty. */
+/** Both spellings of the lifetime, s. The scope of a token with all the rights of its user is empty. */
 function tokenResponse({ accessToken, refreshToken, scopes, expiresInS }: IssuedTokens): HttpResponse {
   const tokens = { access_token: accessToken, token_type: "Bearer", scope: scopes.join(" ") };
-  const answer = jsonResponse({
+  const response = jsonResponse({
     ...tokens,
     ...{ expires: expiresInS, expires_in: expiresInS },
     ...(refreshToken === null ? {} : { refresh_token: refreshToken }),
   });
-  return { ...answer, headers: { Pragma: "no-cache" } };
+  return { ...response, headers: { Pragma: "no-cache" } };
 }
 
-/** A parameter from body or query, null without. Throws `invalid_request` when it is no text or stands in both. */
+/**
+ * A parameter from body or query; null without one. Throws `invalid_request` if it is not a string or is given in
+ * both.
+ */
 function oauthParameter({ body, query }: PublicRequest, name: string): string | null {
   const inQuery = textParameter(query, name) || null;
   const inBody = body[name] ?? null;
@@ -99,10 +102,10 @@ function oauthParameter({ body, query }: PublicRequest, name: string): string | 
 }
 
 function invalidParameter(name: string): OAuthRequestError {
-  return new OAuthRequestError("invalid_request", `The parameter ${name} must stand once, as a text.`);
+  return new OAuthRequestError("invalid_request", `The parameter ${name} must be given exactly once, as a string.`);
 }
 
-/** Who asks: by HTTP Basic or by parameters, not by both. Throws `invalid_client` or `invalid_request`. */
+/** Client credentials by HTTP Basic or by parameters, not both. Throws `invalid_client` or `invalid_request`. */
 function clientOf(request: PublicRequest): ClientCredentials {
   const header = request.header("authorization");
   const [id, secret] = [oauthParameter(request, "client_id"), oauthParameter(request, "client_secret")];
@@ -111,7 +114,7 @@ function clientOf(request: PublicRequest): ClientCredentials {
     return { clientId: id, clientSecret: secret };
   }
   const basic = basicCredentials(header);
-  if (!basic) throw new OAuthRequestError("invalid_client", "Use HTTP Basic, or the parameters of the client.");
+  if (!basic) throw new OAuthRequestError("invalid_client", "Use HTTP Basic authentication or the client parameters.");
   if (secret !== null || (id !== null && id !== basic.clientId)) throw invalidParameter("client_secret");
   return basic;
 }
@@ -132,15 +135,15 @@ function basicCredentials(header: string): ClientCredentials | null {
   }
 }
 
-/** The usual error, with OAuth 2's own members beside. */
+/** The standard error with the OAuth 2 members. */
 function oauthErrorResponse(error: unknown, request: Omit<PublicRequest, "body">): HttpResponse {
   const { status, headers, body } = errorResponseOf(error, request.requestId);
-  const answer = jsonResponse(
+  const response = jsonResponse(
     { ...body, error: oauthErrorCode(error, status), error_description: body.message },
     status,
   );
   const challenge = status === 401 ? { "WWW-Authenticate": 'Basic realm="carillon"' } : {};
-  return { ...answer, headers: { ...headers, ...challenge } };
+  return { ...response, headers: { ...headers, ...challenge } };
 }
 
 function oauthErrorCode(error: unknown, status: number): OAuthErrorCode | "temporarily_unavailable" {

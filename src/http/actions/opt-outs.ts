@@ -10,7 +10,7 @@ import { type Action, type PublicRequest, requireVisibleRow } from "../action.ts
 import { errorResponseOf } from "../error-response.ts";
 import { compileBodyValidator } from "./body-validator.ts";
 
-const DECLINING = { notificationId: uuid("A message of the template that the user got.", { required: true }) };
+const DECLINING = { notificationId: uuid("A message of the template that the user received.", { required: true }) };
 const validateDecline = compileBodyValidator(DECLINING);
 
 const PAGE = {
@@ -22,12 +22,12 @@ const PAGE = {
   respondToError: errorPage,
 } as const;
 
-/** Declining further messages of a template, by a message of it that somebody got. own choice: path and body */
+/** Opting out of messages of a template, by a received message. */
 export const optOutActions: readonly Action[] = [
   {
     method: "post",
     at: "users/{userId}/opt-outs",
-    doc: "Declines further messages of the template of a message that the user got, where it lets its recipients do so; declined before, the answer is the same.",
+    doc: "Opts the user out of further messages of the template of a received message, if the template allows it. Idempotent.",
     response: { kind: "row", resource: optOuts },
     accepts: DECLINING,
     async handle(request) {
@@ -35,41 +35,46 @@ export const optOutActions: readonly Action[] = [
       const { notificationId } = validateDecline(request.body) as { notificationId: string };
       return request.respondWithRow(
         optOuts,
-        await optOutOfTemplate(request.needs.store, { userId, notificationId }, request.by),
+        await optOutOfTemplate(request.deps.store, { userId, notificationId }, request.by),
       );
     },
   },
   {
     ...PAGE,
     method: "get",
-    doc: "The page on which a recipient declines further messages by the link of one; it lies at `/decline/{token}` too.",
+    doc: "Opt-out page, opened by the link of a message. Also served at `/decline/{token}`.",
     async handle(request) {
-      const about = request.needs.declineLinks.find(request.params.token ?? "");
-      const words = messagesFor(request);
-      if (!about) return invalidLinkPage(words, 404);
-      const { subject, isDeclined } = about;
-      if (isDeclined) return declinedPage(words, subject);
-      return renderConfirmPage(words, fillPlaceholders(words.askTitle, { subject }), words.askText, words.press);
+      const target = request.deps.declineLinks.find(request.params.token ?? "");
+      const messages = messagesFor(request);
+      if (!target) return invalidLinkPage(messages, 404);
+      const { subject, isDeclined } = target;
+      if (isDeclined) return declinedPage(messages, subject);
+      return renderConfirmPage(
+        messages,
+        fillPlaceholders(messages.askTitle, { subject }),
+        messages.askText,
+        messages.press,
+      );
     },
   },
   {
     ...PAGE,
     method: "post",
-    doc: "Declines them, when the button of that page was pressed.",
+    doc: "Records the opt-out of that page.",
     async handle(request) {
       const token = request.params.token ?? "";
-      await request.needs.declineLinks.decline(token);
-      return declinedPage(messagesFor(request), request.needs.declineLinks.find(token)?.subject ?? "");
+      await request.deps.declineLinks.decline(token);
+      return declinedPage(messagesFor(request), request.deps.declineLinks.find(token)?.subject ?? "");
     },
   },
 ];
 
-function declinedPage(words: DeclineMessages, subject: string): HttpResponse {
-  return renderMessagePage(words, words.doneTitle, fillPlaceholders(words.doneText, { subject }));
+function declinedPage(messages: DeclineMessages, subject: string): HttpResponse {
+  return renderMessagePage(messages, messages.doneTitle, fillPlaceholders(messages.doneText, { subject }));
 }
 
-function invalidLinkPage(words: DeclineMessages, status: number): HttpResponse {
-  return renderMessagePage(words, words.refusedTitle, words.refusedText, status);
+function invalidLinkPage(messages: DeclineMessages, status: number): HttpResponse {
+  return renderMessagePage(messages, messages.refusedTitle, messages.refusedText, status);
 }
 
 function errorPage(error: unknown, request: Omit<PublicRequest, "body">): HttpResponse {

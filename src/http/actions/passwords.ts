@@ -5,28 +5,28 @@ import { text } from "../../schema/field.ts";
 import { type Action, requireVisibleRow } from "../action.ts";
 import { compileBodyValidator } from "./body-validator.ts";
 
-const password = text("The password from now on.", { required: true, max: 1_024 });
-const currentPassword = text("The password until now, asked of users who change their own.", { max: 1_024 });
+const password = text("New password.", { required: true, max: 1_024 });
+const currentPassword = text("Current password, required to change one's own password.", { max: 1_024 });
 
 const validatePasswordChange = compileBodyValidator({ password, currentPassword });
 
 /**
- * A new password of one's own, or of a user with no greater rights. own choice: a place of its own below the user, as it
- * is asked for another permission than the user's other members; a session of the console goes on in a new one.
+ * Changes one's own password, or that of a user without greater permissions. A separate path, because it requires
+ * another permission than changing the user. A console session continues as a new session.
  */
 export const passwordActions: readonly Action[] = [
   {
     method: "put",
     at: "users/{userId}/password",
-    doc: "Sets a user's password, which ends the user's sessions and what applications may do in its name.",
+    doc: "Sets the password of a user and ends the user's sessions and application grants.",
     response: { kind: "nothing" },
     accepts: { password, currentPassword },
     async handle(request) {
-      const { needs, principal, secure, address } = request;
+      const { deps, principal, secure, address } = request;
       const { id: userId } = requireVisibleRow(request, users, request.params.userId ?? "");
-      await needs.signIn.setPassword({ ...validatePasswordChange(request.body), userId } as PasswordChange, request.by);
+      await deps.signIn.setPassword({ ...validatePasswordChange(request.body), userId } as PasswordChange, request.by);
       if (principal.userId !== userId || principal.accessToken !== null) return { status: 204, body: null };
-      const session = await needs.signIn.loginVerifiedUser(userId, address);
+      const session = await deps.signIn.loginVerifiedUser(userId, address);
       return { status: 204, headers: { "Set-Cookie": buildSessionCookie(session, secure) }, body: null };
     },
   },

@@ -43,32 +43,32 @@ const EXPLANATION = closedObject({
 });
 
 /**
- * What somebody may do, and why. own choice: all permissions come on one page, each spec once with its verbs and sources;
- * `/v1/permission-explanations` answers whether a user may do something and what decides it.
- * @source digest `/v1/users/{userId}/all-permissions`
+ * Effective permissions of a user and explanations. All permissions are returned in one page, each spec once with its
+ * verbs and sources.
+ * @source docs/decisions/0042-api-contract.md, `/v1/users/{userId}/all-permissions`
  */
 export const permissionActions: readonly Action[] = [
   {
     method: "get",
     at: "users/{userId}/all-permissions",
-    doc: "Everything that the user may do, with where it comes from.",
+    doc: "Lists all permissions of the user with their sources.",
     response: { kind: "json", schema: PERMISSIONS },
     async handle(request) {
       const user = requireVisibleRow(request, users, request.params.userId ?? "");
-      const data = groupBySpec(listUserGrants(request.needs.store, user, request.by.scope));
+      const data = groupBySpec(listUserGrants(request.deps.store, user, request.by.scope));
       return jsonResponse({ total: data.length, partial: false, previous: null, next: null, data });
     },
   },
   {
     method: "get",
     at: "permission-explanations",
-    doc: "Whether a user may do something in a domain, by which grants, and what is missing.",
+    doc: "Explains whether a user may perform an operation in a domain: the grants that allow it, or what is missing.",
     response: { kind: "json", schema: EXPLANATION },
     query: {
-      userId: uuid("User in question; the asking one when not given."),
-      verb: option("What would be done.", PERMISSION_VERBS, { required: true }),
-      path: text("Path below the version, such as `/users/0190…`.", { required: true, max: 1_000 }),
-      domainId: uuid("Domain in which it would be done; the first available to the user when not given."),
+      userId: uuid("The user; default: the caller."),
+      verb: option("Operation.", PERMISSION_VERBS, { required: true }),
+      path: text("Path without the version prefix, such as `/users/0190…`.", { required: true, max: 1_000 }),
+      domainId: uuid("Acting domain; default: the first domain available to the user."),
     },
     permission: "anyone",
     handle: async (request) => jsonResponse(presentExplanation(request)),
@@ -76,26 +76,26 @@ export const permissionActions: readonly Action[] = [
 ];
 
 function presentExplanation(request: ApiRequest): object {
-  const { query, principal, needs, by } = request;
+  const { query, principal, deps, by } = request;
   const userId = textParameter(query, "userId") ?? principal.userId;
   const verb = textParameter(query, "verb");
   const path = textParameter(query, "path");
   if (verb === null) throw requiredValue("verb");
   if (path === null) throw requiredValue("path");
   if (!(PERMISSION_VERBS as readonly string[]).includes(verb)) {
-    throw invalidValue("verb", `It is one of ${PERMISSION_VERBS.join(", ")}.`);
+    throw invalidValue("verb", `Must be one of ${PERMISSION_VERBS.join(", ")}.`);
   }
   assertRequestPath(path);
   const domainId = textParameter(query, "domainId");
   if (domainId !== null && !by.scope.canReference(domainId.toLowerCase())) {
-    throw invalidValue("domainId", `There is none with the id ${domainId}.`);
+    throw invalidValue("domainId", `Domain ${domainId} not found.`);
   }
   const user = requireVisibleRow(request, users, userId);
   const question = { user, verb: verb as Method, path, domainId };
-  return { userId: user.id, verb, path, ...explainPermission(question, needs, by.scope) };
+  return { userId: user.id, verb, path, ...explainPermission(question, deps, by.scope) };
 }
 
-/** Grants by what they are on, in the order in which they are given. */
+/** Grants grouped by spec, in their order. */
 function groupBySpec(grants: readonly SourcedGrant[]): object[] {
   const found = new Map<string, { spec: string; verbs: string[]; sources: SourcedGrant[] }>();
   for (const grant of grants) {

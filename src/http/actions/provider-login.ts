@@ -14,14 +14,14 @@ import { textParameter } from "../query/query.ts";
 
 const AT = "log-in/{identityProviderId}";
 const PAGE = { kind: "page" } as const;
-/** Longest answer of a provider that is taken. own choice */
+/** Maximum length of a SAML response. */
 const PROVIDER_RESPONSE = { max: 500_000 } as const;
-/** What an OpenID provider sends back. @source OpenID Connect Core 1.0 §3.1.2.5; RFC 9207 §2 */
+/** Parameters of the OpenID Connect callback. @source OpenID Connect Core 1.0 §3.1.2.5; RFC 9207 §2 */
 const CALLBACK_PARAMETERS = ["code", "state", "iss", "error"] as const;
 
 type Handle = (request: PublicRequest, id: string) => Promise<HttpResponse>;
 
-/** A step of log-in by another site's pages; whatever goes wrong is told by a page. */
+/** A step of the login with an external identity provider; errors are shown as a page. */
 function loginStep(
   method: "get" | "post",
   at: string,
@@ -35,38 +35,38 @@ function loginStep(
       try {
         return await handle(request, request.params.identityProviderId ?? "");
       } catch (error) {
-        return renderLoginErrorPage(messagesFor(request), readBranding(request.needs.store), error);
+        return renderLoginErrorPage(messagesFor(request), readBranding(request.deps.store), error);
       }
     },
   } as Action;
 }
 
 /**
- * Log-in by way of the pages of another identity provider, and its metadata. They need no scripts.
- * @source OpenID Connect Core 1.0 §3.1; SAML 2.0 Bindings §3.4 and §3.5; own choice: the paths
+ * Login with an external identity provider, and SAML metadata. The pages need no scripts.
+ * @source OpenID Connect Core 1.0 §3.1; SAML 2.0 Bindings §3.4 and §3.5
  */
 export const providerLoginActions: readonly Action[] = [
   loginStep(
     "get",
     AT,
-    "Leads a browser to an identity provider's pages.",
-    async ({ needs, query, secure }, id) => {
-      const { location, cookie } = await needs.identity.providerLogin.begin(id, textParameter(query, "to"));
+    "Redirects the browser to the login page of an identity provider.",
+    async ({ deps, query, secure }, id) => {
+      const { location, cookie } = await deps.identity.providerLogin.begin(id, textParameter(query, "to"));
       return redirect(location, buildLoginCookie(cookie, secure, LOGIN_TIMEOUT_MS));
     },
-    { query: { to: text("Path of this appliance to go on to.", { max: 2_000 }) } },
+    { query: { to: text("Path on this appliance to return to.", { max: 2_000 }) } },
   ),
   loginStep(
     "get",
     `${AT}/back`,
-    "Takes a browser that comes back from an OpenID provider, and begins a session.",
+    "OpenID Connect callback; starts a session.",
     async (request, id) => {
-      const { needs, query, address } = request;
+      const { deps, query, address } = request;
       const found = CALLBACK_PARAMETERS.map((name) => [name, textParameter(query, name)] as const);
-      const brought = Object.fromEntries(found.flatMap(([name, value]) => (value === null ? [] : [[name, value]])));
+      const parameters = Object.fromEntries(found.flatMap(([name, value]) => (value === null ? [] : [[name, value]])));
       return loggedInResponse(
         request,
-        await needs.identity.providerLogin.finish(id, brought, loginAttempt(request, address)),
+        await deps.identity.providerLogin.finish(id, parameters, loginAttempt(request, address)),
       );
     },
     {
@@ -78,50 +78,53 @@ export const providerLoginActions: readonly Action[] = [
   loginStep(
     "post",
     `${AT}/consume`,
-    "Takes what a SAML provider's page posts.",
+    "SAML assertion consumer service (POST binding).",
     async (request, id) => {
-      const { needs, body, address } = request;
-      const brought = { SAMLResponse: textOf(body.SAMLResponse), RelayState: textOf(body.RelayState) };
-      const { ticket } = await needs.identity.providerLogin.acceptPost(id, brought, address);
+      const { deps, body, address } = request;
+      const parameters = { SAMLResponse: textOf(body.SAMLResponse), RelayState: textOf(body.RelayState) };
+      const { ticket } = await deps.identity.providerLogin.acceptPost(id, parameters, address);
       return renderContinuePage(
         messagesFor(request),
-        readBranding(needs.store),
+        readBranding(deps.store),
         `/api/log-in/${id}/done?ticket=${ticket}`,
       );
     },
     {
       accepts: {
-        SAMLResponse: text("The answer, in Base64.", PROVIDER_RESPONSE),
-        RelayState: text("What the request brought along.", { max: 1_000 }),
+        SAMLResponse: text("SAML response, Base64.", PROVIDER_RESPONSE),
+        RelayState: text("Relay state of the request.", { max: 1_000 }),
       },
     },
   ),
   loginStep(
     "get",
     `${AT}/done`,
-    "Takes the browser that brings the ticket of such an answer, and begins a session.",
+    "Redeems the ticket of a SAML response and starts a session.",
     async (request, id) => {
-      const { needs, query, address } = request;
-      const coming = loginAttempt(request, address);
+      const { deps, query, address } = request;
+      const attempt = loginAttempt(request, address);
       return loggedInResponse(
         request,
-        await needs.identity.providerLogin.redeemTicket(id, textParameter(query, "ticket") ?? "", coming),
+        await deps.identity.providerLogin.redeemTicket(id, textParameter(query, "ticket") ?? "", attempt),
       );
     },
-    { query: { ticket: text("The ticket.", { max: 100 }) } },
+    { query: { ticket: text("One-time ticket.", { max: 100 }) } },
   ),
-  loginStep("get", `${AT}/out`, "Leads whoever logged out here to the provider's log-out.", async ({ needs }, id) =>
-    redirect(await needs.identity.providerLogin.buildLogoutUrl(id)),
+  loginStep(
+    "get",
+    `${AT}/out`,
+    "Redirects the browser to the logout page of the identity provider.",
+    async ({ deps }, id) => redirect(await deps.identity.providerLogin.buildLogoutUrl(id)),
   ),
   {
     method: "get",
     at: `${AT}/metadata`,
     outsideVersion: true,
-    doc: "Describes this appliance to a SAML provider.",
+    doc: "Returns the SAML metadata of this appliance.",
     response: { kind: "bytes", types: ["application/samlmetadata+xml"] },
     permission: "open",
-    async handle({ needs, params }) {
-      const body = await needs.identity.providerLogin
+    async handle({ deps, params }) {
+      const body = await deps.identity.providerLogin
         .metadata(params.identityProviderId ?? "")
         .catch((error: unknown) => {
           throw error instanceof LoginError && error.code === "off" ? notFound() : error;
@@ -136,8 +139,8 @@ function loginAttempt({ header }: PublicRequest, address: string | null): Browse
 }
 
 function loggedInResponse(request: PublicRequest, { session, returnPath }: LoginSession): HttpResponse {
-  const { needs, secure } = request;
-  const page = renderContinuePage(messagesFor(request), readBranding(needs.store), returnPath);
+  const { deps, secure } = request;
+  const page = renderContinuePage(messagesFor(request), readBranding(deps.store), returnPath);
   return { ...page, headers: { ...page.headers, "Set-Cookie": buildSessionCookie(session, secure) } };
 }
 

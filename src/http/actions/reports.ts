@@ -9,30 +9,30 @@ import { type ReportDefinition, reportLines } from "../reports/report.ts";
 import { writeReportCsv, writeReportJson } from "../reports/report-writers.ts";
 
 const REPORTS: readonly ReportDefinition[] = [recipientReport, userReport, deviceReport, activityReport];
-const SURE = { required: true } as const;
+const REQUIRED = { required: true } as const;
 const KIND = {
-  id: uuid("Its id.", SURE),
-  name: text("What it is called.", SURE),
-  description: text("What it tells.", SURE),
+  id: uuid("Its id.", REQUIRED),
+  name: text("Name of the report.", REQUIRED),
+  description: text("Description of the report.", REQUIRED),
 };
-const FORMAT = { format: option("How it is written.", ["json", "csv"], { default: "json" }) };
+const FORMAT = { format: option("Output format.", ["json", "csv"], { default: "json" }) };
 
 /**
- * Tables for download; they hold the rows that the caller may see. own choice: which reports there are.
- * @source digest `/v1/reports`, `/v1/reports/{reportId}`
+ * Downloadable tables of the rows visible to the caller.
+ * @source docs/decisions/0042-api-contract.md, `/v1/reports`, `/v1/reports/{reportId}`
  */
 export const reportActions: readonly Action[] = [
   {
     method: "get",
     at: "reports",
-    doc: "Lists the reports that there are.",
+    doc: "Lists the available reports.",
     response: {
       kind: "members",
       fields: {
-        total: integer("How many there are.", SURE),
-        partial: boolean("False: this is all.", SURE),
-        previous: text("Null: this is all."),
-        next: text("Null: this is all."),
+        total: integer("Total number.", REQUIRED),
+        partial: boolean("Always false.", REQUIRED),
+        previous: text("Always null."),
+        next: text("Always null."),
         data: computed("The reports.", "array", { of: KIND }),
       },
     },
@@ -44,19 +44,19 @@ export const reportActions: readonly Action[] = [
   {
     method: "get",
     at: "reports/{reportId}",
-    doc: "A report as a table. Parameters that it does not know are not heeded.",
+    doc: "Returns a report as a table. Unknown parameters are ignored.",
     query: Object.assign({}, ...REPORTS.map(({ query }) => query), FORMAT),
     response: {
       kind: "members",
-      fields: { id: KIND.id, name: KIND.name, data: computed("Its lines, by column.", "array") },
+      fields: { id: KIND.id, name: KIND.name, data: computed("Lines of the report, by column.", "array") },
       orBytes: ["text/csv"],
     },
-    async handle({ needs, by, params, query }) {
+    async handle({ deps, by, params, query }) {
       const report = REPORTS.find(({ id }) => id === params.reportId);
       if (!report) throw notFound();
       const format = textParameter(query, "format") ?? "json";
-      if (format !== "json" && format !== "csv") throw invalidValue("format", "It is json or csv.");
-      const needed = { store: needs.store, clock: needs.clock, by };
+      if (format !== "json" && format !== "csv") throw invalidValue("format", "Must be `json` or `csv`.");
+      const needed = { store: deps.store, clock: deps.clock, by };
       const slices = reportLines(report.sources(query, needed), needed);
       if (format === "json") return { body: Readable.from(writeReportJson(report, slices)) };
       const fileName = `${report.name.toLowerCase().replaceAll(" ", "-")}.csv`;

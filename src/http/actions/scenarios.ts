@@ -10,30 +10,32 @@ import { type Action, requireVisibleRow } from "../action.ts";
 import { addMembers } from "./add-members.ts";
 
 const SIMULATED = {
-  simulatedAnswers: json("Answers, as for a start or as an object by variable: the answer says what would happen."),
-  location: json("Where it would be started, as for a start."),
+  simulatedAnswers: json(
+    "Simulated answers, as for a start or as an object by variable; adds a preview to the response.",
+  ),
+  location: json("Simulated location, as for a start."),
 };
 const NAMED = { id: uuid("Its id."), name: text("Its name.") };
 const COUNTED = {
-  count: integer("How many."),
-  first: computed("The first 100 of them.", "array", { of: NAMED }),
+  count: integer("Number."),
+  first: computed("The first 100.", "array", { of: NAMED }),
 };
 const PREVIEW = computed(
-  "Who and what a start would reach, and with which words; given when one is simulated.",
+  "Preview of a start: recipients, devices and texts; returned when a start is simulated.",
   "object",
   {
     of: {
-      location: computed("Where.", "object", { of: LOCATION_FIELDS, nullable: true }),
-      locationText: text("Where, in words."),
+      location: computed("Location.", "object", { of: LOCATION_FIELDS, nullable: true }),
+      locationText: text("Location as text."),
       messages: computed("The messages.", "array", {
         of: {
           messageId: uuid("Id of the message."),
           name: text("Its name."),
-          subject: text("Its first line, places filled."),
-          body: text("Its text, places filled."),
-          ttsCustomContent: text("What is spoken for custom-text, places filled."),
-          users: computed("People it would reach.", "object", { of: COUNTED }),
-          devices: computed("Devices it would call.", "object", { of: COUNTED }),
+          subject: text("Subject with placeholders filled in."),
+          body: text("Body with placeholders filled in."),
+          ttsCustomContent: text("Spoken text for custom-text with placeholders filled in."),
+          users: computed("Users it would reach.", "object", { of: COUNTED }),
+          devices: computed("Devices it would contact.", "object", { of: COUNTED }),
         },
       }),
     },
@@ -42,42 +44,45 @@ const PREVIEW = computed(
 const simulatedDecoder = compileDecoder(SIMULATED);
 const startQueryDecoder = compileDecoder(SCENARIO_START_QUERY);
 
-/** Scenarios are previewed and started. @source decisions.md 7; service-api.md, Versioning 4; digest `/v1/scenario-notifications` */
+/**
+ * Scenarios are previewed and started.
+ * @source docs/decisions/0007-scenarios.md; docs/decisions/0042-api-contract.md, `/v1/scenario-notifications`
+ */
 export const scenarioActions: readonly Action[] = [
   {
     method: "get",
     at: "scenarios/{scenarioId}",
-    doc: "Shows a scenario; with answers or a location, who and what a start would reach, too.",
+    doc: "Returns a scenario; with answers or a location, also a preview of the start.",
     query: SIMULATED,
     response: { kind: "row", resource: scenarios, with: { preview: PREVIEW } },
     permission: "anyone",
     async handle(request) {
       const scenario = requireVisibleRow(request, scenarios, request.params.scenarioId ?? "");
-      const answer = await request.respondWithRow(scenarios, scenario);
+      const response = await request.respondWithRow(scenarios, scenario);
       const { simulatedAnswers: answers, location } = simulatedDecoder.form(request.query);
-      if (answers === undefined && location === undefined) return answer;
-      const preview = await request.needs.scenarios.preview(scenario, { answers, location }, request.by);
-      return addMembers(answer, { preview });
+      if (answers === undefined && location === undefined) return response;
+      const preview = await request.deps.scenarios.preview(scenario, { answers, location }, request.by);
+      return addMembers(response, { preview });
     },
   },
   {
     method: "post",
     at: "scenario-notifications",
-    doc: "Starts a scenario by body, or by query without one: its messages are sent, all or none.",
+    doc: "Starts a scenario, with parameters in the body or in the query. All of its messages are sent, or none.",
     response: { kind: "row", resource: scenarioNotifications },
     accepts: SCENARIO_START_FIELDS,
     query: SCENARIO_START_QUERY,
     permission: "anyone",
     async handle(request) {
-      const { needs, body, query, by } = request;
+      const { deps, body, query, by } = request;
       const given = { ...startQueryDecoder.form(query), ...body };
       assertMayStart(by.scope, given.drill);
-      return request.respondWithRow(scenarioNotifications, await needs.scenarios.start(given, by));
+      return request.respondWithRow(scenarioNotifications, await deps.scenarios.start(given, by));
     },
   },
 ];
 
-/** Who may only drill may start drills. @source interfaces.md, Who sees and may do what */
+/** Users who may only send drills may start drills. @source docs/decisions/0023-visibility-and-permissions.md */
 function assertMayStart(scope: AccessScope, drill: unknown): void {
   if (scope.allows("post", "/scenario-notifications")) return;
   const isDrill = drill === true || drill === "true";

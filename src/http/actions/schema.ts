@@ -27,26 +27,26 @@ const SCHEMAS = {
 };
 
 /**
- * What forms and tables are drawn from: each resource by name, and the configuration of each extension with a plugin
- * behind it by the extension's id, and so what notification profiles may say of it. Paths lie below `/api/v1`.
+ * JSON Schemas for generated forms and tables: each resource by name, extension configurations and profile settings
+ * by extension id. Paths are relative to `/api/v1`.
  */
 export const schemaActions: readonly Action[] = [
   {
     method: "get",
     at: "schema",
-    doc: "What forms and tables are drawn from: JSON Schemas of resources, of extensions' configurations and of their settings in profiles.",
+    doc: "Returns JSON Schemas of resources, extension configurations and profile settings, for generating forms and tables.",
     response: { kind: "json", schema: SCHEMAS },
     outsideVersion: true,
     permission: "anyone",
-    async handle({ needs }) {
+    async handle({ deps }) {
       const resources = Object.fromEntries(
-        needs.catalogue.all.map((resource) => [resource.name, presentSchema(resource)]),
+        deps.catalogue.all.map((resource) => [resource.name, presentSchema(resource)]),
       );
-      const { configFields, profileSchema } = needs.plugins;
+      const { configFields, profileSchema } = deps.plugins;
       return jsonResponse({
         resources,
         extensions: schemasOf(configFields()),
-        profiles: schemasOf(profileFieldsByExtension(needs.store, profileSchema)),
+        profiles: schemasOf(profileFieldsByExtension(deps.store, profileSchema)),
       });
     },
   },

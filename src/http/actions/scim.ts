@@ -7,40 +7,40 @@ import { addMembers } from "./add-members.ts";
 const { name, expires, homeDomainId } = scimTokens.fields;
 
 const STATUS = {
-  url: text("Where directories send their requests to.", { required: true }),
-  users: integer("Users that are provisioned.", { required: true }),
-  groups: integer("Groups that are provisioned or made by hand.", { required: true }),
-  lastRequests: computed("Last requests of this run, newest first; at most 100.", "array", {
+  url: text("SCIM base URL.", { required: true }),
+  users: integer("Number of provisioned users.", { required: true }),
+  groups: integer("Number of groups, provisioned or created manually.", { required: true }),
+  lastRequests: computed("Last requests since the start, newest first; at most 100.", "array", {
     of: {
-      at: timestamp("When it came in.", { required: true }),
-      directory: text("Name of the token; null for one that is not good."),
-      method: text("Its method.", { required: true }),
-      path: text("Its path below the address.", { required: true }),
-      status: integer("What it was answered with.", { required: true }),
-      detail: text("Why it was refused; null when it was not."),
+      at: timestamp("Time of the request.", { required: true }),
+      directory: text("Name of the token; null for an invalid token."),
+      method: text("HTTP method.", { required: true }),
+      path: text("Path below the base URL.", { required: true }),
+      status: integer("HTTP status of the response.", { required: true }),
+      detail: text("Reason of the refusal; null otherwise."),
     },
   }),
 };
 
-/** Tokens of directories that provision users, whose values stand in one answer alone, and how provisioning goes. own choice */
+/** SCIM tokens, whose values are returned only on creation, and the state of provisioning. */
 export const scimActions: readonly Action[] = [
   {
     method: "post",
     at: "scim-tokens",
-    doc: "Makes a directory's token for provisioning; its value is told here and never again.",
-    response: { kind: "row", resource: scimTokens, with: { token: text("The token's value.", { required: true }) } },
+    doc: "Creates a SCIM token of a directory. The value is returned only here.",
+    response: { kind: "row", resource: scimTokens, with: { token: text("Value of the token.", { required: true }) } },
     accepts: { name, expires, homeDomainId },
     async handle(request) {
-      const { row, token } = await createScimToken(request.needs.store, request.body, request.by);
+      const { row, token } = await createScimToken(request.deps.store, request.body, request.by);
       return addMembers(await request.respondWithRow(scimTokens, row), { token });
     },
   },
   {
     method: "get",
     at: "scim-status",
-    doc: "Shows how directories provision users: where, how many, and what they asked last.",
+    doc: "Returns the state of SCIM provisioning: base URL, counts and last requests.",
     response: { kind: "members", fields: STATUS },
-    async handle({ needs: { scim } }) {
+    async handle({ deps: { scim } }) {
       const lastRequests = scim.log
         .newestFirst()
         .map((request) => ({ ...request, at: new Date(request.at).toISOString() }));

@@ -10,7 +10,7 @@ import { associationActions } from "./association-actions.ts";
 import { compileBodyValidator } from "./body-validator.ts";
 
 const TARGETS = {
-  domainIds: list("Domains that get a copy.", uuid("Id of a domain."), { required: true, maxItems: 200 }),
+  domainIds: list("Target domains.", uuid("Id of a domain."), { required: true, maxItems: 200 }),
 };
 const validateTargets = compileBodyValidator(TARGETS);
 const COPY: JsonSchema = {
@@ -24,7 +24,7 @@ const COPIES: JsonSchema = {
   properties: { copiedSecurityGroups: { type: "array", items: COPY } },
 };
 
-/** A family of which a group may allow some rows alone, and the field that names them. */
+/** A resource that a group may restrict to single rows, and the field with the allowed ids. */
 interface AllowList {
   /** Name of the resource. */
   family: string;
@@ -49,8 +49,8 @@ const ALLOW_LISTS: readonly AllowList[] = [
 ];
 
 /**
- * What can be done with a security group beside its members and permissions. own choice: what a group allows is shown as the
- * resource it is. @source digest `/v1/security-groups/{securityGroupId}/…`
+ * Cloning of a security group and its allow lists, whose rows have the representation of their own resource.
+ * @source docs/decisions/0042-api-contract.md, `/v1/security-groups/{securityGroupId}/…`
  */
 export function securityGroupActions(catalogue: Catalogue): GuardedAction[] {
   const allowed = ALLOW_LISTS.filter(({ family }) => catalogue.has(family));
@@ -63,9 +63,9 @@ const cloneAction: GuardedAction = {
   doc: "Copies the group with its permissions into other domains.",
   response: { kind: "json", schema: COPIES },
   accepts: TARGETS,
-  async handle({ needs, params, body, by }) {
+  async handle({ deps, params, body, by }) {
     const { domainIds } = validateTargets(body) as { domainIds: string[] };
-    const copies = await cloneGroupToDomains(needs.store, params.securityGroupId ?? "", domainIds, by);
+    const copies = await cloneGroupToDomains(deps.store, params.securityGroupId ?? "", domainIds, by);
     return jsonResponse({ copiedSecurityGroups: copies.map(({ id, name }) => ({ id, name })) });
   },
 };
@@ -74,7 +74,7 @@ function allowListActions(family: AnyResource, { field, at, idParam }: AllowList
   const groupOf = (request: ApiRequest) =>
     requireVisibleRow(request, securityGroups, request.params.securityGroupId ?? "");
   const change = async (request: ApiRequest, to: (ids: readonly string[]) => string[]): Promise<void> => {
-    await request.needs.store.write((tx) => {
+    await request.deps.store.write((tx) => {
       const group = tx.get(securityGroups, request.params.securityGroupId ?? "", request.by.scope);
       if (!group) throw notFound();
       tx.update(securityGroups, group.id, { [field]: to(group[field]) }, request.by);
@@ -85,10 +85,10 @@ function allowListActions(family: AnyResource, { field, at, idParam }: AllowList
     idParam,
     resource: family,
     docs: {
-      list: "What members may use alone; nothing sets no bounds.",
-      one: "One of what members may use.",
-      add: "Allows one more.",
-      remove: "Allows it no longer.",
+      list: "Lists the rows that members are limited to; an empty list means no restriction.",
+      one: "Returns one row of the allow list.",
+      add: "Adds a row to the allow list.",
+      remove: "Removes a row from the allow list.",
     },
     list: (request) => request.respondWithList(family, { ids: groupOf(request)[field] }),
     find(request) {
@@ -97,8 +97,8 @@ function allowListActions(family: AnyResource, { field, at, idParam }: AllowList
       return row;
     },
     async add(request, id) {
-      const row = request.needs.store.get(family, id, request.by.scope);
-      if (!row) throw invalidValue("id", "There is none with this id.");
+      const row = request.deps.store.get(family, id, request.by.scope);
+      if (!row) throw invalidValue("id", "Not found.");
       await change(request, (ids) => (ids.includes(row.id) ? [...ids] : [...ids, row.id]));
       return row;
     },

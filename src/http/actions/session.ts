@@ -7,22 +7,22 @@ import { type Action, deletedResponse, jsonResponse } from "../action.ts";
 
 const FEATURE = option("A feature.", FEATURES);
 const SESSION = {
-  accessToken: text("The token that was presented; null for a session of the console.", { max: 512 }),
-  userId: uuid("User who holds it.", { required: true }),
+  accessToken: text("The presented token; null for a console session.", { max: 512 }),
+  userId: uuid("Id of the user.", { required: true }),
   providerId: uuid("Identity provider."),
-  providerName: text("Its name."),
-  providerDisplayName: text("own choice: the organisation's name where its branding has one, else the provider's."),
-  providerExpiration: timestamp("own choice: when the licence ends; null = never."),
-  logOutPath: text("Where a browser goes after the session's end, to log out at the provider; null where it need not."),
-  email: text("The user's address."),
-  name: text("The user's name.", { required: true }),
+  providerName: text("Name of the identity provider."),
+  providerDisplayName: text("Company name of the branding, otherwise the name of the provider."),
+  providerExpiration: timestamp("Expiry of the licence; null means never."),
+  logOutPath: text("Path for logging out at the identity provider after the session; null if not needed."),
+  email: text("Email address of the user."),
+  name: text("Name of the user.", { required: true }),
   isOnprem: boolean("True on an appliance.", { required: true }),
-  isLicenseValid: boolean("State of the licence.", { required: true }),
-  idleTimeout: integer("How long a session may stay unused.", { required: true, unit: "min" }),
-  idleTimeoutCustom: boolean("Whether that is the user's own.", { required: true }),
-  features: list("What clients can count on here and now.", FEATURE, { required: true }),
-  serverSupportedFeatures: list("own choice: what could be switched on.", FEATURE, { required: true }),
-  permissions: list("What may be done with it.", option("Method.", ["get", "delete"]), { required: true }),
+  isLicenseValid: boolean("Whether the licence is valid.", { required: true }),
+  idleTimeout: integer("Idle timeout of the session.", { required: true, unit: "min" }),
+  idleTimeoutCustom: boolean("Whether the idle timeout is set for the user.", { required: true }),
+  features: list("Available features.", FEATURE, { required: true }),
+  serverSupportedFeatures: list("Features that can be enabled.", FEATURE, { required: true }),
+  permissions: list("Permissions on the session.", option("Method.", ["get", "delete"]), { required: true }),
 };
 
 const DOMAINS = {
@@ -31,37 +31,37 @@ const DOMAINS = {
     of: {
       id: uuid("Its id.", { required: true }),
       name: text("Its name.", { required: true }),
-      namePath: text("Names from the root down to it.", { required: true, max: 30_000 }),
+      namePath: text("Names from the root down to the domain.", { required: true, max: 30_000 }),
     },
   }),
 };
 
 /**
- * Whose token it is, where it may act, and giving it back. own choice: `session/domains`.
- * @source service-api.md, Session; decisions.md 3
+ * The current session, its domains, and logout.
+ * @source docs/decisions/0003-authentication.md; docs/decisions/0042-api-contract.md
  */
 export const sessionActions: readonly Action[] = [
   {
     method: "get",
     at: "session",
-    doc: "Whose token or session it is.",
+    doc: "Returns the current session: user, licence and features.",
     response: { kind: "members", fields: SESSION },
     permission: "anyone",
-    async handle({ needs, principal }) {
-      const isLicenseValid = needs.licence.isValid();
-      const session = describeSession(needs.store, needs.access, principal);
-      const providerExpiration = needs.licence.state().licence?.expiresAt ?? null;
+    async handle({ deps, principal }) {
+      const isLicenseValid = deps.licence.isValid();
+      const session = describeSession(deps.store, deps.access, principal);
+      const providerExpiration = deps.licence.state().licence?.expiresAt ?? null;
       return jsonResponse({ ...session, providerExpiration, isLicenseValid, permissions: ["get", "delete"] });
     },
   },
   {
     method: "get",
     at: "session/domains",
-    doc: "The domains in which the user may act, by their names, and the one that this request acts in.",
+    doc: "Lists the domains in which the user may act, by name, and the acting domain of the request.",
     response: { kind: "members", fields: DOMAINS },
     permission: "anyone",
-    async handle({ needs, principal, by }) {
-      const data = await listAvailableDomains(principal, needs);
+    async handle({ deps, principal, by }) {
+      const data = await listAvailableDomains(principal, deps);
       return jsonResponse({ actingDomainId: by.scope.domainId, data });
     },
   },
@@ -71,10 +71,10 @@ export const sessionActions: readonly Action[] = [
     doc: "Ends the session, or revokes the token.",
     response: { kind: "deletion" },
     permission: "anyone",
-    async handle({ needs, principal, by, secure }) {
-      const answer = deletedResponse(await revokeSession(needs.store, principal, by));
-      if (principal.accessToken !== null) return answer;
-      return { ...answer, headers: { "Set-Cookie": buildSessionCookie(null, secure) } };
+    async handle({ deps, principal, by, secure }) {
+      const response = deletedResponse(await revokeSession(deps.store, principal, by));
+      if (principal.accessToken !== null) return response;
+      return { ...response, headers: { "Set-Cookie": buildSessionCookie(null, secure) } };
     },
   },
 ];

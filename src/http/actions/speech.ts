@@ -7,53 +7,53 @@ import { type Action, jsonResponse, requireVisibleRow } from "../action.ts";
 import { compileBodyValidator } from "./body-validator.ts";
 import { wavResponse } from "./notification-audio.ts";
 
-const WORDS = {
-  ttsType: option("Which part is spoken.", TTS_TYPES, { required: true }),
-  ttsVoiceId: uuid("Voice that speaks; that of the defaults unless given."),
-  ttsSpeed: option("How fast it is spoken.", TTS_SPEEDS, { default: "normal" }),
-  subject: text("First line.", { max: 255 }),
+const SPEECH_INPUT = {
+  ttsType: option("Part to speak.", TTS_TYPES, { required: true }),
+  ttsVoiceId: uuid("Voice; default: the default voice."),
+  ttsSpeed: option("Speech rate.", TTS_SPEEDS, { default: "normal" }),
+  subject: text("Subject.", { max: 255 }),
   body: text("The message itself.", { max: 10_000 }),
   ttsCustomContent: text(
-    "Words for custom-text, where a tag such as [de-DE] has those after it spoken in that language; an SSML document for custom-ssml.",
+    "Text for custom-text, where a tag such as [de-DE] switches the language; an SSML document for custom-ssml.",
     { max: 10_000 },
   ),
-  ignoreLexicon: boolean("Words are spoken as they are written.", { default: false }),
+  ignoreLexicon: boolean("Ignores the pronunciation lexicon.", { default: false }),
   return: option(
-    "own choice: the hash of the sound, the sound itself, or nothing but what is wrong with the words, for which none is made.",
+    "hash: returns the hash of the audio; audio: returns the audio; fail: only validates the text, without creating audio.",
     ["audio", "hash", "fail"],
     { default: "hash" },
   ),
-  validateTts: option("own choice: length refuses what takes more than five minutes to speak.", ["none", "length"], {
+  validateTts: option("length: refuses text that takes more than five minutes to speak.", ["none", "length"], {
     default: "none",
   }),
 };
-const validateSpeech = compileBodyValidator(WORDS);
+const validateSpeech = compileBodyValidator(SPEECH_INPUT);
 const SPEECH_RESPONSE = {
-  audioHash: text("SHA-256 of the sound, hex, by which it is heard; null where none was made."),
-  audioSize: integer("Its bytes.", { required: true }),
+  audioHash: text("SHA-256 of the audio, hex, used to fetch it; null if none was created."),
+  audioSize: integer("Size of the audio in bytes.", { required: true }),
 };
 const MAX_AUDIO_MS = 300_000;
 
-/** Speech by ear. @source decisions.md 13; digest `/v1/tts` */
+/** Speech by ear. @source docs/decisions/0013-other-resources.md; docs/decisions/0042-api-contract.md, `/v1/tts` */
 export const speechActions: readonly Action[] = [
   {
     method: "post",
     at: "tts",
-    doc: "Speaks words to be listened to; they are remembered for a while.",
-    accepts: WORDS,
+    doc: "Converts text to speech for previews; the audio is cached for a while.",
+    accepts: SPEECH_INPUT,
     response: { kind: "members", fields: SPEECH_RESPONSE, orBytes: ["audio/wav"] },
     async handle(request) {
-      const { ttsVoiceId, ignoreLexicon, return: wanted, validateTts, ...words } = validateSpeech(request.body);
+      const { ttsVoiceId, ignoreLexicon, return: wanted, validateTts, ...content } = validateSpeech(request.body);
       if (ttsVoiceId) requireVisibleRow(request, ttsVoices, ttsVoiceId as string);
-      const message = { subject: null, body: null, ttsCustomContent: null, ...words, ttsVoiceId: ttsVoiceId ?? null };
+      const message = { subject: null, body: null, ttsCustomContent: null, ...content, ttsVoiceId: ttsVoiceId ?? null };
       const options = { ignoreLexicon: ignoreLexicon === true };
-      const { speech } = request.needs;
+      const { speech } = request.deps;
       if (wanted === "fail" && validateTts !== "length") {
         speech.check(message as SpeakableMessage, options);
         return jsonResponse({ audioHash: null, audioSize: 0 });
       }
-      const most = validateTts === "length" ? { longestMs: MAX_AUDIO_MS } : {};
-      const { hash, wav } = await speech.preview(message as SpeakableMessage, { ...options, ...most });
+      const limit = validateTts === "length" ? { longestMs: MAX_AUDIO_MS } : {};
+      const { hash, wav } = await speech.preview(message as SpeakableMessage, { ...options, ...limit });
       if (wanted === "fail") return jsonResponse({ audioHash: null, audioSize: 0 });
       if (wanted === "audio") return wavResponse(wav, "speech.wav");
       return jsonResponse({ audioHash: hash, audioSize: wav.length });
@@ -62,10 +62,10 @@ export const speechActions: readonly Action[] = [
   {
     method: "get",
     at: "tts/{audioHash}",
-    doc: "What was spoken.",
+    doc: "Returns cached speech audio.",
     response: { kind: "bytes", types: ["audio/wav"] },
-    async handle({ needs, params: { audioHash = "" } }) {
-      const wav = needs.speech.previewOf(audioHash);
+    async handle({ deps, params: { audioHash = "" } }) {
+      const wav = deps.speech.previewOf(audioHash);
       if (!wav) throw notFound();
       return wavResponse(wav, "speech.wav");
     },

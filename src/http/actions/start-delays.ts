@@ -2,35 +2,35 @@ import { startLatencies } from "../../notifications/engine/start-latency.ts";
 import { computed, integer, number, text, timestamp } from "../../schema/field.ts";
 import { type Action, jsonResponse } from "../action.ts";
 
-const SURE = { required: true } as const;
+const REQUIRED = { required: true } as const;
 
 const DELAY = {
-  model: text("The model, as its devices say.", SURE),
-  reports: integer("Reports that this follows from, at most the newest 255.", SURE),
-  medianMs: number("The middle of them, after the first packet was due, held back by nothing.", {
+  model: text("Device model.", REQUIRED),
+  reports: integer("Number of reports, at most the newest 255.", REQUIRED),
+  medianMs: number("Median delay after the first packet was due, without hold time.", {
     unit: "ms",
-    ...SURE,
+    ...REQUIRED,
   }),
-  spreadMs: number("Within which nine of ten of them lie.", { unit: "ms", ...SURE }),
-  holdMs: integer("By how much its devices are held back, so that slower models sound together with them.", {
+  spreadMs: number("Range that contains nine tenths of the delays.", { unit: "ms", ...REQUIRED }),
+  holdMs: integer("Delay added to its devices so that slower models start at the same time.", {
     unit: "ms",
-    ...SURE,
+    ...REQUIRED,
   }),
-  measuredAt: timestamp("When the newest report came.", SURE),
+  measuredAt: timestamp("Time of the newest report.", REQUIRED),
 };
 
-/** How long models take to begin. own choice: the path and its members */
+/** Start latency by device model. */
 export const startDelayActions: readonly Action[] = [
   {
     method: "get",
     at: "start-delays",
-    doc: "How long the devices of each model take to begin to sound, as they have said, and by how much faster ones are held back for slower ones.",
+    doc: "Returns the reported start latency per device model and the delay added to synchronise with slower models.",
     response: {
       kind: "members",
-      fields: { models: computed("Those that begin last first.", "array", { of: DELAY }) },
+      fields: { models: computed("Models, slowest first.", "array", { of: DELAY }) },
     },
-    async handle({ needs }) {
-      const models = startLatencies(needs.store);
+    async handle({ deps }) {
+      const models = startLatencies(deps.store);
       return jsonResponse({
         models: models.map((model) => ({ ...model, measuredAt: new Date(model.measuredAt).toISOString() })),
       });

@@ -40,43 +40,46 @@ const PAGE: JsonSchema = {
   },
   additionalProperties: false,
 };
-const CHANGE = { subscribe: boolean("True joins, false leaves.", { required: true }) };
+const CHANGE = { subscribe: boolean("true subscribes, false unsubscribes.", { required: true }) };
 const validateSubscription = compileBodyValidator(CHANGE);
 
-/** Lists that users put themselves on. own choice: all stand on one page, by name. @source digest `/v1/users/{userId}/subscribable-distribution-lists` */
+/**
+ * Lists that users may subscribe to, on one page by name.
+ * @source docs/decisions/0042-api-contract.md, `/v1/users/{userId}/subscribable-distribution-lists`
+ */
 export const subscribableListActions: readonly Action[] = [
   {
     method: "get",
     at: "users/{userId}/subscribable-distribution-lists",
-    doc: "The lists that the user may join and leave, and which of them it is on.",
+    doc: "Lists the distribution lists that the user may subscribe to, with the subscription state.",
     response: { kind: "json", schema: PAGE },
     query: {
-      q: text("Words in the name, the last one as the beginning of a word."),
-      subscribed: boolean("Only those that the user is on, or is not on."),
-      domainId: uuid("Only those of one domain."),
+      q: text("Words in the name; the last one matches by prefix."),
+      subscribed: boolean("Only subscribed (true) or unsubscribed (false) lists."),
+      domainId: uuid("Only lists of this domain."),
     },
     async handle(request) {
-      const data = filterLists(findSubscribableLists(request.needs.store, subscribableQuery(request)), request);
+      const data = filterLists(findSubscribableLists(request.deps.store, subscribableQuery(request)), request);
       return jsonResponse({ total: data.length, partial: false, previous: null, next: null, data });
     },
   },
   {
     method: "get",
     at: "users/{userId}/subscribable-distribution-lists/{distributionListId}",
-    doc: "One of the lists that the user may join and leave.",
+    doc: "Returns one subscribable list.",
     response: { kind: "json", schema: ROW },
     handle: async (request) => presentLists(request),
   },
   {
     method: "put",
     at: "users/{userId}/subscribable-distribution-lists/{distributionListId}",
-    doc: "Joins or leaves a list that is open to users.",
+    doc: "Subscribes to or unsubscribes from a list.",
     response: { kind: "json", schema: ROW },
     accepts: CHANGE,
     async handle(request) {
       const { subscribe } = validateSubscription(request.body) as { subscribe: boolean };
-      const asked = subscribableQuery(request);
-      await setSubscribed(request.needs.store, { ...asked, listId: listIdOf(request), subscribe }, request.by);
+      const listQuery = subscribableQuery(request);
+      await setSubscribed(request.deps.store, { ...listQuery, listId: listIdOf(request), subscribe }, request.by);
       return presentLists(request);
     },
   },
@@ -84,7 +87,7 @@ export const subscribableListActions: readonly Action[] = [
 
 function subscribableQuery(request: ApiRequest): SubscribableListQuery {
   const user = requireVisibleRow(request, users, request.params.userId ?? "");
-  return { user, scope: request.by.scope, now: request.needs.clock.now() };
+  return { user, scope: request.by.scope, now: request.deps.clock.now() };
 }
 
 function listIdOf({ params }: ApiRequest): string {
@@ -94,7 +97,7 @@ function listIdOf({ params }: ApiRequest): string {
 }
 
 function presentLists(request: ApiRequest) {
-  const [list] = findSubscribableLists(request.needs.store, {
+  const [list] = findSubscribableLists(request.deps.store, {
     ...subscribableQuery(request),
     listId: listIdOf(request),
   });
@@ -103,14 +106,14 @@ function presentLists(request: ApiRequest) {
 }
 
 function filterLists(lists: readonly SubscribableList[], { query }: ApiRequest): SubscribableList[] {
-  const sought = tokenizeSearchText(textParameter(query, "q") ?? "");
+  const terms = tokenizeSearchText(textParameter(query, "q") ?? "");
   const subscribed = textParameter(query, "subscribed");
   const domainId = textParameter(query, "domainId");
-  if (domainId !== null && !isUuid(domainId)) throw invalidValue("domainId", "It must be a UUID.");
+  if (domainId !== null && !isUuid(domainId)) throw invalidValue("domainId", "Must be a UUID.");
   return lists.filter((list) => {
     if (subscribed !== null && list.subscribed !== (subscribed === "true")) return false;
     if (domainId !== null && list.domainId !== domainId.toLowerCase()) return false;
     const words = tokenizeSearchText(list.distributionListName);
-    return sought.every((word) => words.some((each) => each.startsWith(word)));
+    return terms.every((word) => words.some((each) => each.startsWith(word)));
   });
 }

@@ -5,44 +5,47 @@ import { createTrigger, replayDelivery, rotateTriggerSecret } from "../../webhoo
 import { type Action, requireVisibleRow } from "../action.ts";
 import { addMembers } from "./add-members.ts";
 
-const SECRET = text("Key of the signature, `whsec_` and base64; told once.");
+const SECRET = text("Signing key, `whsec_` and base64; returned only once.");
 
-/** Triggers and their secrets, which stand in the answers to these requests alone. @source decisions.md 13, Triggers */
+/**
+ * Triggers and their signing keys, which are returned only by these requests.
+ * @source docs/decisions/0013-other-resources.md, Triggers
+ */
 export const triggerActions: readonly Action[] = [
   {
     method: "post",
     at: "triggers",
-    doc: "Makes a trigger; the key of its signature is in the answer when none was given, and nowhere else.",
+    doc: "Creates a trigger. A generated signing key is returned only here.",
     response: { kind: "row", resource: triggers, with: { secret: SECRET } },
     accepts: triggers.fields,
     async handle(request) {
-      const { row, secret } = await createTrigger(request.needs.store, request.body, request.by);
-      const answer = await request.respondWithRow(triggers, row);
-      return secret === null ? answer : addMembers(answer, { secret });
+      const { row, secret } = await createTrigger(request.deps.store, request.body, request.by);
+      const response = await request.respondWithRow(triggers, row);
+      return secret === null ? response : addMembers(response, { secret });
     },
   },
   {
     method: "post",
     at: "triggers/{triggerId}/rotate-secret",
-    doc: "Gives a trigger a new key, which is in the answer only; the key before stays good for a day.",
+    doc: "Rotates the signing key; the new key is returned only here. The previous key stays valid for a day.",
     response: { kind: "row", resource: triggers, with: { secret: SECRET } },
     async handle(request) {
       const { id } = requireVisibleRow(request, triggers, request.params.triggerId ?? "");
-      const { row, secret } = await rotateTriggerSecret(request.needs, id, request.by);
+      const { row, secret } = await rotateTriggerSecret(request.deps, id, request.by);
       return addMembers(await request.respondWithRow(triggers, row), { secret });
     },
   },
   {
     method: "post",
     at: "triggers/{triggerId}/deliveries/{deliveryId}/replay",
-    doc: "Tells a write again, with the same webhook-id.",
+    doc: "Replays a delivery with the same webhook-id.",
     response: { kind: "row", resource: triggerDeliveries },
     async handle(request) {
       const trigger = requireVisibleRow(request, triggers, request.params.triggerId ?? "");
       const delivery = requireVisibleRow(request, triggerDeliveries, request.params.deliveryId ?? "");
       return request.respondWithRow(
         triggerDeliveries,
-        await replayDelivery(request.needs.store, trigger.id, delivery.id),
+        await replayDelivery(request.deps.store, trigger.id, delivery.id),
       );
     },
   },

@@ -9,24 +9,24 @@ import { type Action, requireVisibleRow } from "../action.ts";
 import { idListParameter, type Query, textParameter } from "../query/query.ts";
 import { requireParents } from "../rows/served-path.ts";
 
-const EXCLUDE_SCIM = { excludeScim: boolean("Leaves out who is in a group of a directory.") };
+const EXCLUDE_SCIM = { excludeScim: boolean("Excludes users in directory groups.") };
 const USER_QUERY = {
   areaOfInterestId: uuid(
-    "Area that they are inside of now. own choice: nobody is inside one that the caller does not see, nor with a device that it does not.",
+    "Only users currently inside this area, according to devices visible to the caller. An area that the caller may not see is treated as empty.",
   ),
-  deviceType: text("Type of a device that they have registered and the caller sees."),
-  deviceIdentifier: text("Identifier of a device that they have registered and the caller sees, without case."),
-  providerIdpId: uuid("Identity provider that vouches for them; the built-in one for those whom no other knows."),
-  globalDomainId: uuid("own choice: their home domain, whatever others they are in."),
+  deviceType: text("Only users with a visible device of this type."),
+  deviceIdentifier: text("Only users with a visible device with this identifier; case-insensitive."),
+  providerIdpId: uuid("Only users of this identity provider; the built-in provider for users of no other."),
+  globalDomainId: uuid("Only users with this home domain."),
   ...EXCLUDE_SCIM,
 };
 const ACTING = "actingDomainId";
 const USER_QUERY_WITH_DOMAIN = {
   ...USER_QUERY,
-  [ACTING]: uuid("own choice: lists whom somebody sees who acts in this domain; the caller may act there."),
+  [ACTING]: uuid("Lists users visible when acting in this domain; the caller must be allowed to act there."),
 };
 const USER_DEVICE_QUERY = {
-  licensed: boolean("own choice: those that count as licensed, as their owner's account does, or only the others."),
+  licensed: boolean("Only devices of licensed (true) or unlicensed (false) users."),
 };
 
 const DEVICES = {
@@ -36,7 +36,10 @@ const DEVICES = {
   idName: userDevices.idParam,
 };
 
-/** Users and their devices narrowed by what is no field of their rows. @source digest `/v1/users`, `/v1/users/{userId}/devices` */
+/**
+ * Users and their devices with filters that are not fields of the rows.
+ * @source docs/decisions/0042-api-contract.md, `/v1/users`, `/v1/users/{userId}/devices`
+ */
 export const userFilterActions: readonly Action[] = [
   {
     method: "get",
@@ -45,38 +48,38 @@ export const userFilterActions: readonly Action[] = [
     query: USER_QUERY_WITH_DOMAIN,
     response: { kind: "list", resource: users },
     async handle(request) {
-      const { needs, query, principal, by } = request;
+      const { deps, query, principal, by } = request;
       const domain = oneId(query, ACTING);
-      const scope = domain === null ? by.scope : needs.access.resolveScope(principal, domain, ACTING);
-      const pks = matchingUserKeys(needs.store, query, scope);
-      const asked = Object.keys(USER_QUERY).map((name) => query[name] ?? null);
-      const restriction = pks === null ? {} : { pks, pksOf: JSON.stringify(asked) };
+      const scope = domain === null ? by.scope : deps.access.resolveScope(principal, domain, ACTING);
+      const pks = matchingUserKeys(deps.store, query, scope);
+      const requested = Object.keys(USER_QUERY).map((name) => query[name] ?? null);
+      const restriction = pks === null ? {} : { pks, pksOf: JSON.stringify(requested) };
       return request.respondWithList(users, restriction, scope);
     },
   },
   {
     method: "get",
     at: "users/{userId}",
-    doc: "Shows one.",
+    doc: "Returns one row.",
     query: {
-      excludeScim: boolean("own choice: shows the groups that the user is in by itself, not by a directory's."),
+      excludeScim: boolean("Returns only direct group memberships, not those from directory groups."),
     },
     response: { kind: "row", resource: users },
-    isVisible: ({ params, needs }, scope) => needs.store.get(users, params.userId ?? "", scope) !== null,
+    isVisible: ({ params, deps }, scope) => deps.store.get(users, params.userId ?? "", scope) !== null,
     handle: async (request) =>
       request.respondWithRow(users, requireVisibleRow(request, users, request.params.userId ?? "")),
   },
   {
     method: "get",
     at: "users/{userId}/devices",
-    doc: "Lists what the caller may see.",
+    doc: "Lists the rows visible to the caller.",
     query: USER_DEVICE_QUERY,
     response: { kind: "list", resource: userDevices },
     async handle(request) {
       requireParents(DEVICES, request);
       const { userId = "" } = request.params;
       const licensed = textParameter(request.query, "licensed");
-      const isLicensed = request.needs.store.get(users, userId)?.isLicensed;
+      const isLicensed = request.deps.store.get(users, userId)?.isLicensed;
       const fits = licensed === null || isLicensed === (licensed === "true");
       return request.respondWithList(userDevices, { within: { userId }, ...(fits ? {} : { ids: [] }) });
     },
@@ -88,8 +91,8 @@ function oneId(query: Query, name: string): string | null {
 }
 
 /**
- * Internal keys of the users that all conditions mean; null without any. What devices and areas are searched by is told
- * of those alone that `sight` shows: else whoever lists users could try out numbers, addresses and places.
+ * Internal keys of the users that match all filters; null without filters. Devices and areas only match if `sight`
+ * shows them, so that callers cannot probe for phone numbers, addresses and positions.
  */
 function matchingUserKeys(reader: StoreReader, query: Query, sight: RowVisibility): number[] | null {
   const found: number[][] = [];
@@ -125,7 +128,7 @@ function matchingUserKeys(reader: StoreReader, query: Query, sight: RowVisibilit
   return first.filter((pk) => sets.every((set) => set.has(pk)));
 }
 
-/** Those whom a provider that is there vouches for are its own, all others the built-in one's. */
+/** Users of an existing external provider belong to it, all others to the built-in provider. */
 const USERS_OF_PROVIDER_SQL = `SELECT u.pk FROM users u
   LEFT JOIN identity_providers p ON p.id = substr(u.provider_key, 1, instr(u.provider_key, ' ') - 1)
   WHERE COALESCE(p.id, (SELECT id FROM identity_providers WHERE type = 'built-in')) = ?`;

@@ -10,44 +10,44 @@ import { type Action, jsonResponse, requireVisibleRow } from "../action.ts";
 import { compileBodyValidator } from "./body-validator.ts";
 
 const CHANGE = {
-  name: text("What others call the user.", { min: 1, max: 140 }),
+  name: text("Display name.", { min: 1, max: 140 }),
   preferredLanguage: users.fields.preferredLanguage,
-  preferredName: text("What the user wants to be called; null takes the name.", { max: 140 }),
-  preferredTimezone: option("Zone in which the user wants times to be shown.", TIME_ZONES),
+  preferredName: text("Preferred name; null means the display name.", { max: 140 }),
+  preferredTimezone: option("Preferred time zone.", TIME_ZONES),
 };
-const PROFILE = { userId: uuid("The user.", { required: true }), ...CHANGE };
+const PROFILE = { userId: uuid("Id of the user.", { required: true }), ...CHANGE };
 const validateProfile = compileBodyValidator(CHANGE);
-/** Members that the row of a user does not show. */
+/** Fields that are not part of the user representation. */
 const SELF_ONLY_MEMBERS: ReadonlySet<string> = new Set(["preferredName", "preferredTimezone"]);
 
-/** What a member of each set may do that others may not. own choice: the sets are told from what the user may do. */
-const PERMISSION_SETS: readonly { name: string; needs: readonly [Method, string][] }[] = [
-  { name: "admin", needs: [] },
+/** Named permission sets and the permissions that define them. */
+const PERMISSION_SETS: readonly { name: string; requires: readonly [Method, string][] }[] = [
+  { name: "admin", requires: [] },
   {
     name: "local-admin",
-    needs: [
+    requires: [
       ["post", "/users"],
       ["post", "/security-groups"],
     ],
   },
-  { name: "notification-sender", needs: [["post", "/notifications"]] },
+  { name: "notification-sender", requires: [["post", "/notifications"]] },
   {
     name: "notification-manager",
-    needs: [
+    requires: [
       ["post", "/notifications"],
       ["post", "/message-templates"],
     ],
   },
   {
     name: "bell-schedule-manager",
-    needs: [
+    requires: [
       ["post", "/bell-schedules"],
       ["post", "/ring-lists"],
     ],
   },
   {
     name: "incident-manager",
-    needs: [
+    requires: [
       ["post", "/incidents"],
       ["post", "/incident-plans"],
     ],
@@ -74,46 +74,49 @@ const PAGE: JsonSchema = {
   additionalProperties: false,
 };
 
-/** How people want to be addressed, and what they may do in few words. @source digest `/v1/users/{userId}/profile`, `…/all-permission-sets` */
+/**
+ * Profile settings and permission sets of a user.
+ * @source docs/decisions/0042-api-contract.md, `/v1/users/{userId}/profile`
+ */
 export const userProfileActions: readonly Action[] = [
   {
     method: "get",
     at: "users/{userId}/profile",
-    doc: "How a user wants to be addressed.",
+    doc: "Returns the profile of a user: preferred name, language and time zone.",
     response: { kind: "members", fields: PROFILE },
     handle: async (request) => jsonResponse(profileOf(requireVisibleRow(request, users, request.params.userId ?? ""))),
   },
   {
     method: "put",
     at: "users/{userId}/profile",
-    doc: "Changes how a user wants to be addressed; everybody may change the own.",
+    doc: "Updates the profile of a user; every user may change their own.",
     accepts: CHANGE,
     response: { kind: "members", fields: PROFILE },
     async handle(request) {
-      const { params, needs, by, body } = request;
+      const { params, deps, by, body } = request;
       const user = requireVisibleRow(request, users, params.userId ?? "");
       const checked = validateProfile(body);
       const given = Object.fromEntries(Object.entries(checked).filter(([member]) => Object.hasOwn(body, member)));
       const isOwn = ([member]: [string, unknown]): boolean => SELF_ONLY_MEMBERS.has(member);
       const input = Object.fromEntries(Object.entries(given).filter((entry) => !isOwn(entry)));
       const own = Object.fromEntries(Object.entries(given).filter(isOwn));
-      return jsonResponse(profileOf(await needs.store.update(users, user.id, input, by, own)));
+      return jsonResponse(profileOf(await deps.store.update(users, user.id, input, by, own)));
     },
   },
   {
     method: "get",
     at: "users/{userId}/all-permission-sets",
-    doc: "What the user may do, in few words.",
+    doc: "Lists the permission sets of the user.",
     response: { kind: "json", schema: PAGE },
     async handle(request) {
       const user = requireVisibleRow(request, users, request.params.userId ?? "");
-      const grants = listUserGrants(request.needs.store, user, request.by.scope);
+      const grants = listUserGrants(request.deps.store, user, request.by.scope);
       const isSuper = grants.some(({ verb }) => verb === "*");
       const { allows } = compileGrants(
         grants.flatMap(({ verb, spec }) => (verb === "*" ? [] : [{ verb: verb as Method, spec }])),
       );
       const data = PERMISSION_SETS.filter(
-        ({ needs }) => isSuper || (needs.length > 0 && needs.every(([verb, path]) => allows(verb, path))),
+        ({ requires }) => isSuper || (requires.length > 0 && requires.every(([verb, path]) => allows(verb, path))),
       );
       const named = data.map(({ name }) => ({ id: derivedId("permission-set", name), name }));
       return jsonResponse({ total: named.length, partial: false, previous: null, next: null, data: named });

@@ -12,42 +12,43 @@ import { addMembers } from "./add-members.ts";
 
 const { name, expires } = userTokens.fields;
 
-/** own choice: true unless it says false, since a refresh token that stays would get the next access token. */
+/** Default true, because a remaining refresh token could get a new access token. */
 const REVOCATION_QUERY = {
-  deleteEntireSession: boolean(
-    "Of an application's token: all that came of the same consent too; true when not given.",
-  ),
+  deleteEntireSession: boolean("For an application token: also revokes all tokens of the same consent. Default: true."),
 };
 
 const revocation = {
   method: "delete",
-  doc: "Revokes a token; of an application, with all that came of the same consent.",
+  doc: "Revokes a token; for an application token, also all tokens of the same consent.",
   headers: ["If-Match"],
   response: { kind: "deletion" },
   accepts: {},
-  isVisible: (request: Pick<ApiRequest, "params" | "needs">, scope: AccessScope) => findToken(request, scope) !== null,
+  isVisible: (request: Pick<ApiRequest, "params" | "deps">, scope: AccessScope) => findToken(request, scope) !== null,
   async handle(request: ApiRequest) {
     const token = findToken(request, request.by.scope);
     if (!token) throw notFound();
     const ifMatch = request.header("if-match");
     if (ifMatch) assertIfMatch(ifMatch, token);
     const wholeChain = textParameter(request.query, "deleteEntireSession") ?? "true";
-    await revokeToken(request.needs.store, token, wholeChain === "true", request.by);
+    await revokeToken(request.deps.store, token, wholeChain === "true", request.by);
     return deletedResponse(token.id);
   },
 } as const;
 
-/** A user's new token, whose value stands in the answer and nowhere else, and a token's end. @source decisions.md 3; digest */
+/**
+ * Creation of a user token, whose value is returned only once, and its revocation.
+ * @source docs/decisions/0003-authentication.md; docs/decisions/0042-api-contract.md
+ */
 export const userTokenActions: readonly (Action | RowOperation)[] = [
   {
     method: "post",
     at: "users/{userId}/tokens",
-    doc: "Makes a token; its value is told here and never again.",
-    response: { kind: "row", resource: userTokens, with: { token: text("The token's value.", { required: true }) } },
+    doc: "Creates a token. The value is returned only here.",
+    response: { kind: "row", resource: userTokens, with: { token: text("Value of the token.", { required: true }) } },
     accepts: { name, expires },
     async handle(request) {
       const user = requireVisibleRow(request, users, request.params.userId ?? "");
-      const { row, token } = await createToken(request.needs.store, user.id, request.body, request.by);
+      const { row, token } = await createToken(request.deps.store, user.id, request.body, request.by);
       return addMembers(await request.respondWithRow(userTokens, row), { token });
     },
   },
@@ -60,7 +61,7 @@ export const userTokenActions: readonly (Action | RowOperation)[] = [
   },
 ];
 
-function findToken({ params, needs }: Pick<ApiRequest, "params" | "needs">, scope: AccessScope): UserToken | null {
-  const token = needs.store.get(userTokens, params.tokenId ?? "", scope);
+function findToken({ params, deps }: Pick<ApiRequest, "params" | "deps">, scope: AccessScope): UserToken | null {
+  const token = deps.store.get(userTokens, params.tokenId ?? "", scope);
   return token?.userId === params.userId ? token : null;
 }

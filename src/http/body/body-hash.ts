@@ -2,8 +2,8 @@ import { createHash } from "node:crypto";
 import { UploadedFile } from "../../schema/uploaded-file.ts";
 
 /**
- * SHA-256 (hex) of a decoded body: the same for JSON, form and multipart, whatever the order of members. A file counts
- * by its bytes alone, as clients give it another name at each try.
+ * SHA-256 (hex) of a decoded body, independent of its encoding (JSON, form, multipart) and of the field order. A file
+ * counts by its content only, because clients may rename it on a retry.
  */
 export function bodyHash(body: Readonly<Record<string, unknown>>): string {
   return createHash("sha256")

@@ -14,7 +14,7 @@ import { readMultipart } from "./multipart.ts";
 const JSON_TYPE = "application/json";
 const FORM_TYPE = "application/x-www-form-urlencoded";
 
-/** Texts are read as bytes, since broken UTF-8 is refused, and JSON and names are judged before they are parsed. */
+/** Text is read as bytes, because invalid UTF-8 must be refused and JSON and names are checked before parsing. */
 const READ_TEXT = koaBody({
   json: false,
   urlencoded: false,
@@ -23,7 +23,7 @@ const READ_TEXT = koaBody({
   encoding: "latin1",
 });
 
-/** What a body may hold, compiled once. */
+/** Decoder and file fields of a body, compiled once. */
 export interface BodyParserPlan {
   decoder: Decoder;
   files: ReadonlyMap<string, FileFieldData>;
@@ -38,43 +38,45 @@ export interface RawBody {
   uploads: readonly UploadedFile[];
 }
 
-/** What a request without body says. */
+/** A request without a body. */
 export const NO_BODY: RawBody = { kind: "none", value: {}, uploads: [] };
 
-/** Compiles what is needed to read bodies with members `fields`. */
+/** Compiles the parser plan of a body with `fields`. */
 export function compileBodyParser(fields: Readonly<Record<string, Field>>): BodyParserPlan {
   const files = new Map<string, FileFieldData>();
   for (const [name, field] of Object.entries(fields)) if (field.kind === "file") files.set(name, field);
   return { decoder: compileDecoder(fields), files };
 }
 
-/** True for a body in the one form that may carry an access token. */
+/** True for form-urlencoded bodies, the only ones that may contain an access token. */
 export function isUrlEncoded(request: IncomingMessage): boolean {
   return mediaTypeOf(request) === FORM_TYPE && hasBody(request);
 }
 
 /**
- * Reads the body of a request whole; files go to `files` as they arrive. Throws CallerError: unsupported-media-type,
- * too-large, invalid-value for what is malformed, truncated or nested too deep.
+ * Reads the whole body; files are streamed to `files`. Throws CallerError: unsupported-media-type, too-large,
+ * invalid-value if it is malformed, truncated or nested too deeply.
  */
 export async function readBody(
   request: IncomingMessage,
   plan: BodyParserPlan,
-  needs: { clock: Clock; files: FileStore },
+  deps: { clock: Clock; files: FileStore },
 ): Promise<RawBody> {
   if (!hasBody(request)) return NO_BODY;
   const encoding = request.headers["content-encoding"];
   if (encoding !== undefined && encoding !== "identity")
-    throw unsupportedMediaType("Bodies are sent without content encoding.");
+    throw unsupportedMediaType("Content-Encoding is not supported for request bodies.");
   switch (mediaTypeOf(request)) {
     case JSON_TYPE:
-      return { kind: "json", value: parseUntrustedJson(await textOf(request, needs.clock)), uploads: [] };
+      return { kind: "json", value: parseUntrustedJson(await textOf(request, deps.clock)), uploads: [] };
     case FORM_TYPE:
-      return { kind: "form", value: parseBrackets(await textOf(request, needs.clock)), uploads: [] };
+      return { kind: "form", value: parseBrackets(await textOf(request, deps.clock)), uploads: [] };
     case "multipart/form-data":
-      return { kind: "multipart", ...(await readMultipart(request, plan.files, needs)) };
+      return { kind: "multipart", ...(await readMultipart(request, plan.files, deps)) };
     default:
-      throw unsupportedMediaType("Send application/json, application/x-www-form-urlencoded or multipart/form-data.");
+      throw unsupportedMediaType(
+        "The content type must be application/json, application/x-www-form-urlencoded or multipart/form-data.",
+      );
   }
 }
 
@@ -83,7 +85,6 @@ export function decodeBody(body: RawBody, { decoder }: BodyParserPlan): Record<s
   return body.kind === "json" ? decoder.json(body.value) : decoder.form(body.value as Record<string, unknown>);
 }
 
-/** What a body of another kind than those taken is answered with. */
 export function unsupportedMediaType(message: string): CallerError {
   return new CallerError("unsupported-media-type", message);
 }
@@ -92,13 +93,13 @@ function hasBody({ headers }: IncomingMessage): boolean {
   return headers["transfer-encoding"] !== undefined || Number(headers["content-length"] ?? 0) > 0;
 }
 
-/** The content type of a request without its parameters, in lower case; empty when none is said. */
+/** Content type of a request without parameters, in lower case; empty if absent. */
 export function mediaTypeOf({ headers }: IncomingMessage): string {
   return (headers["content-type"] ?? "").split(";", 1)[0]?.trim().toLowerCase() ?? "";
 }
 
 async function textOf(request: IncomingMessage, clock: Clock): Promise<string> {
   const charset = /;\s*charset="?([^\s;"]+)/i.exec(request.headers["content-type"] ?? "")?.[1];
-  if (charset !== undefined && !/^utf-?8$/i.test(charset)) throw unsupportedMediaType("Bodies are sent as UTF-8.");
+  if (charset !== undefined && !/^utf-?8$/i.test(charset)) throw unsupportedMediaType("The charset must be UTF-8.");
   return decodeUtf8((await parseBody(READ_TEXT, request, clock)) as string);
 }

@@ -1,11 +1,11 @@
 import qs from "qs";
 import { CallerError } from "../../lib/errors.ts";
 
-/** Pairs that one form may have. own choice: twice the longest list of references. */
+/** Maximum number of pairs of a form: twice the longest list of references. */
 const MAX_PAIRS = 10_000;
-/** Brackets that one name may have. */
+/** Maximum nesting depth of a name. */
 const MAX_DEPTH = 10;
-/** Different bracketed names and their opening brackets together. own choice: each costs an object, and so time. */
+/** Different bracketed names and their opening brackets together. Each costs an object, and so time. */
 const MAX_OBJECTS = 5_000;
 
 /** The values of each name in order, of plain and of bracketed names. A name with `[]` behind it always has a list. */
@@ -24,17 +24,16 @@ export function parseBrackets(text: string): Record<string, unknown> {
 }
 
 /**
- * As `parseBrackets`, of pairs that are not encoded: the text parts of a multipart body.
- *
- * Values are gathered by name first and lists made last, because qs takes 12 s for 259 kB of numbered names, and forms
- * are read before it is known who sent them.
+ * Same as `parseBrackets` for decoded pairs: the text parts of a multipart body. Values are grouped by name first and
+ * lists are built last, because qs takes 12 s for 259 kB of numbered names, and forms are parsed before the caller is
+ * authenticated.
  */
 export function nestPairs(pairs: Iterable<readonly [name: string, value: string]>): Record<string, unknown> {
   const { plain, bracketed } = groupByName(pairs);
   plain.delete("__proto__");
   const nested = bracketed.size === 0 ? {} : nestValues(bracketed);
   for (const name of Object.keys(nested)) {
-    if (plain.has(name)) throw tooComplex("A parameter is a text in one place and an object in another.");
+    if (plain.has(name)) throw tooComplex("A parameter must not be both a string and an object.");
   }
   return { ...Object.fromEntries(plain), ...nested };
 }
@@ -45,7 +44,8 @@ function nestValues(values: ReadonlyMap<string, string | string[]>): Record<stri
     const nested = qs.parse(Object.fromEntries(values) as unknown as Record<string, string>, options);
     return Object.fromEntries(Object.entries(nested).map(([name, value]) => [name, withLists(value)]));
   } catch (error) {
-    if (error instanceof RangeError) throw tooComplex(`Names may nest at most ${MAX_DEPTH} levels.`);
+    if (error instanceof RangeError)
+      throw tooComplex(`Parameter names may be nested at most ${MAX_DEPTH} levels deep.`);
     throw error;
   }
 }
@@ -53,25 +53,25 @@ function nestValues(values: ReadonlyMap<string, string | string[]>): Record<stri
 function groupByName(pairs: Iterable<readonly [name: string, value: string]>): Values {
   const values: Values = { plain: new Map(), bracketed: new Map() };
   let count = 0;
-  let steps = 0;
+  let objects = 0;
   for (const [given, value] of pairs) {
     count += 1;
-    if (count > MAX_PAIRS) throw tooComplex(`There may be at most ${MAX_PAIRS} parameters.`);
+    if (count > MAX_PAIRS) throw tooComplex(`At most ${MAX_PAIRS} parameters are allowed.`);
     const name = given.endsWith("[]") ? given.slice(0, -2) : given;
     const group = name.includes("[") ? values.bracketed : values.plain;
-    const there = group.get(name);
-    if (Array.isArray(there)) there.push(value);
-    else if (there !== undefined) group.set(name, [there, value]);
+    const existing = group.get(name);
+    if (Array.isArray(existing)) existing.push(value);
+    else if (existing !== undefined) group.set(name, [existing, value]);
     else {
-      if (group === values.bracketed) steps += name.split("[").length;
-      if (steps > MAX_OBJECTS) throw tooComplex(`Names may make at most ${MAX_OBJECTS} objects and lists.`);
+      if (group === values.bracketed) objects += name.split("[").length;
+      if (objects > MAX_OBJECTS) throw tooComplex(`At most ${MAX_OBJECTS} nested objects and lists are allowed.`);
       group.set(name, name === given ? value : [value]);
     }
   }
   return values;
 }
 
-/** Objects whose members are all numbered become lists, in the order of the numbers. */
+/** Objects whose keys are all numbers become lists, in numeric order. */
 function withLists(value: unknown): unknown {
   if (typeof value !== "object" || value === null) return value;
   if (Array.isArray(value)) return value.map(withLists);

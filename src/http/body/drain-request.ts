@@ -1,13 +1,10 @@
 import type { IncomingMessage } from "node:http";
 import type { Clock } from "../../lib/clock.ts";
 
-/** How long the rest of a body may go on arriving after the answer. own choice */
+/** How long the rest of a body is drained after the response. */
 const LINGER_MS = 10_000;
 
-/**
- * Many clients read the answer only when they have sent everything, so what nobody reads is thrown away as it arrives,
- * for a while.
- */
+/** Discards the rest of the body for a while: many clients read the response only after sending everything. */
 export function drainRequest(request: IncomingMessage, clock: Clock): void {
   if (request.complete) return;
   request.resume();

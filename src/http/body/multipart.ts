@@ -12,11 +12,11 @@ import type { FileStore } from "../../store/store.ts";
 import { bodyTooLarge, decodeUtf8, MAX_REQUEST_BODY_BYTES, malformedBody, parseBody } from "./body-parser.ts";
 import { nestPairs } from "./bracket-parser.ts";
 
-/** Text parts that a body may have. */
+/** Maximum number of text parts. */
 const MAX_FIELDS = 10_000;
-/** Bytes of one part's head. own choice: ten times what browsers send. */
+/** Maximum header size of one part: ten times what browsers send. */
 const MAX_PART_HEADER_BYTES = 4_096;
-/** Longer than any word for it. */
+/** Longer than any priority value. */
 const MAX_PRIORITY_LENGTH = 16;
 
 /** A multipart body that was read whole. */
@@ -25,18 +25,18 @@ interface MultipartBody {
   uploads: UploadedFile[];
 }
 
-/** Files on their way into the store. */
+/** Files being stored. */
 interface Uploads {
   /** Takes a file part; reading stops when it can't be stored. */
   acceptPart(part: Part, name: string, field: FileFieldData): void;
-  /** Takes a piece of the text that says how urgent the message is that the files belong to. */
+  /** Collects the value of the field `priority`, which precedes the files. */
   notePriority(piece: Buffer): void;
   /** Ends the reading of the body. */
   fail(error: unknown): void;
   failed: Promise<never>;
   /** By member name, once all are stored. */
   stored(): Promise<Record<string, UploadedFile>>;
-  /** Cuts off what is under way and takes back what was stored. */
+  /** Aborts uploads in progress and deletes stored files. */
   discard(): Promise<void>;
 }
 
@@ -63,10 +63,10 @@ export async function readMultipart(
   });
   try {
     const texts = await parseBody(parser, request, clock, {
-      onChunk: tail.look,
+      onChunk: tail.push,
       failed: uploads.failed,
-      onStart: (begun) => {
-        stream = begun;
+      onStart: (seen) => {
+        stream = seen;
       },
     });
     if (tail.isCut()) throw malformedBody();
@@ -90,8 +90,8 @@ function routeParts(
   fields: ReadonlyMap<string, FileFieldData>,
   uploads: Uploads,
 ): NonNullable<ExtendedFormidableOptions["onPart"]> {
-  const begun = new Set<string>();
-  // Nothing may be thrown here: nobody would catch it.
+  const seen = new Set<string>();
+  // Must not throw: nothing would catch it.
   return (part, readText) => {
     if (!part.name || part.name === "__proto__") return uploads.fail(malformedBody());
     if (part.originalFilename === null) {
@@ -104,8 +104,8 @@ function routeParts(
     const field = fields.get(name);
     // A browser sends an empty part without name for a file that was not chosen.
     if (!field || part.originalFilename === "") return;
-    if (begun.has(name)) return uploads.fail(invalidValue(name, "Send one file."));
-    begun.add(name);
+    if (seen.has(name)) return uploads.fail(invalidValue(name, "Must be a single file."));
+    seen.add(name);
     uploads.acceptPart(part, name, field);
   };
 }
@@ -120,9 +120,9 @@ function createUploads(files: FileStore, source: () => Transform | null): Upload
   const failed = new Promise<never>((_resolve, reject) => {
     fail = reject;
   });
-  // What fails after the body was given up needs no other answer.
+  // Later failures are ignored.
   failed.catch(() => undefined);
-  let givenUp = false;
+  let discarded = false;
   return {
     fail: (error) => fail(error),
     failed,
@@ -130,14 +130,14 @@ function createUploads(files: FileStore, source: () => Transform | null): Upload
       priority = (priority + piece.toString("latin1")).slice(0, MAX_PRIORITY_LENGTH);
     },
     acceptPart(part, name, { maxBytes, types }) {
-      // The parser tells what it has of the body even then.
-      if (givenUp) return;
+      // The parser emits buffered parts even after an abort.
+      if (discarded) return;
       const sink = new PassThrough();
       sinks.push(sink);
       part.on("data", (chunk: Buffer) => {
         if (!sink.destroyed && !sink.write(chunk)) source()?.pause();
       });
-      // A sink that has its last piece tells no drain any more.
+      // A finished sink emits no `drain`.
       for (const event of ["drain", "finish"]) sink.on(event, () => source()?.resume());
       part.on("end", () => sink.end());
       const stored = files.put(sink, { fileName: part.originalFilename ?? "file", maxBytes, types, isUrgent });
@@ -149,7 +149,7 @@ function createUploads(files: FileStore, source: () => Transform | null): Upload
       return Object.fromEntries(await Promise.race([Promise.all(entries), failed]));
     },
     async discard() {
-      givenUp = true;
+      discarded = true;
       for (const sink of sinks) sink.destroy();
       for (const result of await Promise.allSettled(storing.values())) {
         if (result.status === "fulfilled") files.release(result.value, false);
@@ -164,10 +164,10 @@ function atField(error: unknown, field: string): unknown {
   return new CallerError(type, message, [{ field, type, message }]);
 }
 
-/** What formidable tells of a head, piece by piece. */
+/** Events of the formidable parser. */
 type ParserEvents = EventEmitter & { destroy(error: CallerError): void };
 
-/** formidable gathers heads without limit, and takes 79 s to find the file name in one of 1 MB. */
+/** Limits part headers: formidable buffers them without a limit and takes 79 s to find the file name in 1 MB. */
 function limitPartHeaders(...[form, options]: Parameters<typeof multipart>): void {
   multipart.call(form, form, options);
   const parser = (form as unknown as { _parser: ParserEvents | null })._parser;
@@ -184,13 +184,16 @@ function limitPartHeaders(...[form, options]: Parameters<typeof multipart>): voi
   });
 }
 
-/** formidable takes a body that ends with a boundary for a whole one, though the closing boundary has `--` behind it. */
-function watchClosingBoundary(contentType: string): { look(piece: Buffer): void; isCut(): boolean } {
+/**
+ * Detects truncation: formidable accepts a body that ends with a boundary, although the closing boundary ends with
+ * `--`.
+ */
+function watchClosingBoundary(contentType: string): { push(piece: Buffer): void; isCut(): boolean } {
   const match = /boundary=(?:"([^"]+)"|([^;]+))/i.exec(contentType);
   const boundary = `--${match?.[1] ?? match?.[2] ?? ""}`;
   let tail = "";
   return {
-    look(piece) {
+    push(piece) {
       tail = (tail + piece.toString("latin1", Math.max(0, piece.length - boundary.length - 2))).slice(
         -boundary.length - 2,
       );

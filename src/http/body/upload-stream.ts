@@ -5,16 +5,16 @@ import { CallerError } from "../../lib/errors.ts";
 
 /** A window of this length … */
 const PROGRESS_WINDOW_MS = 30_000;
-/** … must bring at least so much, else the sender is given up. */
+/** Minimum bytes per window; slower uploads are aborted. */
 const MIN_BYTES_PER_WINDOW = 1_024;
 
-/** Bytes that a parser gets in one go; between two the event loop turns, since one piece may bring a thousand parts. */
+/** Bytes passed to a parser per event loop turn, because one chunk may contain a thousand parts. */
 const CHUNK_BYTES = 8_192;
 
 /**
- * The bytes of a request as they arrive. There is no limit on the time of the whole, only on standing still. The request
- * stays readable for the server when the reader leaves early. Throws CallerError when the sender is too slow or goes away.
- * @source interfaces.md, The network: upload time-outs are by progress. own choice: 1 KiB in 30 s
+ * Reads the body of a request as it arrives. The timeout is by progress, not by total time. The request stays
+ * readable for the server if the reader stops early. Throws CallerError if the client is too slow or disconnects.
+ * @source docs/decisions/0024-network.md
  */
 export async function* readUpload(request: IncomingMessage, clock: Clock): AsyncGenerator<Buffer> {
   const chunks = request.iterator({ destroyOnReturn: false })[Symbol.asyncIterator]();
@@ -23,12 +23,12 @@ export async function* readUpload(request: IncomingMessage, clock: Clock): Async
     for (;;) {
       const { value, done } = await Promise.race([chunks.next(), watch.tooSlow]);
       if (done) return;
-      watch.seen((value as Buffer).length);
+      watch.addBytes((value as Buffer).length);
       yield value as Buffer;
     }
   } catch (error) {
     if (error instanceof CallerError) throw error;
-    throw new CallerError("invalid-value", "The body ended too early.");
+    throw new CallerError("invalid-value", "The body is truncated.");
   } finally {
     watch.end();
     // Not awaited: a read that still waits for bytes would hold it up.
@@ -36,21 +36,25 @@ export async function* readUpload(request: IncomingMessage, clock: Clock): Async
   }
 }
 
-/** A request's bytes as a stream for those who want one. */
+/** The body of a request as a stream. */
 export interface UploadStream {
   /** Fails with CallerError when the sender is too slow or goes away. */
   stream: Transform;
-  /** To be called in every case, once nobody reads any more. The request stays readable for the server. */
+  /** Must always be called after reading. The request stays readable for the server. */
   release(): void;
 }
 
-/** As `arriving`, for readers that take a stream; `look` sees each piece before the reader does. */
-export function openUploadStream(request: IncomingMessage, clock: Clock, look: (piece: Buffer) => void): UploadStream {
+/** Same as `readUpload`, as a stream; `onChunk` receives each chunk before the reader. */
+export function openUploadStream(
+  request: IncomingMessage,
+  clock: Clock,
+  onChunk: (piece: Buffer) => void,
+): UploadStream {
   const watch = watchProgress(clock);
   const stream = new Transform({
     transform(piece: Buffer, _encoding, done) {
-      watch.seen(piece.length);
-      look(piece);
+      watch.addBytes(piece.length);
+      onChunk(piece);
       const pass = (from: number): void => {
         stream.push(piece.subarray(from, from + CHUNK_BYTES));
         if (from + CHUNK_BYTES >= piece.length) done();
@@ -61,9 +65,9 @@ export function openUploadStream(request: IncomingMessage, clock: Clock, look: (
   });
   const fail = (error: CallerError): void => void stream.destroy(error);
   const destroy = (): void => {
-    if (!request.readableEnded) fail(new CallerError("invalid-value", "The body ended too early."));
+    if (!request.readableEnded) fail(new CallerError("invalid-value", "The body is truncated."));
   };
-  // Whoever has left does not want to know why it failed.
+  // The client is gone; the error is irrelevant.
   stream.on("error", () => undefined);
   watch.tooSlow.catch(fail);
   request.once("close", destroy);
@@ -81,17 +85,17 @@ export function openUploadStream(request: IncomingMessage, clock: Clock, look: (
   };
 }
 
-function watchProgress(clock: Clock): { tooSlow: Promise<never>; seen(bytes: number): void; end(): void } {
+function watchProgress(clock: Clock): { tooSlow: Promise<never>; addBytes(bytes: number): void; end(): void } {
   let bytes = 0;
   let timeOut: (error: CallerError) => void = () => undefined;
   const tooSlow = new Promise<never>((_resolve, reject) => {
     timeOut = reject;
   });
-  // Nobody may wait for it when the time is over.
+  // Avoids an unhandled rejection.
   tooSlow.catch(() => undefined);
   const checkProgress = (): void => {
     if (bytes < MIN_BYTES_PER_WINDOW) {
-      timeOut(new CallerError("invalid-value", "The body arrives too slowly."));
+      timeOut(new CallerError("invalid-value", "The upload timed out: the body arrives too slowly."));
       return;
     }
     bytes = 0;
@@ -100,7 +104,7 @@ function watchProgress(clock: Clock): { tooSlow: Promise<never>; seen(bytes: num
   let timer = clock.after(PROGRESS_WINDOW_MS, checkProgress, { background: true });
   return {
     tooSlow,
-    seen(more) {
+    addBytes(more) {
       bytes += more;
     },
     end: () => timer.cancel(),

@@ -1,7 +1,7 @@
 import type { JsonSchema } from "../../schema/json-schema.ts";
 import type { OpenApiDocument } from "./document.ts";
 
-/** Pages need no script and nothing from elsewhere. */
+/** Pages use no scripts and no external resources. */
 const STYLE = `:root{color-scheme:light dark;font:16px/1.5 system-ui,sans-serif}body{max-width:64rem;margin:0 auto;padding:1rem}
 a{color:light-dark(#0b57a4,#8ec1ff)}h2{margin:2rem 0 .25rem;font-size:1.1rem;overflow-wrap:anywhere}
 code,pre{font:.9em ui-monospace,monospace}pre{white-space:pre-wrap}
@@ -34,7 +34,7 @@ export function renderDocsFamily(document: OpenApiDocument, family: string): str
     operationSection(document, path, method, operation, used),
   );
   const schemas = document.components.schemas;
-  // What schemas point to is described too.
+  // Includes referenced schemas.
   for (const name of used) for (const other of refsIn(schemas[name])) used.add(other);
   const described = [...used].sort().map((name) => schemaSection(name, schemas));
   return renderDocsPage(
@@ -88,7 +88,7 @@ function answersOf(responses: Readonly<Record<string, JsonSchema>>): string {
       : `${status} ${escaped(description)} ${type === undefined ? "" : `${escaped(type)}: ${typeOf(media?.schema)}`}`;
   });
   const fine = items.filter((item) => item.length > 3);
-  return `<p>Answers ${fine.join("; ")} <span class="soft">Errors: ${items.filter((item) => item.length === 3).join(", ")}</span></p>`;
+  return `<p>Responses ${fine.join("; ")} <span class="soft">Errors: ${items.filter((item) => item.length === 3).join(", ")}</span></p>`;
 }
 
 function schemaSection(name: string, schemas: Schemas): string {

@@ -23,23 +23,23 @@ export interface OpenApiDocument {
   components: Record<"schemas" | "parameters" | "responses" | "securitySchemes", Record<string, JsonSchema>>;
 }
 
-const DESCRIPTION = `The HTTP interface of a Carillon appliance; its own console uses no other.
+const DESCRIPTION = `The HTTP API of a Carillon appliance. The console uses the same API.
 
-- Members and parameters may be written in kebab-case too, nested members of forms in brackets: \`geometryValue[type]\`.
-- In place of true and false texts may be given: "true" is true, every other text false. Unknown members are ignored.
-- Times are ISO 8601 in UTC. Lists come in pages; \`next\` and \`previous\` are sent as \`start\`.
-- A token is best sent as \`Authorization: Bearer …\`; \`access_token\` in a form body or, for tests, in the query does too.
-- PUT changes only the members given; DELETE and PUT take the id in the path, in the body or in the query.`;
+- Fields and parameters may also be written in kebab-case, nested fields of forms in brackets: \`geometryValue[type]\`.
+- Booleans may be given as strings: "true" is true, every other string is false. Unknown fields are ignored.
+- Timestamps are ISO 8601 in UTC. Lists are paged; send \`next\` or \`previous\` as \`start\`.
+- Send the token as \`Authorization: Bearer …\`; \`access_token\` in a form body or, for tests, in the query is also accepted.
+- PUT changes only the given fields; DELETE and PUT accept the id in the path, in the body or in the query.`;
 
 const STORED_FILE: JsonSchema = {
   type: "object",
   required: ["fileName", "size", "contentType", "metadata"],
   properties: {
     fileName: { type: "string" },
-    size: { type: "integer", minimum: 0, description: "Bytes." },
+    size: { type: "integer", minimum: 0, description: "Size in bytes." },
     contentType: { type: "string" },
-    metadata: { type: "object", description: "What was read from the bytes." },
-    url: { type: "string", description: "Where the bytes are; with includeBinaryUrls." },
+    metadata: { type: "object", description: "Metadata read from the file." },
+    url: { type: "string", description: "URL of the file; returned with includeBinaryUrls." },
   },
 };
 
@@ -64,13 +64,13 @@ const INFO: JsonSchema = {
 };
 
 const SECURITY_SCHEMES: Record<string, JsonSchema> = {
-  bearer: { type: "http", scheme: "bearer", description: "A permanent token, or one from log-in by OAuth 2." },
+  bearer: { type: "http", scheme: "bearer", description: "A permanent token or an OAuth 2 access token." },
   inQuery: { type: "apiKey", in: "query", name: "access_token", description: "For tests only." },
   session: {
     type: "apiKey",
     in: "cookie",
     name: "carillon",
-    description: "Session of the console; what changes something needs X-Carillon-Console: 1 and an Origin.",
+    description: "Console session. Changes require the headers X-Carillon-Console: 1 and Origin.",
   },
 };
 
@@ -82,7 +82,7 @@ function documentPath(path: string, { outsideVersion }: Action): string {
   return path.slice(outsideVersion ? 1 : "/v1/".length);
 }
 
-/** The same operation at another path, which may leave some placeholders out. */
+/** The operation at an alias path, which may omit some placeholders. */
 function aliasOf(operation: JsonSchema, { method, response }: Action, alias: OnPremisesPath, path: string): JsonSchema {
   const given = Object.keys(alias.family.fixedIds ?? {});
   const parameters = operation.parameters as { name: string; in: string }[];

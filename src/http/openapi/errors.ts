@@ -6,28 +6,28 @@ import { objectSchema, responseMembers } from "./field-schemas.ts";
 
 const TYPE: JsonSchema = { type: "string", enum: [...Object.keys(STATUS_BY_ERROR_TYPE), "internal"] };
 
-/** The body of every error. @source decisions.md 2 */
+/** The body of every error. @source docs/decisions/0002-errors.md */
 export const ERROR_SCHEMA: JsonSchema = {
   type: "object",
   required: ["status", "type", "message", "errors", "requestId"],
   properties: {
-    status: { type: "integer", description: "The HTTP status." },
-    type: { ...TYPE, description: "What went wrong, in one word." },
-    message: { type: "string", description: "What went wrong, in a sentence; of several faults the first." },
+    status: { type: "integer", description: "HTTP status." },
+    type: { ...TYPE, description: "Error type." },
+    message: { type: "string", description: "Error message; the first of several errors." },
     errors: {
       type: "array",
-      description: "Every faulty field.",
+      description: "Errors by field.",
       items: {
         type: "object",
         required: ["field", "type", "message"],
         properties: {
-          field: { type: ["string", "null"], description: "Null when no field is at fault." },
+          field: { type: ["string", "null"], description: "Null if the error concerns no field." },
           type: TYPE,
           message: { type: "string" },
         },
       },
     },
-    requestId: { type: "string", description: "Stands in the log too, and in the header X-Request-Id." },
+    requestId: { type: "string", description: "Request id, also in the log and in the header X-Request-Id." },
   },
   examples: [
     {
@@ -41,41 +41,41 @@ export const ERROR_SCHEMA: JsonSchema = {
 };
 
 const STATUS_DESCRIPTIONS: Readonly<Record<number, string>> = {
-  400: "Something in the request is missing or not valid, or a limit is reached.",
-  401: "There is no token, or it is not known.",
+  400: "A field is missing or invalid, or a limit is reached.",
+  401: "The token is missing, unknown, expired or revoked.",
   403: "The user lacks the permission.",
-  404: "There is nothing there, or nothing that the user may see.",
-  405: "The path does not serve the method; Allow says which it does.",
-  409: "Taken already, in use, or changed since If-Match.",
+  404: "Not found, or not visible to the user.",
+  405: "The path does not support the method; see the Allow header.",
+  409: "Conflict: already exists, in use, or changed since If-Match.",
   413: "The body or a file is too large.",
-  415: "The body's media type is none of those below, or a file is of another kind than allowed.",
-  421: "The Host header names somebody else.",
-  429: "Too many attempts; Retry-After says when to try again.",
-  500: "A fault in Carillon.",
-  502: "A system that had to answer did not.",
-  503: "The appliance is starting, or its disk failed.",
+  415: "The media type of the body or of a file is not supported.",
+  421: "The Host header does not match this appliance.",
+  429: "Rate limit exceeded; see Retry-After.",
+  500: "Internal error.",
+  502: "An upstream system failed or did not respond.",
+  503: "The appliance is starting, or the outcome of a write is unknown.",
   507: "The disk is full.",
 };
 
-/** The answers to what went wrong, by component name. */
+/** Error responses by component name. */
 export function errorResponses(): Record<string, JsonSchema> {
   const statuses = [...new Set([...Object.values(STATUS_BY_ERROR_TYPE), 500])].sort();
   return Object.fromEntries(statuses.map((status) => [`Error${status}`, errorResponse(status)]));
 }
 
-/** An answer that is a page. */
+/** An HTML response. */
 export const PAGE_RESPONSE: JsonSchema = {
-  description: "A page that says so.",
+  description: "An HTML error page.",
   content: { "text/html": { schema: { type: "string" } } },
 };
 
-/** An answer that sends a browser on. */
+/** A redirect response. */
 export const REDIRECT_RESPONSE: JsonSchema = {
-  description: "The next page.",
+  description: "Redirect to the next page.",
   headers: { Location: { schema: { type: "string" } } },
 };
 
-/** What an endpoint may answer when something went wrong; `refuses` says where that is more than the usual error. */
+/** Error responses of an endpoint; `refuses` is its error shape if it differs from the standard error. */
 export function errorResponsesOf(endpoint: {
   open: boolean;
   hasBody: boolean;
@@ -84,7 +84,7 @@ export function errorResponsesOf(endpoint: {
   const statuses = [400, 404, 421, 429, 500, 503];
   // Without a token too: a page of another site is refused.
   if (!endpoint.open) statuses.push(401, 403);
-  // A page says what another site refused, or that it can't be reached.
+  // Login pages also show upstream failures.
   if (endpoint.refuses?.kind === "page" && !endpoint.hasBody) statuses.push(403, 502);
   if (endpoint.hasBody) statuses.push(...(endpoint.open ? [401, 403] : []), 409, 413, 415, 502, 507);
   return Object.fromEntries(
@@ -93,9 +93,9 @@ export function errorResponsesOf(endpoint: {
 }
 
 function errorResponseWith(status: number, refuses: Action["errorResponse"] | undefined): JsonSchema {
-  const usual = { $ref: `#/components/responses/Error${status}` };
-  // Whom the Host header names is asked before anything else.
-  if (!refuses || status === 421) return usual;
+  const standard = { $ref: `#/components/responses/Error${status}` };
+  // The Host header is checked before routing.
+  if (!refuses || status === 421) return standard;
   if (refuses.kind === "page") return PAGE_RESPONSE;
   const schema = { allOf: [{ $ref: "#/components/schemas/Error" }, objectSchema(responseMembers(refuses.fields))] };
   return { description: STATUS_DESCRIPTIONS[status] ?? "", content: { "application/json": { schema } } };
@@ -113,7 +113,7 @@ function errorResponse(status: number): JsonSchema {
 function headersOf(status: number): JsonSchema | null {
   const header = (description: string): JsonSchema => ({ description, schema: { type: "string" } });
   if (status === 401) return { "WWW-Authenticate": header("How to authenticate.") };
-  if (status === 405) return { Allow: header("Methods that the path serves.") };
+  if (status === 405) return { Allow: header("Methods supported by the path.") };
   if (status === 429) return { "Retry-After": header("Seconds to wait.") };
   return null;
 }

@@ -1,6 +1,6 @@
 /**
- * Examples of fields that rules bind further than their declaration says, by `resource.field`. Moments that must lie ahead
- * are far off; ids are those of nobody, as everywhere in examples.
+ * Examples of fields with rules beyond their declaration, by `resource.field`. Future timestamps are far ahead; ids
+ * do not exist.
  */
 export const EXAMPLE_VALUES: Readonly<Record<string, unknown>> = {
   "alarm-mutes.until": "2100-01-01T00:00:00.000Z",

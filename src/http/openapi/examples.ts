@@ -9,7 +9,7 @@ const FORMATS: Readonly<Record<string, string>> = {
   uri: "https://example.org/",
   color: "#0A7F00",
 };
-const WORDS = "Fire drill";
+const SAMPLE_TEXT = "Fire drill";
 
 /** A row or a part of one that fits the schema of a resource's rows, and the rules of the resource as far as they are known. */
 export function rowExample(resourceName: string, schema: JsonSchema): unknown {
@@ -56,7 +56,7 @@ function listExample({ items, minItems = 0 }: JsonSchema): unknown[] {
   return Array.from({ length: Math.max(1, Number(minItems)) }, () => exampleOf(item));
 }
 
-function textExample({ format, minLength = 0, maxLength = WORDS.length }: JsonSchema): string {
+function textExample({ format, minLength = 0, maxLength = SAMPLE_TEXT.length }: JsonSchema): string {
   const known = typeof format === "string" ? FORMATS[format] : undefined;
-  return known ?? WORDS.padEnd(Number(minLength), ".").slice(0, Number(maxLength));
+  return known ?? SAMPLE_TEXT.padEnd(Number(minLength), ".").slice(0, Number(maxLength));
 }

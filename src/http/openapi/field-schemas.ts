@@ -7,7 +7,7 @@ export interface SchemaMembers {
   required: string[];
 }
 
-/** The values of fields as the API shows them: all are there, null where one may hold nothing. */
+/** Schemas of fields in responses: all are present, null if not set. */
 export function responseMembers(fields: Readonly<Record<string, Field>>): SchemaMembers {
   const properties: SchemaMembers["properties"] = {};
   const required: string[] = [];
@@ -19,7 +19,7 @@ export function responseMembers(fields: Readonly<Record<string, Field>>): Schema
   return { properties, required };
 }
 
-/** True for what only some rows or answers hold. */
+/** True for fields that only some rows or responses contain. */
 export function isOptional(field: Field): boolean {
   if (field.kind === "json") return Boolean(field.when || field.unless);
   return field.kind === "computed" && Boolean(field.when || field.unless || field.sometimes);
@@ -32,7 +32,7 @@ export function responseSchema(field: Field): JsonSchema {
   return isAlwaysSet(field) ? shown : nullableSchema(shown);
 }
 
-/** The values of fields as a request gives them; null clears what is not required. */
+/** Schemas of fields in requests; null clears an optional field. */
 export function requestMembers(fields: Readonly<Record<string, Field>>, op: "create" | "update"): SchemaMembers {
   const members: SchemaMembers = { properties: {}, required: [] };
   for (const [name, field] of Object.entries(fields)) {
@@ -63,13 +63,13 @@ function isRequestMember(field: Field, op: "create" | "update"): boolean {
 
 function requestSchema(field: Field, op: "create" | "update"): JsonSchema {
   const schema = schemaOf(field);
-  // A size, as it is read, means no change; bytes are parts of a multipart body.
+  // Sending the size back means no change; the content is sent as multipart.
   if (field.kind === "file") return { ...schema, type: ["integer", "string", "null"] };
   const given = field.kind === "object" ? { ...schema, ...objectSchema(requestMembers(field.fields, op)) } : schema;
   return field.required ? given : nullableSchema(given);
 }
 
-/** @source schema/resource.ts, Present */
+/** @source src/schema/resource.ts */
 function isAlwaysSet(field: Field): boolean {
   if (field.kind === "computed") return field.nullable !== true;
   return field.required === true || field.kind === "many" || ("default" in field && field.default !== undefined);

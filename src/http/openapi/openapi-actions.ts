@@ -19,13 +19,13 @@ interface RenderedDocument {
 }
 
 /**
- * The API's description, as a document for programs and as pages for people; both need no token, since they hold nothing
- * of this appliance's data. `describe` is called once, when first asked for. own choice: the paths
+ * The OpenAPI document and its HTML pages; public, because they contain no data of the appliance. `describe` is
+ * called once, on the first request.
  */
 export function openApiActions(describe: Describe): Action[] {
   let written: Promise<RenderedDocument> | null = null;
-  const whole = ({ needs }: PublicRequest): Promise<RenderedDocument> => {
-    written ??= write(describe, needs.clock);
+  const whole = ({ deps }: PublicRequest): Promise<RenderedDocument> => {
+    written ??= write(describe, deps.clock);
     return written;
   };
   return [
@@ -33,7 +33,7 @@ export function openApiActions(describe: Describe): Action[] {
       method: "get",
       at: "openapi.json",
       permission: "open",
-      doc: "This description, as an OpenAPI 3.1 document.",
+      doc: "Returns the OpenAPI 3.1 document of this API.",
       response: { kind: "json", schema: { type: "object", required: ["openapi", "info", "paths", "components"] } },
       async handle(request) {
         const { text, etag } = await whole(request);
@@ -44,7 +44,7 @@ export function openApiActions(describe: Describe): Action[] {
       method: "get",
       at: "docs",
       permission: "open",
-      doc: "The families of the API, for people.",
+      doc: "Lists the resource families of the API as HTML.",
       response: { kind: "bytes", types: ["text/html"] },
       handle: async (request) => pageResponse(renderDocsOverview((await whole(request)).document)),
     },
@@ -52,7 +52,7 @@ export function openApiActions(describe: Describe): Action[] {
       method: "get",
       at: "docs/{family}",
       permission: "open",
-      doc: "One family of the API, for people.",
+      doc: "Documents one resource family of the API as HTML.",
       response: { kind: "bytes", types: ["text/html"] },
       async handle(request) {
         const page = renderDocsFamily((await whole(request)).document, request.params.family ?? "");

@@ -1,13 +1,13 @@
 import type { Method } from "../../schema/resource.ts";
 
-/** `areas-of-interest` → `AreaOfInterest`: one of what a resource's name calls many. */
+/** Type name of a resource, in the singular: `areas-of-interest` → `AreaOfInterest`. */
 export function typeName(resourceName: string): string {
   const words = resourceName.split("-");
   const counted = words.includes("of") ? words.indexOf("of") - 1 : words.length - 1;
   return words.map((word, at) => capital(at === counted ? singular(word) : word)).join("");
 }
 
-/** A name for an operation that no other one has: `getUsersDevices`, `listUsers`. */
+/** Unique operation id: `getUsersDevices`, `listUsers`. */
 export function operationName(method: Method, at: string, isList: boolean): string {
   const segments = at.split("/");
   const names = segments.filter((segment) => !segment.startsWith("{"));

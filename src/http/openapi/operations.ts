@@ -50,17 +50,17 @@ export function operationOf(action: Action): JsonSchema {
 function parametersOf(action: Action, open: boolean): Parameter[] {
   const { method, at, response, headers = [], query = {} } = action;
   const rings = canChangeRings(action) ? RING_DIFF_QUERY : {};
-  const own = queryParameters(isDryRunSupported(action) ? { ...query, ...DRY_RUN_QUERY, ...rings } : query);
+  const declared = queryParameters(isDryRunSupported(action) ? { ...query, ...DRY_RUN_QUERY, ...rings } : query);
   const shown =
     response.kind === "list"
       ? listParameters(response.resource)
       : response.kind === "row"
         ? presentationParameters(response.resource)
         : [];
-  const named = new Set(own.map(({ name }) => name));
+  const named = new Set(declared.map(({ name }) => name));
   return [
     ...pathParameters(at),
-    ...own,
+    ...declared,
     ...shown.filter(({ name }) => !named.has(name)),
     ...headerParameters(headers),
     ...(method === "post" && !open ? IDEMPOTENCY_HEADER : []),
@@ -97,7 +97,7 @@ function resourceBody({ at }: Action, resource: AnyResource, op: "create" | "upd
   const component = componentRef(`${typeName(resource.name)}${op === "create" ? "New" : "Change"}`);
   if (op === "update") return component;
   const { properties, required } = requestMembers(resource.fields, "create");
-  // Another path of the resource names it, this one does not.
+  // The id is part of another path of the resource, but not of this one.
   const missing = required.filter((name) => !at.includes(`{${name}}`) && pathFields(resource).has(name));
   if (missing.length === 0) return component;
   const schemas = missing.map((name) => [name, properties[name] as JsonSchema] as const);
@@ -118,7 +118,7 @@ function isDryRunSupported(action: Action): boolean {
   return action.permission !== "open" && action.supportsDryRun === true;
 }
 
-/** A rehearsal answers as the write would, with one member more. */
+/** A dry run returns the response of the write plus `dryRun`. */
 function withDryRunMember(schema: JsonSchema, action: Action): JsonSchema {
   const ringDiff = canChangeRings(action) ? { ringDiff: componentRef("RingDifference") } : {};
   return { allOf: [schema, { type: "object", properties: { dryRun: componentRef("Impact"), ...ringDiff } }] };
@@ -127,11 +127,11 @@ function withDryRunMember(schema: JsonSchema, action: Action): JsonSchema {
 function successOf(action: Action): Record<string, JsonSchema> {
   const { method, response } = action;
   if (response.kind === "nothing") return { 204: { description: "Done." } };
-  const unchanged = method === "get" ? { 304: { description: "As If-None-Match says: the caller has it." } } : {};
+  const unchanged = method === "get" ? { 304: { description: "Not modified since If-None-Match." } } : {};
   if (response.kind === "page")
-    return { 200: { ...PAGE_RESPONSE, description: "The page." }, 303: REDIRECT_RESPONSE, ...unchanged };
+    return { 200: { ...PAGE_RESPONSE, description: "The HTML page." }, 303: REDIRECT_RESPONSE, ...unchanged };
   if (response.kind === "bytes") {
-    return { 200: { description: "The bytes.", content: binary(response.types) }, ...unchanged };
+    return { 200: { description: "The content.", content: binary(response.types) }, ...unchanged };
   }
   const others = response.kind === "members" ? binary(response.orBytes ?? []) : {};
   const etag = { ETag: { description: "Version of the row, for If-Match.", schema: { type: "string" } } };
@@ -154,10 +154,10 @@ function binary(types: readonly string[]): Record<string, JsonSchema> {
   return Object.fromEntries(types.map((type) => [type, { schema: { type: "string", format: "binary" } }]));
 }
 
-function describe(answers: ResponseShape): string {
-  if (answers.kind === "list") return `A page of ${collectionName(answers.resource)}.`;
-  if (answers.kind === "row") return answers.resource.doc;
-  return answers.kind === "deletion" ? "It is deleted." : "The answer.";
+function describe(shape: ResponseShape): string {
+  if (shape.kind === "list") return `A page of ${collectionName(shape.resource)}.`;
+  if (shape.kind === "row") return shape.resource.doc;
+  return shape.kind === "deletion" ? "Deleted." : "The response.";
 }
 
 function withOptional({ properties, required }: SchemaMembers, names: readonly string[] = []): SchemaMembers {
@@ -169,19 +169,19 @@ function withRequired(fields: Readonly<Record<string, Field>>): SchemaMembers {
   return { properties, required: Object.keys(fields).filter((name) => fields[name]?.required) };
 }
 
-function schemaOf(answers: Exclude<ResponseShape, { kind: "nothing" | "bytes" | "page" }>): JsonSchema {
-  switch (answers.kind) {
+function schemaOf(shape: Exclude<ResponseShape, { kind: "nothing" | "bytes" | "page" }>): JsonSchema {
+  switch (shape.kind) {
     case "list":
-      return componentRef(`${typeName(answers.resource.name)}Page`);
+      return componentRef(`${typeName(shape.resource.name)}Page`);
     case "deletion":
       return componentRef("Deletion");
     case "members":
-      return objectSchema(withOptional(responseMembers(answers.fields), answers.sometimes));
+      return objectSchema(withOptional(responseMembers(shape.fields), shape.sometimes));
     case "json":
-      return answers.schema;
+      return shape.schema;
     case "row": {
-      const row = componentRef(typeName(answers.resource.name));
-      return answers.with ? { allOf: [row, objectSchema(withRequired(answers.with))] } : row;
+      const row = componentRef(typeName(shape.resource.name));
+      return shape.with ? { allOf: [row, objectSchema(withRequired(shape.with))] } : row;
     }
   }
 }

@@ -21,21 +21,21 @@ export function componentRef(name: string): JsonSchema {
   return { $ref: `#/components/schemas/${name}` };
 }
 
-const MOMENT = { type: "string", format: "date-time" };
+const TIMESTAMP = { type: "string", format: "date-time" };
 const PERMISSIONS: JsonSchema = {
   type: "array",
   items: { type: "string", enum: ["get", "put", "delete"] },
-  description: "What the caller may do with it here.",
+  description: "Operations that the caller may perform here.",
 };
 const ID = { type: "string", format: "uuid" };
 
-/** The schemas of a resource: the row, the row as part of another one, what makes one, and what changes one. */
+/** Schemas of a resource: the row, its summary within other rows, its page, and the bodies of create and update. */
 export function rowSchemas(resource: AnyResource, catalogue: Catalogue): Record<string, JsonSchema> {
   const name = typeName(resource.name);
   const schemas: Record<string, JsonSchema> = {
     [name]: { description: resource.doc, ...objectSchema(rowMembers(resource, catalogue)) },
     [`${name}Summary`]: {
-      description: `${resource.doc} Shown within another row.`,
+      description: `${resource.doc} Summary within another row.`,
       ...objectSchema(ownMembers(resource, catalogue)),
     },
     [`${name}Page`]: pageSchema(name),
@@ -50,7 +50,7 @@ export function rowSchemas(resource: AnyResource, catalogue: Catalogue): Record<
   );
 }
 
-/** Members that stand in a row only where the query says so. */
+/** Fields that are only returned with a query flag. */
 export function flaggedMembers(resource: AnyResource): [name: string, field: Pick<ComputedField, "when" | "unless">][] {
   return Object.entries(resource.fields).flatMap(([name, field]) =>
     (field.kind === "computed" && (field.when || field.unless)) ||
@@ -76,17 +76,17 @@ export function embeddedRelations(
   );
 }
 
-/** What the paths of a resource name. */
+/** Placeholders of all paths of the resource. */
 export function pathFields(resource: AnyResource): ReadonlySet<string> {
   return new Set(resource.paths.flatMap(pathParams));
 }
 
-/** What a path names need not stand in the body; where it does not name it, `required` of the operation does. */
+/** Ids of the path are optional in the body; operations whose path lacks them add `required`. */
 function createMembers(resource: AnyResource): SchemaMembers {
   const { properties, required } = requestMembers(resource.fields, "create");
   const named = pathFields(resource);
   return {
-    properties: { id: { ...ID, description: "An id of the caller's own." }, ...properties },
+    properties: { id: { ...ID, description: "Client-generated id." }, ...properties },
     required: required.filter((name) => !named.has(name)),
   };
 }
@@ -109,7 +109,7 @@ function rowMembers(resource: AnyResource, catalogue: Catalogue): SchemaMembers 
   return { properties, required: [...required, "permissions"] };
 }
 
-/** Without relations, lists that are computed, and what stands at the row's own path alone. */
+/** Members without relations, computed lists and path-specific members. */
 function ownMembers(resource: AnyResource, catalogue: Catalogue): SchemaMembers {
   const plain: [string, Field][] = Object.entries(resource.fields).filter(
     ([, field]) => field.kind !== "file" && !(field.kind === "computed" && field.type === "array"),
@@ -119,7 +119,7 @@ function ownMembers(resource: AnyResource, catalogue: Catalogue): SchemaMembers 
     if (properties[name]) properties[name] = nullableSchema(properties[name]);
   }
   const members: SchemaMembers = {
-    properties: { id: ID, ...properties, createdAt: MOMENT, updatedAt: MOMENT },
+    properties: { id: ID, ...properties, createdAt: TIMESTAMP, updatedAt: TIMESTAMP },
     required: ["id", ...required, "createdAt", "updatedAt"],
   };
   for (const [name, field] of Object.entries(resource.fields))
@@ -133,24 +133,24 @@ function ownMembers(resource: AnyResource, catalogue: Catalogue): SchemaMembers 
 
 function rowArraySchema(resourceName: string, description: string): JsonSchema {
   const row = componentRef(`${typeName(resourceName)}Summary`);
-  const rights = { type: "object", required: ["permissions"], properties: { permissions: PERMISSIONS } };
-  return { type: "array", description, items: { allOf: [row, rights] } };
+  const permissionsMember = { type: "object", required: ["permissions"], properties: { permissions: PERMISSIONS } };
+  return { type: "array", description, items: { allOf: [row, permissionsMember] } };
 }
 
 function addFileMembers({ properties, required }: SchemaMembers, name: string, field: FileFieldData): void {
-  properties[name] = { type: "integer", minimum: 0, description: `${field.doc} Its size in bytes, 0 without one.` };
+  properties[name] = { type: "integer", minimum: 0, description: `${field.doc} Size in bytes; 0 without a file.` };
   properties[`${name}Files`] = { type: "array", items: componentRef("StoredFile"), maxItems: 1 };
   required.push(name, `${name}Files`);
 }
 
 function pageSchema(name: string): JsonSchema {
-  const pointer = { type: ["string", "null"], description: "Sent as `start`, it asks for that page." };
+  const pointer = { type: ["string", "null"], description: "Page token, to be sent as `start`." };
   return {
     type: "object",
     required: ["partial", "previous", "next", "data"],
     properties: {
-      total: { type: "integer", minimum: 0, description: "Matching rows that the caller sees, on all pages." },
-      partial: { type: "boolean", description: "False when this page holds all of them." },
+      total: { type: "integer", minimum: 0, description: "Number of matching rows visible to the caller." },
+      partial: { type: "boolean", description: "False if this page contains all matching rows." },
       previous: pointer,
       next: pointer,
       data: { type: "array", items: componentRef(name) },

@@ -9,9 +9,9 @@ import { NON_FLAG_INCLUDES, type Query, textParameter } from "./query.ts";
 export interface FilterRule {
   field: string;
   op: FieldFilter["op"];
-  /** True when it takes several values, of which one must fit. */
+  /** True if it accepts several values, of which one must match. */
   several: boolean;
-  /** Throws invalid-value when the text is none of the field's values. */
+  /** Throws invalid-value for an impossible value. */
   read: (text: string, name: string) => Scalar;
 }
 
@@ -19,23 +19,24 @@ type Scalar = string | number | boolean;
 
 const RANGES = ["gt", "gte", "lt", "lte"] as const;
 const ORDERED = new Set<Field["kind"]>(["integer", "number", "timestamp", "date"]);
-const MOMENT: Field = { kind: "timestamp", doc: "Base column." };
-const DOMAIN: Field = { kind: "uuid", doc: "A domain that the row is in." };
-/** own choice */
+const TIMESTAMP: Field = { kind: "timestamp", doc: "Base column." };
+const DOMAIN: Field = { kind: "uuid", doc: "Domain of the row." };
+
 const MAX_FILTER_VALUES = 200;
 
 /** The fields that lists are filtered and sorted by: the declaration's and those that every row has. */
 export function filterableFields(resource: AnyResource): Readonly<Record<string, Field>> {
   const inDomain = resource.scope === "domain" ? { domainId: DOMAIN } : {};
-  return { ...resource.fields, createdAt: MOMENT, updatedAt: MOMENT, ...inDomain };
+  return { ...resource.fields, createdAt: TIMESTAMP, updatedAt: TIMESTAMP, ...inDomain };
 }
 
 /**
- * The parameters that narrow a resource's lists, by name: `field` exactly, `field__gt __gte __lt __lte` for moments and
- * numbers, `hasAudio` for what may be absent, and `types` or `userIds` where one of several values fits.
- *
- * own choice: a list of references (`distributionListIds`) holds one of the ids given; `includeTypes` is another name of
- * `types`; a name that is a field's own keeps the field's meaning. @source decisions.md 1; digest `/v1/users`, `/v1/message-templates`
+ * Filter parameters of a resource by name: `field` for equality, `field__gt __gte __lt __lte` for timestamps and
+ * numbers, `hasAudio` for presence, `types` or `userIds` for one of several values. A list of references
+ * (`distributionListIds`) matches if it contains one of the ids; `includeTypes` is an alias of `types`; names of
+ * fields take precedence.
+ * @source docs/decisions/0001-lists-and-paging.md; docs/decisions/0042-api-contract.md, `/v1/users`,
+ * `/v1/message-templates`
  */
 export function compileFilterRules(resource: AnyResource): ReadonlyMap<string, FilterRule> {
   const rules = new Map<string, FilterRule>();
@@ -83,16 +84,16 @@ export function filtersOf(query: Query, rules: ReadonlyMap<string, FilterRule>):
 function single(query: Query, name: string, { field, op, read }: FilterRule): FieldFilter {
   // A flag by its name, which the reader of queries took for one.
   const text = typeof query[name] === "boolean" ? String(query[name]) : (textParameter(query, name) ?? "");
-  // own choice: an empty text asks for rows without a value, as an empty form member clears one.
-  if (text === "" && op !== "eq") throw invalidValue(name, "It needs a value to compare with.");
+  // An empty value matches rows without a value.
+  if (text === "" && op !== "eq") throw invalidValue(name, "Requires a value to compare with.");
   return { field, op, value: text === "" ? null : read(text, name) };
 }
 
-/** Values given as `name[]=…`, repeated, as a JSON list, or one alone. */
+/** Values given as `name[]=…`, repeated, as a JSON list, or single. */
 function anyOf(query: Query, name: string, { field, op, read }: FilterRule): FieldFilter {
   const texts = textsOf(query[name], name);
   if (texts.length === 1) return { field, op, value: texts[0] === "" ? null : read(texts[0] as string, name) };
-  if (texts.length > MAX_FILTER_VALUES) throw invalidValue(name, `At most ${MAX_FILTER_VALUES} values.`);
+  if (texts.length > MAX_FILTER_VALUES) throw invalidValue(name, `Must have at most ${MAX_FILTER_VALUES} values.`);
   return { field, op: "in", value: texts.map((text) => read(text, name)) };
 }
 
@@ -100,7 +101,7 @@ function textsOf(value: unknown, name: string): string[] {
   const list = typeof value === "string" && value.startsWith("[") ? jsonList(value, name) : value;
   const texts = Array.isArray(list) ? list : [list];
   if (texts.length === 0 || !texts.every((text) => typeof text === "string")) {
-    throw invalidValue(name, "It must be texts.");
+    throw invalidValue(name, "Must be a string or a list of strings.");
   }
   return texts;
 }
@@ -109,7 +110,7 @@ function jsonList(text: string, name: string): unknown {
   try {
     return JSON.parse(text);
   } catch {
-    throw invalidValue(name, "What begins with [ must be a list in JSON.");
+    throw invalidValue(name, "Must be a JSON list if it begins with [.");
   }
 }
 
@@ -141,19 +142,19 @@ function filterReader(field: Field): FilterRule["read"] | null {
 
 function textReader(fits: (text: string) => boolean): FilterRule["read"] {
   return (text, name) => {
-    if (!fits(text)) throw invalidValue(name, "No row could have this value.");
+    if (!fits(text)) throw invalidValue(name, "Must be a possible value of this field.");
     return text;
   };
 }
 
 function idOf(text: string, name: string): string {
-  if (!isUuid(text)) throw invalidValue(name, "It must be a UUID.");
+  if (!isUuid(text)) throw invalidValue(name, "Must be a UUID.");
   return text.toLowerCase();
 }
 
 function numberReader(pattern: RegExp): FilterRule["read"] {
   return (text, name) => {
-    if (!pattern.test(text)) throw invalidValue(name, "It must be a number.");
+    if (!pattern.test(text)) throw invalidValue(name, "Must be a number.");
     return Number(text);
   };
 }
@@ -163,6 +164,6 @@ function timestampOf(text: string, name: string): number {
   const at = /^\d{4}-\d{2}-\d{2}(T\d{2}:\d{2}(:\d{2}(\.\d{1,9})?)?(Z|[+-]\d{2}:\d{2}))?$/.test(text)
     ? Date.parse(text)
     : Number.NaN;
-  if (!Number.isFinite(at)) throw invalidValue(name, "It must be a moment such as 2026-01-12T09:00:00.000Z.");
+  if (!Number.isFinite(at)) throw invalidValue(name, "Must be a timestamp such as 2026-01-12T09:00:00.000Z.");
   return at;
 }

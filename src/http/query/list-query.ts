@@ -7,7 +7,7 @@ import { compileFilterRules, filterableFields, filtersOf } from "./filter-rules.
 import { idListParameter, type Query, textParameter } from "./query.ts";
 import { compileSearchQuery } from "./search-query.ts";
 
-/** What the query parameters of a list ask for; unknown parameters are ignored. */
+/** List parameters of a query; unknown parameters are ignored. */
 export type ListParameters = Pick<
   PageQuery,
   "filters" | "search" | "ids" | "sort" | "limit" | "skip" | "start" | "includeTotal"
@@ -15,7 +15,7 @@ export type ListParameters = Pick<
 
 /** Most rows of a page. */
 export const MAX_PAGE_ROWS = 1_000;
-/** own choice */
+
 const MAX_SKIPPED_ROWS = 1_000_000;
 const SORTABLE = new Set<Field["kind"]>([
   "text",
@@ -33,7 +33,7 @@ export function sortableFields(resource: AnyResource): string[] {
   return Object.entries(filterableFields(resource)).flatMap(([name, { kind }]) => (SORTABLE.has(kind) ? [name] : []));
 }
 
-/** Compiles the reader of a resource's list parameters. @source decisions.md 1 */
+/** Compiles the reader of a resource's list parameters. @source docs/decisions/0001-lists-and-paging.md */
 export function compileListParameters(resource: AnyResource): (query: Query) => ListParameters {
   const rules = compileFilterRules(resource);
   const sortable = new Set(sortableFields(resource));
@@ -42,40 +42,40 @@ export function compileListParameters(resource: AnyResource): (query: Query) => 
     return rule ? { field: rule.field, op: rule.op, value: rule.read(text, name) } : null;
   });
   return (query) => {
-    const asked: ListParameters = { includeTotal: query.includeTotal !== false };
+    const parameters: ListParameters = { includeTotal: query.includeTotal !== false };
     const filters = filtersOf(query, rules);
-    if (filters.length > 0) asked.filters = filters;
+    if (filters.length > 0) parameters.filters = filters;
     const search = searchOf(query);
-    if (search) asked.search = search;
+    if (search) parameters.search = search;
     const ids = idListParameter(query, "ids") ?? idListParameter(query, "id");
-    if (ids) asked.ids = ids;
+    if (ids) parameters.ids = ids;
     const limit = limitOf(query);
-    if (limit !== null) asked.limit = limit;
+    if (limit !== null) parameters.limit = limit;
     const skip = skipOf(query);
-    if (skip !== null) asked.skip = skip;
+    if (skip !== null) parameters.skip = skip;
     const sort = sortOf(query, sortable);
-    if (sort !== null) asked.sort = sort;
+    if (sort !== null) parameters.sort = sort;
     const start = textParameter(query, "start");
-    if (start) asked.start = start;
-    return asked;
+    if (start) parameters.start = start;
+    return parameters;
   };
 }
 
-/** How many rows the query asks for, null when it does not say. Throws invalid-value. */
+/** The `limit` parameter, null if absent. Throws invalid-value. */
 export function limitOf(query: Query): number | null {
   const text = textParameter(query, "limit");
   if (text === null) return null;
   const limit = /^\d{1,4}$/.test(text) ? Number(text) : 0;
-  if (limit < 1 || limit > MAX_PAGE_ROWS) throw invalidValue("limit", `It is 1 to ${MAX_PAGE_ROWS}.`);
+  if (limit < 1 || limit > MAX_PAGE_ROWS) throw invalidValue("limit", `Must be between 1 and ${MAX_PAGE_ROWS}.`);
   return limit;
 }
 
-/** own choice: a page may begin at any row, so that a long list can be entered anywhere; pages that follow go on from their token. */
+/** The `skip` parameter allows jumping into a long list; following pages use their token. */
 function skipOf(query: Query): number | null {
   const text = textParameter(query, "skip");
   if (text === null) return null;
   const skip = /^\d{1,7}$/.test(text) ? Number(text) : -1;
-  if (skip < 0 || skip > MAX_SKIPPED_ROWS) throw invalidValue("skip", `It is 0 to ${MAX_SKIPPED_ROWS}.`);
+  if (skip < 0 || skip > MAX_SKIPPED_ROWS) throw invalidValue("skip", `Must be between 0 and ${MAX_SKIPPED_ROWS}.`);
   return skip;
 }
 
@@ -85,7 +85,7 @@ function sortOf(query: Query, sortable: ReadonlySet<string>): string | null {
   const descending = text.startsWith("-");
   const field = camelCase(descending ? text.slice(1) : text);
   if (!sortable.has(field)) {
-    throw invalidValue("sort", `It is one of ${[...sortable].join(", ")}; - before it descends.`);
+    throw invalidValue("sort", `Must be one of ${[...sortable].join(", ")}, with a leading - for descending order.`);
   }
   return descending ? `-${field}` : field;
 }

@@ -8,13 +8,17 @@ export type Query = Readonly<Record<string, unknown>>;
 
 const NOTHING: Query = Object.freeze({});
 
-/** Names that begin as flags do and hold values. @source digest `/v1/users`, `/v1/notifications` */
+/**
+ * Names that begin as flags do and hold values.
+ * @source docs/decisions/0042-api-contract.md, `/v1/users`, `/v1/notifications`
+ */
 export const NON_FLAG_INCLUDES =
   /^include(Types|Applications|LoadSourceIds|NotificationTypes|ByMessageTemplateIds|EndpointIds)$/;
 
 /**
  * Reads a query string (without `?`); names in kebab-case come out in camelCase, range suffixes stay. A flag
- * `includeX` is true for "true" and false for every other text. @source decisions.md 1
+ * `includeX` is true for "true" and false for every other text.
+ * @source docs/decisions/0001-lists-and-paging.md
  */
 export function parseQuery(text: string): Query {
   if (text === "") return NOTHING;
@@ -29,28 +33,28 @@ export function parseQuery(text: string): Query {
   return query;
 }
 
-/** A parameter that may stand once: null when it is absent. Throws invalid-value for arrays and objects. */
+/** A string parameter, null if absent. Throws invalid-value for lists and objects. */
 export function textParameter(query: Query, name: string): string | null {
   const value = Object.hasOwn(query, name) ? query[name] : undefined;
   if (value === undefined) return null;
-  if (typeof value !== "string") throw invalidValue(name, "It must stand once, as a text.");
+  if (typeof value !== "string") throw invalidValue(name, "Must be given exactly once, as a string.");
   return value;
 }
 
-/** A whole number that may stand once: null when it is absent. Throws invalid-value for all that is not from `least` to `most`. */
-export function integerParameter(query: Query, name: string, least: number, most: number): number | null {
+/** An integer parameter, null if absent. Throws invalid-value outside `min` to `max`. */
+export function integerParameter(query: Query, name: string, min: number, max: number): number | null {
   const text = textParameter(query, name);
   if (text === null) return null;
   const value = /^\d{1,16}$/.test(text) ? Number(text) : Number.NaN;
-  if (!(value >= least && value <= most)) throw invalidValue(name, `It is ${least} to ${most}.`);
+  if (!(value >= min && value <= max)) throw invalidValue(name, `Must be between ${min} and ${max}.`);
   return value;
 }
 
-/** Ids given as `name[]=…`, repeated, or once; null when absent. Throws invalid-value for what is no UUID. */
+/** Ids given as `name[]=…`, repeated, or single; null if absent. Throws invalid-value unless all are UUIDs. */
 export function idListParameter(query: Query, name: string): string[] | null {
   const value = Object.hasOwn(query, name) ? query[name] : undefined;
   if (value === undefined) return null;
   const ids = Array.isArray(value) ? value : [value];
-  if (!ids.every(isUuid)) throw invalidValue(name, "They must be UUIDs.");
+  if (!ids.every(isUuid)) throw invalidValue(name, "Must be UUIDs.");
   return ids;
 }

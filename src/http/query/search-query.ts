@@ -9,9 +9,9 @@ import { type Query, textParameter } from "./query.ts";
 /** Reads the value of one attribute as a filter of lists; null when lists can't be filtered by it. Throws invalid-value. */
 export type FilterParser = (name: string, text: string) => FieldFilter | null;
 
-/** own choice: a search is at most this long. */
+/** A search is at most this long. */
 const MAX_CHARACTERS = 1_000;
-/** own choice: and holds at most this many words, */
+/** Maximum number of words. */
 const MAX_WORDS = 20;
 /** this many parts, */
 const MAX_CLAUSES = 20;
@@ -19,11 +19,9 @@ const MAX_CLAUSES = 20;
 const MAX_DEPTH = 4;
 
 /**
- * Compiles the reader of a resource's `q`: plain words, `attribute:value`, or JSON `{"and":[…]}` / `{"or":[…]}` of these.
- * Null when nothing is searched for. Throws invalid-value for what can't be a search.
- *
- * own choice: what stands before a colon and is no attribute of the resource belongs to the words, as in `10:30`.
- * @source decisions.md 1
+ * Compiles the parser of `q`: words, `attribute:value`, or JSON `{"and":[…]}` / `{"or":[…]}` of these. Null without a
+ * search. Throws invalid-value. Text before a colon that is not an attribute belongs to the words, as in `10:30`.
+ * @source docs/decisions/0001-lists-and-paging.md
  */
 export function compileSearchQuery(
   resource: AnyResource,
@@ -46,33 +44,33 @@ export function compileSearchQuery(
     try {
       return readFilter(name, value);
     } catch {
-      throw invalidValue("q", `There is no such value of ${name}.`);
+      throw invalidValue("q", `Invalid value of ${name}.`);
     }
   }
 
-  function tree(value: unknown, level: number, budget: { parts: number }): SearchQuery {
-    budget.parts += 1;
-    if (budget.parts > MAX_CLAUSES || level > MAX_DEPTH) throw invalidValue("q", "There are too many parts in it.");
+  function tree(value: unknown, level: number, budget: { clauses: number }): SearchQuery {
+    budget.clauses += 1;
+    if (budget.clauses > MAX_CLAUSES || level > MAX_DEPTH) throw invalidValue("q", "The search is too complex.");
     if (typeof value === "string") return leaf(value);
-    const [[kind, parts] = ["", null], ...more] =
+    const [[kind, clauses] = ["", null], ...more] =
       typeof value === "object" && value !== null ? Object.entries(value) : [];
-    if ((kind !== "and" && kind !== "or") || more.length > 0 || !Array.isArray(parts) || parts.length === 0) {
-      throw invalidValue("q", 'A search in JSON is {"and":[…]} or {"or":[…]} of texts.');
+    if ((kind !== "and" && kind !== "or") || more.length > 0 || !Array.isArray(clauses) || clauses.length === 0) {
+      throw invalidValue("q", 'Must be {"and":[…]} or {"or":[…]} of strings.');
     }
-    const searches = parts.map((part) => tree(part, level + 1, budget));
+    const searches = clauses.map((part) => tree(part, level + 1, budget));
     return kind === "and" ? { all: searches } : { any: searches };
   }
 
   return (query) => {
     const text = textParameter(query, "q")?.trim() ?? "";
     if (text === "") return null;
-    if (text.length > MAX_CHARACTERS) throw invalidValue("q", `At most ${MAX_CHARACTERS} characters.`);
-    return text.startsWith("{") ? tree(jsonOf(text), 1, { parts: 0 }) : leaf(text);
+    if (text.length > MAX_CHARACTERS) throw invalidValue("q", `Must have at most ${MAX_CHARACTERS} characters.`);
+    return text.startsWith("{") ? tree(jsonOf(text), 1, { clauses: 0 }) : leaf(text);
   };
 }
 
 function textSearch(text: string, field: string | null): SearchQuery {
-  if (tokenizeSearchText(text).length > MAX_WORDS) throw invalidValue("q", `At most ${MAX_WORDS} words.`);
+  if (tokenizeSearchText(text).length > MAX_WORDS) throw invalidValue("q", `Must have at most ${MAX_WORDS} words.`);
   return { text, field };
 }
 
@@ -80,6 +78,6 @@ function jsonOf(text: string): unknown {
   try {
     return JSON.parse(text);
   } catch {
-    throw invalidValue("q", "What begins with { must be JSON.");
+    throw invalidValue("q", "Must be JSON if it begins with {.");
   }
 }

@@ -13,7 +13,7 @@ import { isoText, type ReportDefinition, type ReportSource, reportSource } from 
 export const deviceReport: ReportDefinition = {
   id: derivedId("reports", "devices"),
   name: "Devices",
-  description: "Devices of appliances and of users, and what their last message said of them.",
+  description: "Devices of appliances and of users with the level of their last delivery.",
   columns: [
     "id",
     "type",
@@ -27,18 +27,16 @@ export const deviceReport: ReportDefinition = {
     "createdAt",
   ],
   query: {
-    includeEndpointDevices: boolean("Devices of appliances.", { default: true }),
-    includeUserDevices: boolean("Devices of users.", { default: true }),
-    devicesDisabled: boolean("Only those out of use or switched off, or only the others."),
-    receivedLastDays: integer("Devices of appliances that answered in the last so many days.", {
+    includeEndpointDevices: boolean("Includes devices of appliances.", { default: true }),
+    includeUserDevices: boolean("Includes devices of users.", { default: true }),
+    devicesDisabled: boolean("Only defunct or disabled devices (true), or only others (false)."),
+    receivedLastDays: integer("Only appliance devices that responded within this number of days.", {
       min: 1,
       max: 9_999,
       unit: "d",
     }),
-    devicesExcluded: boolean(
-      "own choice: only devices of appliances that the licence filters leave out, or only the others.",
-    ),
-    devicesUnverified: boolean("Devices of users that are not proven to be theirs, or that are."),
+    devicesExcluded: boolean("Only appliance devices excluded by the licence filters (true), or only others (false)."),
+    devicesUnverified: boolean("Only unverified (true) or verified (false) user devices."),
   },
   sources(query, { store, clock }) {
     const seenSince = daysAgo(query, "receivedLastDays", clock);
@@ -57,7 +55,7 @@ export const deviceReport: ReportDefinition = {
         }),
       );
     }
-    // own choice: when devices of users answered last is not known.
+    // The last response of user devices is unknown.
     if (query.includeUserDevices !== false && seenSince === null && excluded !== true) {
       const filters = [
         ...equalFilter("disabled", disabled),
@@ -96,17 +94,17 @@ function userDeviceLines(reader: StoreReader, rows: readonly UserDeviceRow[]) {
   });
 }
 
-/** What happened to messages. */
+/** Activities of notifications. */
 export const activityReport: ReportDefinition = {
   id: derivedId("reports", "activity"),
   name: "Activity",
-  description: "What happened to messages: sent, answered, read, ended.",
+  description: "Activities of notifications: sent, answered, read, ended.",
   columns: ["at", "notificationId", "subject", "type", "user", "answer", "words"],
   query: {
-    notificationId: uuid("Of this message."),
-    userId: uuid("Of this user."),
-    type: option("Of this type.", notificationActivities.fields.type.values),
-    filterSms: boolean("Only what happened to text messages. own choice."),
+    notificationId: uuid("Only this notification."),
+    userId: uuid("Only this user."),
+    type: option("Only this activity type.", notificationActivities.fields.type.values),
+    filterSms: boolean("Only activities of text messages."),
     ...PERIOD_QUERY,
   },
   sources(query, { store, clock }) {
@@ -128,7 +126,7 @@ const SMS_ACTIVITY_TYPES = notificationActivities.fields.type.values.filter((typ
 function typeParameter(query: Query): string | null {
   const type = textParameter(query, "type");
   const known: readonly string[] = notificationActivities.fields.type.values;
-  if (type && !known.includes(type)) throw invalidValue("type", `It must be one of ${known.join(", ")}.`);
+  if (type && !known.includes(type)) throw invalidValue("type", `Must be one of ${known.join(", ")}.`);
   return type;
 }
 

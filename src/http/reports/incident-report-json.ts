@@ -7,90 +7,90 @@ import type { TimelineEntry } from "../../incidents/incident-timeline.ts";
 import { computed, integer, object, text, timestamp, uuid } from "../../schema/field.ts";
 
 const REQUIRED = { required: true } as const;
-const NUMBER = integer("How many.", REQUIRED);
+const NUMBER = integer("Count.", REQUIRED);
 const COUNTS = {
-  devices: computed("Devices by level.", "object", { of: NUMBER }),
-  recipients: integer("People it went to; of an incident, each once a message.", REQUIRED),
-  readers: integer("People who read it.", REQUIRED),
-  answers: computed("People by answer.", "object", { of: NUMBER }),
-  silent: integer("People who were asked and gave no answer.", REQUIRED),
+  devices: computed("Number of devices by level.", "object", { of: NUMBER }),
+  recipients: integer("Number of recipients; for an incident, counted once per message.", REQUIRED),
+  readers: integer("Number of recipients who read it.", REQUIRED),
+  answers: computed("Number of recipients by answer.", "object", { of: NUMBER }),
+  silent: integer("Number of recipients without an answer.", REQUIRED),
 };
 const TEXT = { max: 100_000 } as const;
 
 /** One entry of a time line. */
 export const TIMELINE_ENTRY_FIELDS = {
-  at: timestamp("When.", REQUIRED),
-  kind: text("A step, a message that was sent, its diary, devices that got to a level, people who answered.", REQUIRED),
-  what: text("Type of the step or diary entry, level of the devices, the answer.", REQUIRED),
-  notificationId: uuid("Message that it is about."),
-  userId: uuid("User who did it."),
-  userName: text("That user's name.", TEXT),
+  at: timestamp("Time.", REQUIRED),
+  kind: text("Entry type: incident step, message, activity, devices that reached a level, or answers.", REQUIRED),
+  what: text("Type of the step or activity, level of the devices, or the answer.", REQUIRED),
+  notificationId: uuid("Id of the notification."),
+  userId: uuid("Id of the user."),
+  userName: text("Name of the user.", TEXT),
   count: NUMBER,
-  names: computed("The first of them by name, at most three.", "array", {
+  names: computed("The first names, at most three.", "array", {
     of: text("A name.", { ...TEXT, ...REQUIRED }),
   }),
-  words: text("What was said.", TEXT),
+  words: text("Text of the entry.", TEXT),
 };
 
 const DELIVERY = {
-  name: text("The device's description.", TEXT),
-  type: text("The device's type.", TEXT),
-  deviceIdentifier: text("The device's identifier.", TEXT),
-  owner: text("Owner of a device of a user.", TEXT),
-  level: text("How far it is proven.", REQUIRED),
-  reason: text("Why it stands where it stands.", TEXT),
-  sentAt: timestamp("When the channel took it."),
-  acceptedAt: timestamp("When the device said yes."),
-  playingAt: timestamp("When it was proven to play."),
-  provenAt: timestamp("When it was proven heard or confirmed."),
-  endedAt: timestamp("When nothing more was to be expected."),
+  name: text("Description of the device.", TEXT),
+  type: text("Type of the device.", TEXT),
+  deviceIdentifier: text("Identifier of the device.", TEXT),
+  owner: text("Owner, for a user device.", TEXT),
+  level: text("Delivery level.", REQUIRED),
+  reason: text("Reason for the level.", TEXT),
+  sentAt: timestamp("When the channel accepted it for sending."),
+  acceptedAt: timestamp("When the device accepted it."),
+  playingAt: timestamp("When playback was verified."),
+  provenAt: timestamp("When it was verified as heard or confirmed."),
+  endedAt: timestamp("When the delivery ended."),
 };
 const PERSON = {
-  name: text("The person's name.", TEXT),
-  email: text("The person's mail address.", TEXT),
-  readAt: timestamp("When it was read first."),
-  answer: text("The last answer.", TEXT),
-  answeredAt: timestamp("When that was given."),
-  reply: text("What the person was told then.", TEXT),
+  name: text("Name of the person.", TEXT),
+  email: text("Email address of the person.", TEXT),
+  readAt: timestamp("When it was first read."),
+  answer: text("Last answer.", TEXT),
+  answeredAt: timestamp("When the answer was given."),
+  reply: text("Reply sent to the person.", TEXT),
 };
 const MESSAGE = {
-  id: uuid("Its id.", REQUIRED),
-  subject: text("Its first line.", TEXT),
-  body: text("The message itself.", TEXT),
+  id: uuid("Id.", REQUIRED),
+  subject: text("Subject.", TEXT),
+  body: text("Body.", TEXT),
   sentAt: timestamp("When it was sent.", REQUIRED),
-  sentBy: text("Name of who sent it.", TEXT),
+  sentBy: text("Name of the sender.", TEXT),
   source: text("What started it.", REQUIRED),
-  priority: text("How urgent it was."),
+  priority: text("Priority."),
   ...COUNTS,
-  deliveries: computed("What became of it on each device.", "array", { of: DELIVERY }),
-  people: computed("What each person did with it.", "array", { of: PERSON }),
+  deliveries: computed("Deliveries by device.", "array", { of: DELIVERY }),
+  people: computed("Recipients with their responses.", "array", { of: PERSON }),
 };
 const INCIDENT = object(
   "The incident.",
   {
-    id: uuid("Its id.", REQUIRED),
-    name: text("What people call it.", TEXT),
-    drill: { kind: "boolean", doc: "It was practised.", ...REQUIRED },
-    plan: text("Name of its plan.", TEXT),
-    site: text("Name of its site.", TEXT),
-    startedAt: timestamp("When it began.", REQUIRED),
-    startedBy: text("Name of who started it.", TEXT),
-    endedAt: timestamp("When it ended; null while it goes on."),
+    id: uuid("Id.", REQUIRED),
+    name: text("Name.", TEXT),
+    drill: { kind: "boolean", doc: "The incident was a drill.", ...REQUIRED },
+    plan: text("Name of the plan.", TEXT),
+    site: text("Name of the site.", TEXT),
+    startedAt: timestamp("Start time.", REQUIRED),
+    startedBy: text("Name of the user who started it.", TEXT),
+    endedAt: timestamp("End time; null while active."),
   },
   REQUIRED,
 );
 
-/** What a record of an incident holds. */
+/** Fields of an incident report. */
 export const INCIDENT_REPORT_FIELDS = {
   incident: INCIDENT,
-  madeAt: timestamp("When the record was made.", REQUIRED),
-  timeZone: text("Zone that people at the appliance live in; times here are UTC.", REQUIRED),
-  total: computed("Numbers of all messages.", "object", { of: COUNTS }),
-  timeline: computed("What happened, in order.", "array", { of: TIMELINE_ENTRY_FIELDS }),
-  messages: computed("What was sent, in order.", "array", { of: MESSAGE }),
+  madeAt: timestamp("When the report was created.", REQUIRED),
+  timeZone: text("Local time zone of the appliance; times in the report are UTC.", REQUIRED),
+  total: computed("Totals of all messages.", "object", { of: COUNTS }),
+  timeline: computed("Timeline in chronological order.", "array", { of: TIMELINE_ENTRY_FIELDS }),
+  messages: computed("Messages in chronological order.", "array", { of: MESSAGE }),
 };
 
-/** What is open within the list of messages, and what closes it. */
+/** JSON that closes the open list of a message. */
 const CLOSING = { nothing: "", devices: '],"people":[]}', people: "]}" } as const;
 
 /** A record as JSON text, piece by piece. */

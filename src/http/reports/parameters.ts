@@ -4,11 +4,11 @@ import { integer, timestamp } from "../../schema/field.ts";
 import type { FieldFilter } from "../../store/store.ts";
 import { idListParameter, type Query, textParameter } from "../query/query.ts";
 
-/** From when to when rows were made. @source digest `/v1/reports/{reportId}` */
+/** From when to when rows were made. @source docs/decisions/0042-api-contract.md, `/v1/reports/{reportId}` */
 export const PERIOD_QUERY = {
-  beginTimestamp: timestamp("First moment; included."),
-  endTimestamp: timestamp("Moment at which it ends; not included."),
-  sentLastDays: integer("Of the last so many days.", { min: 1, max: 9_999, unit: "d" }),
+  beginTimestamp: timestamp("Start of the period, inclusive."),
+  endTimestamp: timestamp("End of the period, exclusive."),
+  sentLastDays: integer("Only the last number of days.", { min: 1, max: 9_999, unit: "d" }),
 };
 
 /** The conditions of a period, `sentLastDays` among them. Throws invalid-value. */
@@ -18,11 +18,11 @@ export function periodFilters(query: Query, clock: Clock): FieldFilter[] {
   return [...last, ...boundsOf(query)];
 }
 
-/** Epoch ms of so many days ago; null when the query does not say. Throws invalid-value. */
+/** Epoch ms of a number of days ago; null if the parameter is absent. Throws invalid-value. */
 export function daysAgo(query: Query, name: string, clock: Clock): number | null {
   const text = textParameter(query, name);
   if (!text) return null;
-  if (!/^\d{1,4}$/.test(text) || text === "0") throw invalidValue(name, "It is 1 to 9999 days.");
+  if (!/^\d{1,4}$/.test(text) || text === "0") throw invalidValue(name, "Must be between 1 and 9999 days.");
   return clock.now() - Number(text) * 86_400_000;
 }
 
@@ -32,12 +32,12 @@ function boundsOf(query: Query): FieldFilter[] {
     const text = textParameter(query, name);
     if (!text) return [];
     const at = /^\d{4}-\d{2}-\d{2}(T[\d:.]+(Z|[+-]\d{2}:\d{2}))?$/.test(text) ? Date.parse(text) : Number.NaN;
-    if (!Number.isFinite(at)) throw invalidValue(name, "A time such as 2026-03-01T08:00:00Z is expected.");
+    if (!Number.isFinite(at)) throw invalidValue(name, "Must be a timestamp such as 2026-03-01T08:00:00Z.");
     return [{ field: "createdAt", op, value: at }];
   });
 }
 
-/** Ids given under a name or its plural, in lower case; null for none. Throws invalid-value. */
+/** Ids given under a name or its plural, in lower case; null if absent. Throws invalid-value. */
 export function idsParameter(query: Query, name: string): string[] | null {
   const ids = idListParameter(query, name) ?? idListParameter(query, `${name}s`);
   return ids && ids.length > 0 ? ids.map((id) => id.toLowerCase()) : null;

@@ -11,11 +11,11 @@ import { isoText, type ReportDefinition, type ReportDeps, type ReportSource, rep
 const ID = uuid("An id.");
 const USER_TYPES = users.fields.type.values;
 
-/** Who got a message, who read it and who answered. */
+/** Recipients with read status and answers. */
 export const recipientReport: ReportDefinition = {
   id: derivedId("reports", "notification-recipients"),
   name: "Recipients of notifications",
-  description: "Who got which message, who had declined it, who read it and who answered what.",
+  description: "Recipients of notifications, with opt-outs, read status and answers.",
   columns: [
     "notificationId",
     "subject",
@@ -30,9 +30,9 @@ export const recipientReport: ReportDefinition = {
     "declined",
   ],
   query: {
-    notificationId: uuid("Of this message."),
-    messageTemplateId: uuid("Of messages made from this template."),
-    userId: uuid("This user."),
+    notificationId: uuid("Only this notification."),
+    messageTemplateId: uuid("Only notifications of this template."),
+    userId: uuid("Only this user."),
     ...PERIOD_QUERY,
   },
   sources(query, { store, clock }) {
@@ -78,26 +78,26 @@ function recipientLines(reader: StoreReader, rows: readonly RecipientRow[]) {
   });
 }
 
-/** Who has an account. */
+/** User accounts. */
 export const userReport: ReportDefinition = {
   id: derivedId("reports", "users"),
   name: "Users",
-  description: "Who has an account, and how it is.",
+  description: "Accounts with their state.",
   columns: ["id", "name", "email", "type", "isLocked", "passwordResetRequired", "selfRegistered", "createdAt"],
   query: {
-    domainId: uuid("In this domain."),
-    distributionListId: uuid("On this list."),
-    securityGroupId: uuid("In this group."),
-    distributionListIds: list("On one of these lists.", ID),
-    securityGroupIds: list("In one of these groups.", ID),
-    userTypes: list("Of one of these types.", option("A type.", USER_TYPES)),
-    isLocked: boolean("Only those who are locked, or are not."),
-    passwordResetRequired: boolean("Only those who must set a new password, or need not."),
+    domainId: uuid("Only users of this domain."),
+    distributionListId: uuid("Only users of this distribution list."),
+    securityGroupId: uuid("Only users of this security group."),
+    distributionListIds: list("Only users of one of these distribution lists.", ID),
+    securityGroupIds: list("Only users of one of these security groups.", ID),
+    userTypes: list("Only users of one of these types.", option("A type.", USER_TYPES)),
+    isLocked: boolean("Only locked (true) or unlocked (false) users."),
+    passwordResetRequired: boolean("Only users who must (true) or need not (false) set a new password."),
   },
-  sources(query, needs) {
+  sources(query, deps) {
     const restrictions = membershipFilters(query);
     const filters = userFilters(query);
-    const lines = userLines(query, needs);
+    const lines = userLines(query, deps);
     return restrictions.map((through) =>
       reportSource({ resource: users, restriction: { filters, ...(through ? { through } : {}) }, lines }),
     );
@@ -107,7 +107,7 @@ export const userReport: ReportDefinition = {
 type UserRow = Parameters<ReportSource<typeof users>["lines"]>[0][number];
 type Through = NonNullable<ReportSource["restriction"]["through"]>;
 
-/** own choice: on one of the lists or in one of the groups, where both are given. */
+/** On one of the lists or in one of the groups, where both are given. */
 function membershipFilters(query: Query): (Through | null)[] {
   const lists = idsParameter(query, "distributionListId") ?? [];
   const groups = idsParameter(query, "securityGroupId") ?? [];

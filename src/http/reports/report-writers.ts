@@ -19,7 +19,7 @@ export async function* writeReportJson(
   yield "]}";
 }
 
-/** A report as CSV with a head line, piece by piece; what a spreadsheet would run is made a text. @source RFC 4180 */
+/** A report as CSV with a header line, streamed; spreadsheet formulas are escaped. @source RFC 4180 */
 export async function* writeReportCsv(
   { columns }: ReportDefinition,
   slices: AsyncIterable<ReportCell[][]>,

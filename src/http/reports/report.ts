@@ -7,18 +7,17 @@ import type { Query } from "../query/query.ts";
 /** A value in a table: times as ISO texts. */
 export type ReportCell = string | number | boolean | null;
 
-/** What reports are made from. */
 export interface ReportDeps {
   store: Store;
   clock: Clock;
   by: ActorContext;
 }
 
-/** Rows of one resource within a report, restricted as the query asks. */
+/** Rows of one resource in a report. */
 export interface ReportSource<R extends AnyResource = AnyResource> {
   resource: R;
   restriction: Pick<PageQuery, "filters" | "within" | "through">;
-  /** The table's lines for a page of rows, in order; rows that the query excludes give none. No query per row. */
+  /** Lines of a page of rows, in order; rows excluded by the query yield none. Must not query per row. */
   lines(rows: readonly RowOf<R>[]): ReportCell[][];
 }
 
@@ -31,13 +30,13 @@ export interface ReportDefinition {
   /** Query parameters that narrow it. */
   query: Readonly<Record<string, Field>>;
   /** Where its lines come from, in order. Throws CallerError for parameters that are wrong. */
-  sources(query: Query, needs: ReportDeps): ReportSource[];
+  sources(query: Query, deps: ReportDeps): ReportSource[];
 }
 
 /** Rows of one slice: some ms of the event loop. */
 const CHUNK_ROWS = 200;
 
-/** The lines of a report that the caller may see, in slices between which the event loop turns; each row once. */
+/** Lines of a report visible to the caller, in chunks between which it yields to the event loop; each row once. */
 export async function* reportLines(
   sources: readonly ReportSource[],
   { store, clock, by }: ReportDeps,

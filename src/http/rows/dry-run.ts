@@ -8,10 +8,10 @@ import { addMembers } from "../actions/add-members.ts";
 import { type Query, textParameter } from "../query/query.ts";
 import { captureRings, presentRingDiff } from "./ring-diff-response.ts";
 
-/** The query parameter of every generic write. @source decisions.md 1, dryRun */
+/** The query parameter of every generic write. @source docs/decisions/0001-lists-and-paging.md, dryRun */
 export const DRY_RUN_QUERY = {
   dryRun: boolean(
-    "True rehearses the write: the answer is the one that it would have, with `dryRun` beside, which tells who would join or leave and who would gain or lose access. Nothing is written.",
+    "Dry run: returns the response of the write without storing anything, plus `dryRun` with the users and devices that would join or leave and the permissions that would be gained or lost.",
   ),
 };
 
@@ -31,7 +31,7 @@ const NAMED = countSchema(closedObject({ id: ID, name: TEXT }));
 const GRANTS = countSchema(closedObject({ userId: ID, userName: TEXT, verb: TEXT, spec: TEXT, domainId: OPTIONAL_ID }));
 const MEMBERSHIP_CHANGES = closedObject({ joining: NAMED, leaving: NAMED });
 
-/** What stands under `dryRun` in the answer to a rehearsal. */
+/** Schema of `dryRun` in the response of a dry run. */
 export const IMPACT_SCHEMA: JsonSchema = {
   ...closedObject({
     users: MEMBERSHIP_CHANGES,
@@ -39,32 +39,32 @@ export const IMPACT_SCHEMA: JsonSchema = {
     access: closedObject({ gaining: GRANTS, losing: GRANTS }),
   }),
   description:
-    "With dryRun: who would be reached and who no longer, what would be called and what no longer, who would gain and lose which right (`*` on `*`: all of them) in which domain (null: wherever the user may act).",
+    "With dryRun: users and devices that would join or leave, and permissions that would be gained or lost (`*` on `*`: all), by domain (null: all domains of the user).",
 };
 
-/** True when a write is only rehearsed; any text but "true" is false, as for all booleans. */
+/** True for a dry run; any value but "true" is false, as for all booleans. */
 export function isDryRun(query: Query): boolean {
   return textParameter(query, "dryRun") === "true";
 }
 
 /**
- * Carries a write out in a savepoint that is rolled back and answers as the write would, with the member `dryRun`:
- * `{users, devices: {joining, leaving: {count, first: [{id, name}]}}, access: {gaining, losing: {count, first: [{userId,
- * userName, verb, spec, domainId}]}}}`; `first` holds at most 100, and none that the caller may not see. `tellsRings` adds the
- * member `ringDiff`. Refusals are those of the write.
+ * Executes a write in a savepoint that is rolled back and returns its response with the member `dryRun`: `{users,
+ * devices: {joining, leaving: {count, first: [{id, name}]}}, access: {gaining, losing: {count, first: [{userId,
+ * userName, verb, spec, domainId}]}}}`; `first` contains at most 100 rows visible to the caller. `includeRings` adds
+ * the member `ringDiff`. Errors are those of the write.
  */
 export async function executeDryRun<R extends ApiRequest>(
   request: R,
   run: (request: R) => Promise<HttpResponse>,
-  tellsRings: boolean,
+  includeRings: boolean,
 ): Promise<HttpResponse> {
-  const { needs, by } = request;
-  const [meaning, rings] = [rowImpactAt(needs.clock.now()), captureRings(needs)];
-  const rehearsal = createDryRun(needs.store, (...row) => ({ ...meaning(...row), ...rings(...row) }));
-  const answer = await run({ ...request, needs: { ...needs, store: rehearsal.store } });
-  const impact = await measureImpact(rehearsal.writes, { reader: needs.store, clock: needs.clock, scope: by.scope });
+  const { deps, by } = request;
+  const [impactOf, rings] = [rowImpactAt(deps.clock.now()), captureRings(deps)];
+  const dryRun = createDryRun(deps.store, (...row) => ({ ...impactOf(...row), ...rings(...row) }));
+  const response = await run({ ...request, deps: { ...deps, store: dryRun.store } });
+  const impact = await measureImpact(dryRun.writes, { reader: deps.store, clock: deps.clock, scope: by.scope });
   // The version in its head would be one that never was.
-  const { headers: _version, ...rest } = answer;
-  const ringDiff = tellsRings ? { ringDiff: await presentRingDiff(rehearsal.writes, request) } : {};
+  const { headers: _version, ...rest } = response;
+  const ringDiff = includeRings ? { ringDiff: await presentRingDiff(dryRun.writes, request) } : {};
   return addMembers(rest, { dryRun: impact, ...ringDiff });
 }

@@ -12,40 +12,38 @@ export type Embed = (rows: readonly UntypedRow[], query: Query, scope: AccessSco
 interface Relation {
   field: string;
   many: boolean;
-  /** Null when nobody declared the family: nothing can be related. */
+  /** Null if the family is not declared: there are no related rows. */
   target: AnyResource | null;
   /** `,"distributionLists":` */
   key: string;
   /** `includeDistributionLists` */
   flag: string;
-  /** Flag that leaves it out when true; empty for none. */
+  /** Flag that omits it when true; empty for none. */
   unless: string;
 }
 
-/** Rows read and written in one go; between two the event loop turns. */
+/** Rows read and written per event loop turn. */
 const CHUNK_ROWS = 100;
 
 /**
- * Compiles the embedding of what the ref and many fields with `embed` point to: one query per relation and slice of 100
- * ids, never one per row. A related row is shown without relations of its own, without its computed lists, and without
- * `permissions`.
- *
- * own choice: relations are embedded unless `include<Name>=false`; a list of relations holds only the rows that the
- * caller may see, a single one is shown whatever the permissions are, since it belongs to the row (the answers one may give
- * to a notification), unless the acting domain hides it.
+ * Compiles the embedding of related rows for ref and many fields with `embed`: one query per relation and chunk of
+ * 100 ids, never one per row. Related rows are embedded without their own relations, computed lists and
+ * `permissions`. Relations are embedded unless `include<Name>=false`. Lists contain only rows visible to the caller;
+ * a single related row is part of the row and is embedded regardless of permissions (such as the answers of a
+ * notification), unless the acting domain hides it.
  */
 export function compileEmbed(
   resource: AnyResource,
-  needs: {
+  deps: {
     catalogue: Catalogue;
     store: Store;
     clock: Clock;
     representationOf(resource: AnyResource): { write: RowWriter; hide: HideReferences };
   },
 ): Embed {
-  const relations = relationsOf(resource, needs.catalogue);
-  const withDomain = resource.scope === "domain" && needs.catalogue.has("domains");
-  const textsOf = createRelatedReader(needs);
+  const relations = relationsOf(resource, deps.catalogue);
+  const withDomain = resource.scope === "domain" && deps.catalogue.has("domains");
+  const textsOf = createRelatedReader(deps);
   return async (rows, query, scope) => {
     const texts = rows.map(() => "");
     for (const relation of relations) {
@@ -56,7 +54,7 @@ export function compileEmbed(
       const relation = {
         field: "domainId",
         many: false,
-        target: needs.catalogue.byName("domains"),
+        target: deps.catalogue.byName("domains"),
         key: ',"domain":',
         ...{ flag: "", unless: "" },
       };
@@ -71,7 +69,7 @@ type RelatedTexts = (
   target: AnyResource,
   ids: readonly string[],
   scope: AccessScope,
-  seenOnly: boolean,
+  visibleOnly: boolean,
 ) => Promise<Map<string, string>>;
 
 async function addRelation(
@@ -101,7 +99,7 @@ function createRelatedReader({
   clock: Clock;
   representationOf(resource: AnyResource): { write: RowWriter; hide: HideReferences };
 }): RelatedTexts {
-  /** A single one needs no page. */
+  /** A single row needs no page query. */
   const rowsOf = (
     target: AnyResource,
     ids: readonly string[],
@@ -114,7 +112,7 @@ function createRelatedReader({
     const row = store.get(target, id, seen.scope) as UntypedRow | null;
     return row ? [row] : [];
   };
-  return async (target, ids, scope, seenOnly) => {
+  return async (target, ids, scope, visibleOnly) => {
     const texts = new Map<string, string>();
     const { write, hide } = representationOf(target);
     const present = store.hooksFor(target).present;
@@ -123,8 +121,8 @@ function createRelatedReader({
     for (let from = 0; from < ids.length; from += CHUNK_ROWS) {
       if (from > 0) await yieldToEventLoop(clock);
       const slice = ids.slice(from, from + CHUNK_ROWS);
-      const rows = hide(rowsOf(target, slice, seenOnly ? { scope } : {}), scope);
-      // A behaviour may hide what is stored (a plugin's secrets), so it is asked for related rows too.
+      const rows = hide(rowsOf(target, slice, visibleOnly ? { scope } : {}), scope);
+      // The `present` hook may hide stored values (such as plugin secrets), so it also runs for related rows.
       const extras = present?.(rows as never, {
         reader: store,
         scope,

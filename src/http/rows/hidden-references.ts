@@ -5,7 +5,7 @@ import type { AccessScope, Store } from "../../store/store.ts";
 import { filterVisibleIds } from "../../store/visible-ids.ts";
 import type { UntypedRow } from "./representation.ts";
 
-/** Rows as they are shown to somebody: without ids of what lies out of sight. */
+/** Removes ids of invisible rows from a representation. */
 export type HideReferences = (rows: readonly UntypedRow[], scope: AccessScope) => readonly UntypedRow[];
 
 interface Reference {
@@ -15,11 +15,9 @@ interface Reference {
 }
 
 /**
- * Compiles the hiding of references that the acting domain does not show: a single one becomes null, a list loses it,
- * and the domain of the row is told as one that the caller knows. One query per reference and page, none where the
- * acting domain shows everything. Parents that a row follows and parts of it stay.
- *
- * own choice: a change of the row leaves hidden references in it.
+ * Compiles the hiding of references to rows outside the acting domain: a single reference becomes null, lists are
+ * filtered, and the home domain is replaced by a visible one. One query per reference and page, none if everything is
+ * visible. Parents and parts of a row are kept. Updates keep hidden references.
  */
 export function compileReferenceHiding(
   resource: AnyResource,
@@ -35,17 +33,17 @@ export function compileReferenceHiding(
       const shown: Record<string, unknown> = { ...row };
       if (placed && row.domainId) shown.domainId = visibleDomain(row, scope);
       for (const { field, many } of hiding) {
-        const inSight = (id: string): boolean => seen.get(field)?.has(id) === true;
+        const isVisible = (id: string): boolean => seen.get(field)?.has(id) === true;
         const value = row[field] as string | string[] | null | undefined;
-        if (many && value) shown[field] = (value as string[]).filter(inSight);
-        else if (!many && value && !inSight(value as string)) shown[field] = null;
+        if (many && value) shown[field] = (value as string[]).filter(isVisible);
+        else if (!many && value && !isVisible(value as string)) shown[field] = null;
       }
       return shown as UntypedRow;
     });
   };
 }
 
-/** Names of the single references that an answer may show as null although the row has one. */
+/** Single references that may be shown as null although they are set. */
 export function hidableReferences(resource: AnyResource, catalogue: Catalogue): string[] {
   return referencesOf(resource, catalogue)
     .filter(({ many, target }) => !many && target.scope !== "organisation")

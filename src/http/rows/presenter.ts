@@ -13,26 +13,29 @@ import { compileEmbed, type Embed } from "./embeds.ts";
 import { compileReferenceHiding, type HideReferences } from "./hidden-references.ts";
 import { compileRowWriter, type RowWriter, type UntypedRow } from "./representation.ts";
 
-/** For whom and where rows are shown. */
+/** Caller, query and path of a presentation. */
 export interface PresentationContext {
   by: ActorContext;
   query: Query;
   params: Readonly<Record<string, string>>;
-  /** The resource's path that was asked for, and the concrete collection in it: `/users/0190…/devices`. */
+  /** The requested path of the resource and the concrete collection: `/users/0190…/devices`. */
   place: { path: ResourcePath; collection: string };
 }
 
-/** Makes answers of rows; everything is compiled once. */
+/** Renders responses from rows; everything is compiled once. */
 export interface Presenter {
-  presentRow(resource: AnyResource, row: UntypedRow, showing: PresentationContext): Promise<HttpResponse>;
-  /** The envelope of the page that the query asks for within `restriction`, of what `sight` (else the caller) sees. Throws CallerError. */
+  presentRow(resource: AnyResource, row: UntypedRow, context: PresentationContext): Promise<HttpResponse>;
+  /**
+   * The requested page within `restriction`, limited to rows visible to `visibility` (default: the caller). Throws
+   * CallerError.
+   */
   presentList(
     resource: AnyResource,
     restriction: PageQuery,
-    showing: PresentationContext,
-    sight?: RowVisibility,
+    context: PresentationContext,
+    visibility?: RowVisibility,
   ): Promise<HttpResponse>;
-  /** Where a resource stands by its canonical path, whose placeholders are filled from `ids`. */
+  /** The canonical place of a resource, with placeholders filled from `ids`. */
   locate(resource: AnyResource, ids: Readonly<Record<string, unknown>>): PresentationContext["place"];
 }
 
@@ -44,7 +47,7 @@ interface Compiled {
 }
 
 const ITEM_METHODS: readonly Method[] = ["get", "put", "delete"];
-/** Rows shown in one go; between two the event loop turns. */
+/** Rows presented per event loop turn. */
 const CHUNK_ROWS = 100;
 const NO_FILE_URL = undefined;
 
@@ -69,14 +72,14 @@ export function createPresenter({ catalogue, store, clock }: ApiDeps, base: stri
   async function textsOf(
     resource: AnyResource,
     found: readonly UntypedRow[],
-    showing: PresentationContext,
+    context: PresentationContext,
   ): Promise<string[]> {
-    const { by, query, params, place } = showing;
+    const { by, query, params, place } = context;
     const { write, hide, embed } = of(resource);
     const rows = hide(found, by.scope);
     const present = store.hooksFor(resource).present;
     const embeds = await embed(rows, query, by.scope);
-    const permissions = permissionWriter(by, place, changeableIds(resource, found, showing));
+    const permissions = permissionWriter(by, place, changeableIds(resource, found, context));
     const withUrls = query.includeBinaryUrls === true;
     const texts: string[] = [];
     for (let from = 0; from < rows.length; from += CHUNK_ROWS) {
@@ -107,7 +110,7 @@ export function createPresenter({ catalogue, store, clock }: ApiDeps, base: stri
   ): ReadonlySet<string> | null {
     const changeable = place.path.through || resource.appendOnly ? "all" : by.scope.changeable.visible(resource);
     if (changeable === "all") return null;
-    // Mostly each lies in the acting domain or below it, which needs no query.
+    // Usually all are within the acting domain, which needs no query.
     const isWithin = ({ domainId }: UntypedRow): boolean =>
       typeof domainId === "string" && by.scope.canAssign(domainId);
     if (resource.scope === "domain" && rows.every(isWithin)) return null;
@@ -120,18 +123,19 @@ export function createPresenter({ catalogue, store, clock }: ApiDeps, base: stri
   }
 
   return {
-    async presentRow(resource, row, showing) {
-      const [text] = await textsOf(resource, [row], showing);
+    async presentRow(resource, row, context) {
+      const [text] = await textsOf(resource, [row], context);
       return { headers: { ETag: rowVersion(row) }, body: text as string };
     },
-    async presentList(resource, restriction, showing, sight = showing.by.scope) {
-      const wanted = of(resource).listQuery(showing.query);
-      const asked = { ...wanted, ...restriction, scope: sight };
-      if (wanted.filters && restriction.filters) asked.filters = [...wanted.filters, ...restriction.filters];
-      if (restriction.ids) asked.ids = mergeIds(restriction.ids, wanted.ids);
-      const isLong = resource.appendOnly && asked.search;
-      const page = isLong ? await store.pageInChunks(resource, asked) : store.page(resource, asked);
-      return { body: envelope(page, await textsOf(resource, page.rows as unknown as UntypedRow[], showing)) };
+    async presentList(resource, restriction, context, visibility = context.by.scope) {
+      const parameters = of(resource).listQuery(context.query);
+      const pageQuery = { ...parameters, ...restriction, scope: visibility };
+      if (parameters.filters && restriction.filters)
+        pageQuery.filters = [...parameters.filters, ...restriction.filters];
+      if (restriction.ids) pageQuery.ids = mergeIds(restriction.ids, parameters.ids);
+      const isLong = resource.appendOnly && pageQuery.search;
+      const page = isLong ? await store.pageInChunks(resource, pageQuery) : store.page(resource, pageQuery);
+      return { body: envelope(page, await textsOf(resource, page.rows as unknown as UntypedRow[], context)) };
     },
     locate(resource, ids) {
       const path = canonicalPath(resource);
@@ -143,8 +147,8 @@ export function createPresenter({ catalogue, store, clock }: ApiDeps, base: stri
 
 function mergeIds(ids: readonly string[], others: readonly string[] | undefined): readonly string[] {
   if (!others) return ids;
-  const wanted = new Set(others.map((id) => id.toLowerCase()));
-  return ids.filter((id) => wanted.has(id.toLowerCase()));
+  const parameters = new Set(others.map((id) => id.toLowerCase()));
+  return ids.filter((id) => parameters.has(id.toLowerCase()));
 }
 
 function envelope(page: Page<AnyResource>, texts: readonly string[]): string {
@@ -154,14 +158,14 @@ function envelope(page: Page<AnyResource>, texts: readonly string[]): string {
   return `{${total}"partial":${page.partial},"previous":${previous},"next":${next},"data":[${texts.join()}]}`;
 }
 
-/** What stands for a row at the end of its path. */
+/** Last path segment of a row. */
 function itemIdOf(row: UntypedRow, { itemBy }: ResourcePath): string {
   return itemBy && row[itemBy] ? String(row[itemBy]) : row.id;
 }
 
 /**
- * The member `permissions` by id: what of get, put and delete the path serves and the user may do there. A grant on all
- * items is found once per page.
+ * Writes `permissions` of a row: the subset of get, put and delete that the path supports and the user may perform. A
+ * grant on all items is checked once per page.
  */
 function permissionWriter(
   { scope }: ActorContext,

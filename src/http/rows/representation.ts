@@ -4,16 +4,16 @@ import type { AnyResource, RowBase } from "../../schema/resource.ts";
 /** A row of any declaration. */
 export type UntypedRow = RowBase & Readonly<Record<string, unknown>>;
 
-/** What a row's representation holds beside its stored fields. */
+/** Additional parts of a row's representation. */
 export interface RepresentationExtras {
   /**
-   * Members in API form that replace stored ones or stand beside them; undefined ones are left out. When given, computed
-   * fields that it does not name are left out too.
+   * Members in API form that replace or extend the stored fields; undefined ones are omitted. If given, computed
+   * fields without a value are omitted too.
    */
   extras?: Readonly<Record<string, unknown>> | undefined;
   /** Ready JSON members, each with a leading comma: `,"user":{…}`. */
   more?: string;
-  /** Address of the bytes of a file field, shown beside the file when given. */
+  /** URL of a file field, added to the file if given. */
   fileUrl?: ((field: string) => string) | undefined;
 }
 
@@ -33,10 +33,10 @@ interface Member {
 const LIST_END = '"}';
 
 /**
- * Compiles the representation of a declaration, once at start. Secrets and internal fields are never part of it; times
- * are ISO texts; a file is its size (0 without one) and the list `<field>Files`; a computed field is null until a
- * behaviour fills it. `isoText` writes epoch ms.
- * @source performance.md, What the measurements teach; service-api.md, Resources and their fields
+ * Compiles the representation of a resource, once at start. Secrets and internal fields are never included;
+ * timestamps are ISO strings; a file is its size (0 without one) and the list `<field>Files`; a computed field is
+ * null unless a hook fills it. `isoText` formats epoch ms.
+ * @source docs/decisions/0027-performance-goals.md; docs/decisions/0042-api-contract.md
  */
 export function compileRowWriter(resource: AnyResource, isoText: (epochMs: number) => string): RowWriter {
   const members: Member[] = [];
@@ -82,7 +82,7 @@ function extraText(extras: Readonly<Record<string, unknown>>): string {
   return text;
 }
 
-/** own choice: `url` is shown only with includeBinaryUrls. */
+/** `url` is shown only with includeBinaryUrls. */
 function fileText({ fileName, size, contentType, metadata }: StoredFile, url: string | undefined): string {
   return JSON.stringify({ fileName, size, contentType, metadata, url });
 }

@@ -14,7 +14,7 @@ import { addMembers } from "../actions/add-members.ts";
 import type { ApiDeps } from "../dependencies.ts";
 import type { Query } from "../query/query.ts";
 
-/** Families whose rows say when bells ring. */
+/** Resources whose changes affect ring times. */
 const BELL_RESOURCES = new Set([
   "ring-lists",
   "bell-schedules",
@@ -22,10 +22,10 @@ const BELL_RESOURCES = new Set([
   "bell-schedules-day-changes",
 ]);
 
-/** The query parameter of writes that move rings. @source bells.md, Running */
+/** The query parameter of writes that move rings. @source docs/decisions/0015-bell-engine.md */
 export const RING_DIFF_QUERY = {
   includeRingDiff: boolean(
-    "True adds `ringDiff`: the rings of the next 400 days that come, go and move by the write. A rehearsal always tells it.",
+    "True adds `ringDiff`: rings of the next 400 days that the write adds, removes or moves. Always returned with dryRun.",
   ),
 };
 
@@ -34,14 +34,14 @@ function closed(properties: Readonly<Record<string, JsonSchema>>): JsonSchema {
 }
 
 const ID = { type: "string", format: "uuid" };
-const MOMENT = { type: "string", format: "date-time" };
+const TIMESTAMP = { type: "string", format: "date-time" };
 const TIME = { type: "string" };
 const RING = {
   bellScheduleId: ID,
   ringListId: { type: ["string", "null"], format: "uuid" },
   entryId: ID,
   messageTemplateId: ID,
-  at: MOMENT,
+  at: TIMESTAMP,
   localDate: { type: "string", format: "date" },
   localTime: TIME,
 } as const;
@@ -51,35 +51,35 @@ const OVERLAP_MEMBERS = {
   bellScheduleId: ID,
   entryId: ID,
   messageTemplateId: ID,
-  at: MOMENT,
+  at: TIMESTAMP,
   localDate: RING.localDate,
   localTime: TIME,
   other: closed({ bellScheduleId: ID, entryId: ID, messageTemplateId: ID }),
   devices: { type: "integer", minimum: 1 },
 } as const;
 
-/** A warning as answers tell it. */
+/** An overlap in API form. */
 export function presentOverlap(overlap: RingOverlap): object {
   return { ...overlap, at: new Date(overlap.at).toISOString() };
 }
 
-function counted(properties: Readonly<Record<string, JsonSchema>>): JsonSchema {
+function countedList(properties: Readonly<Record<string, JsonSchema>>): JsonSchema {
   const first = { type: "array", items: closed(properties), maxItems: 100 };
   return closed({ count: { type: "integer", minimum: 0 }, first });
 }
 
-/** What stands under `ringDiff`. */
+/** Schema of `ringDiff`. */
 export const RING_DIFF_SCHEMA: JsonSchema = {
   ...closed({
     schedules: { type: "integer", minimum: 0 },
     partial: { type: "boolean" },
-    added: counted(RING),
-    removed: counted(RING),
-    moved: counted({ ...RING, movedTo: closed({ at: MOMENT, localTime: TIME }) }),
-    overlaps: counted(OVERLAP_MEMBERS),
+    added: countedList(RING),
+    removed: countedList(RING),
+    moved: countedList({ ...RING, movedTo: closed({ at: TIMESTAMP, localTime: TIME }) }),
+    overlaps: countedList(OVERLAP_MEMBERS),
   }),
   description:
-    "With dryRun or includeRingDiff: how many schedules were compared, whether there are more (`partial`, own choice: 100 are compared), and which rings come, go and move. `overlaps` warns of rings of the first 5 schedules that, in their next 7 days, come at the instant of another one on the same devices, and did not before. At most 100 of each are named.",
+    "With dryRun or includeRingDiff: the number of schedules compared (at most 100; `partial` is true if there are more) and the rings added, removed and moved. `overlaps` lists rings of the first 5 schedules that newly coincide with another ring on the same devices within the next 7 days. At most 100 of each are listed.",
 };
 
 /** True for a write that can move rings. */
@@ -93,40 +93,40 @@ export function requestsRingDiff(action: Action, query: Query): boolean {
   return canChangeRings(action) && query.includeRingDiff === true;
 }
 
-/** Carries a write out and adds what it does to the rings, which a rehearsal found out just before. */
+/** Executes a write and adds its effect on the rings, determined by a dry run before. */
 export async function withRingDiff<R extends ApiRequest>(
   request: R,
   run: (request: R) => Promise<HttpResponse>,
 ): Promise<HttpResponse> {
-  const { needs } = request;
-  const rehearsal = createDryRun(needs.store, captureRings(needs));
-  await run({ ...request, needs: { ...needs, store: rehearsal.store } });
-  const ringDiff = await presentRingDiff(rehearsal.writes, request);
+  const { deps } = request;
+  const dryRun = createDryRun(deps.store, captureRings(deps));
+  await run({ ...request, deps: { ...deps, store: dryRun.store } });
+  const ringDiff = await presentRingDiff(dryRun.writes, request);
   return addMembers(await run(request), { ringDiff });
 }
 
-/** What a rehearsal notes of each row for `ringMoves`. */
+/** Captures the timetables affected by each row of a dry run. */
 export function captureRings({ bells }: Pick<ApiDeps, "bells">) {
   const note = createAffectedTimetableRecorder(bells);
   return (...row: Parameters<Parameters<typeof createDryRun>[1]>) => ({ schedules: note(...row) });
 }
 
-/** What a rehearsal did to the rings, as answers tell it. */
+/** The effect of a dry run on the rings, in API form. */
 export async function presentRingDiff(
   written: readonly DryRunWrite<{ schedules: AffectedTimetables }>[],
-  { needs: { store, clock, bells, memberships }, by }: Pick<ApiRequest, "needs" | "by">,
+  { deps: { store, clock, bells, memberships }, by }: Pick<ApiRequest, "deps" | "by">,
 ): Promise<object> {
-  const looking = { reader: store, clock, times: bells, memberships, sight: by.scope };
+  const overlapDeps = { reader: store, clock, times: bells, memberships, visibility: by.scope };
   const { compared, partial } = compareDryRun(written, store, bells);
   const difference = await diffRings(compared, { clock, times: bells, partial });
-  const found = await findNewRingOverlaps(compared, looking);
+  const found = await findNewRingOverlaps(compared, overlapDeps);
   const overlaps = { count: found.length, first: found.slice(0, 100).map(presentOverlap) };
   return { ...presentDifference(difference), overlaps };
 }
 
 function presentDifference({ added, removed, moved, ...rest }: RingDiff): object {
-  const ring = <R extends { at: number }>(told: R) => ({ ...told, at: new Date(told.at).toISOString() });
-  const movedRing = (told: MovedRingDiffEntry) => ({ ...ring(told), movedTo: ring(told.movedTo) });
+  const ring = <R extends { at: number }>(entry: R) => ({ ...entry, at: new Date(entry.at).toISOString() });
+  const movedRing = (entry: MovedRingDiffEntry) => ({ ...ring(entry), movedTo: ring(entry.movedTo) });
   return {
     ...rest,
     added: { ...added, first: added.first.map(ring) },

@@ -21,16 +21,16 @@ import {
   type ServedPath,
 } from "./served-path.ts";
 
-/** A request that a generic operation answers; it shows rows as they stand at its own path. */
+/** A request to a generic operation. */
 export interface RowRequest extends ApiRequest {
   readonly presenter: Presenter;
 }
 
 /** A generic operation, as an action of the engine's own. */
 export interface RowOperation extends GuardedAction {
-  /** Path that permission is asked for instead of the requested one. */
+  /** Path for the permission check, if it differs from the requested path. */
   permissionPath?: (path: string) => string;
-  /** Completes the request once its body is read, before permission is asked. */
+  /** Completes the request after the body is read, before the permission check. */
   completeRequest?: (request: RowRequest) => RowRequest;
 }
 
@@ -79,16 +79,16 @@ export function rowOperations(resource: AnyResource, path: ResourcePath): RowOpe
 }
 
 const OPERATION_DOCS = {
-  list: { doc: "Lists what the caller may see." },
-  get: { doc: "Shows one." },
-  create: { doc: "Makes one." },
-  put: { doc: "Changes the members given; null clears.", headers: ["If-Match"] },
-  delete: { doc: "Deletes one.", headers: ["If-Match"] },
-  hide: { doc: "Takes one out of the user's own list." },
+  list: { doc: "Lists the rows visible to the caller." },
+  get: { doc: "Returns one row." },
+  create: { doc: "Creates a row." },
+  put: { doc: "Updates the given fields; null clears a field.", headers: ["If-Match"] },
+  delete: { doc: "Deletes a row.", headers: ["If-Match"] },
+  hide: { doc: "Removes a row from the user's own list." },
 } as const;
 
-/** How the query of such a request names the item. */
-export const ID_PARAMETER = { id: uuid("Which one, when the body does not say.") };
+/** Query parameter with the id of the item. */
+export const ID_PARAMETER = { id: uuid("Id of the row, if not in the body.") };
 
 /** PUT or DELETE, on the item and with its id in body or query. */
 function changeOperations(
@@ -98,13 +98,13 @@ function changeOperations(
   isVisible: RowOperation["isVisible"],
 ): RowOperation[] {
   const { resource, path } = served;
-  const handle = method === "put" ? update : path.through ? hideFromUser : remove;
-  const told = method === "put" ? OPERATION_DOCS.put : path.through ? OPERATION_DOCS.hide : OPERATION_DOCS.delete;
+  const handler = method === "put" ? update : path.through ? hideFromUser : remove;
+  const docs = method === "put" ? OPERATION_DOCS.put : path.through ? OPERATION_DOCS.hide : OPERATION_DOCS.delete;
   const accepts = method === "put" ? resource.fields : {};
   const response: ResponseShape = method === "put" ? { kind: "row", resource } : { kind: "deletion" };
-  const supportsDryRun = told !== OPERATION_DOCS.hide;
-  const shared = { method, ...told, response, accepts, supportsDryRun, ...(isVisible ? { isVisible } : {}) };
-  const run = (request: RowRequest): Promise<HttpResponse> => handle(served, request);
+  const supportsDryRun = docs !== OPERATION_DOCS.hide;
+  const shared = { method, ...docs, response, accepts, supportsDryRun, ...(isVisible ? { isVisible } : {}) };
+  const run = (request: RowRequest): Promise<HttpResponse> => handler(served, request);
   return [
     { ...shared, at: item, handle: run },
     {
@@ -136,7 +136,7 @@ async function get(served: ServedPath, request: RowRequest) {
 
 async function create(served: ServedPath, request: RowRequest) {
   requireParents(served, request);
-  const row = await request.needs.store.create(served.resource, withParents(served, request), request.by);
+  const row = await request.deps.store.create(served.resource, withParents(served, request), request.by);
   return request.presenter.presentRow(
     served.resource,
     row as unknown as UntypedRow,
@@ -146,30 +146,30 @@ async function create(served: ServedPath, request: RowRequest) {
 
 async function update(served: ServedPath, request: RowRequest) {
   const { resource } = served;
-  const { store } = request.needs;
+  const { store } = request.deps;
   const found = requireRow(served, request);
   const { id: _id, ...input } = withParents(served, request);
   const row = await store.update(resource, found.id, input, request.by, undefined, ifMatchGuard(request));
   return request.presenter.presentRow(resource, row as unknown as UntypedRow, presentationContext(served, request));
 }
 
-/** What refuses a row that is no longer the one which If-Match names: it may change until its transaction. */
+/** Refuses a row that no longer has the version of If-Match; checked within the transaction. */
 function ifMatchGuard(request: RowRequest): ((row: RowBase) => void) | undefined {
   const ifMatch = request.header("if-match");
   return ifMatch ? (row) => assertIfMatch(ifMatch, row) : undefined;
 }
 
 async function remove(served: ServedPath, request: RowRequest) {
-  const { store } = request.needs;
+  const { store } = request.deps;
   const { id } = requireRow(served, request);
   requireSameId(served, request);
   await store.remove(served.resource, id, request.by, ifMatchGuard(request));
   return deletedResponse(id);
 }
 
-/** Takes a row out of somebody's own list; the row itself stays. */
+/** Hides a row from the user's own list; the row itself is kept. */
 async function hideFromUser(served: ServedPath, request: RowRequest) {
-  const { store, catalogue, clock } = request.needs;
+  const { store, catalogue, clock } = request.deps;
   const { through } = served.path;
   if (!through?.hiddenBy) throw new BugError(`A DELETE of ${served.path.at} needs through.hiddenBy.`);
   const { id } = requireRow(served, request);
@@ -180,21 +180,21 @@ async function hideFromUser(served: ServedPath, request: RowRequest) {
   return deletedResponse(id);
 }
 
-function downloadOperations(served: ServedPath, item: string, sees: RowOperation["isVisible"]): RowOperation[] {
+function downloadOperations(served: ServedPath, item: string, visible: RowOperation["isVisible"]): RowOperation[] {
   const names = Object.entries(served.resource.fields).filter(([, field]) => field.kind === "file");
   return names.map(([name, field]) => ({
     method: "get",
     at: `${item}/${name}`,
-    doc: `The bytes of ${name}.`,
+    doc: `Returns the file ${name}.`,
     query: fileQuery(field as FileFieldData),
     response: { kind: "bytes", types: (field as FileFieldData).types },
-    ...(sees ? { isVisible: sees } : {}),
+    ...(visible ? { isVisible: visible } : {}),
     // A row's file is part of the row.
     permissionPath: (path) => path.slice(0, path.lastIndexOf("/")),
     async handle(request) {
       const file = requireRow(served, request)[name] as StoredFile | null;
       if (!file) throw notFound();
-      return requestedFileResponse(file, field as FileFieldData, request.query, request.needs);
+      return requestedFileResponse(file, field as FileFieldData, request.query, request.deps);
     },
   }));
 }
@@ -216,15 +216,18 @@ function requireSameId({ idName }: ServedPath, { body, params }: ApiRequest): vo
   const { id } = body;
   if (id === undefined) return;
   if (typeof id !== "string" || id.toLowerCase() !== params[idName]) {
-    throw invalidValue("id", "It is not the id in the path.");
+    throw invalidValue("id", "Must equal the id in the path.");
   }
 }
 
-/** PUT and DELETE on the collection name the item by `id` in body or query. Throws required, invalid-value. @source decisions.md 1 */
+/**
+ * PUT and DELETE on the collection name the item by `id` in body or query. Throws required, invalid-value.
+ * @source docs/decisions/0001-lists-and-paging.md
+ */
 export function withIdFromRequest(idName: string, request: RowRequest): RowRequest {
   const id = request.body.id ?? textParameter(request.query, "id") ?? "";
   if (id === "") throw requiredValue("id");
-  if (!isUuid(id)) throw invalidValue("id", "It must be a UUID.");
+  if (!isUuid(id)) throw invalidValue("id", "Must be a UUID.");
   const path = `${request.path}/${id.toLowerCase()}`;
   return { ...request, path, params: { ...request.params, [idName]: id.toLowerCase() } };
 }

@@ -24,7 +24,7 @@ export function parentIds({ parents }: ServedPath, { params }: Pick<ApiRequest, 
   return Object.fromEntries(parents.map((name) => [name, params[name] as string]));
 }
 
-/** What narrows a list to the rows of the path. */
+/** Restricts a list to the rows of the path. */
 export function pathRestriction(served: ServedPath, request: Pick<ApiRequest, "params">): PageQuery {
   const within = parentIds(served, request);
   const { through } = served.path;
@@ -39,16 +39,16 @@ export function requireRow(served: ServedPath, request: ApiRequest): UntypedRow 
 }
 
 /**
- * The row that the path names by its id or, where the path says so, by the id of what it points to; null when it is not
- * there or `scope` does not show it.
+ * The row addressed by its id or, with `itemBy`, by the id of its target; null if it does not exist or `scope` does
+ * not show it.
  */
 export function findRow(
   served: ServedPath,
-  request: Pick<ApiRequest, "params" | "needs">,
+  request: Pick<ApiRequest, "params" | "deps">,
   scope: AccessScope,
 ): UntypedRow | null {
   const { resource, path, parents, idName } = served;
-  const { store } = request.needs;
+  const { store } = request.deps;
   const id = request.params[idName] ?? "";
   if (!isUuid(id) || !parents.every((name) => isUuid(request.params[name]))) return null;
   const restriction = pathRestriction(served, request);
@@ -67,11 +67,11 @@ function first({ rows }: { rows: readonly unknown[] }): UntypedRow | null {
 }
 
 /**
- * Throws not-found unless the rows that the path's placeholders name are there, each below the one before where it has a
- * parent. Rights were judged by the path, so of a parent no more is asked than that the acting domain shows it.
+ * Throws not-found unless the parent rows of the path exist and are nested as in the path. Permissions were checked
+ * by path, so parents only have to be visible in the acting domain.
  */
-export function requireParents({ resource, path, parents }: ServedPath, { params, needs, by }: ApiRequest): void {
-  const { catalogue, store } = needs;
+export function requireParents({ resource, path, parents }: ServedPath, { params, deps, by }: ApiRequest): void {
+  const { catalogue, store } = deps;
   const owner = path.through ? catalogue.byName(path.through.resource) : resource;
   for (const name of parents) {
     const field = owner.fields[name];
@@ -83,7 +83,7 @@ export function requireParents({ resource, path, parents }: ServedPath, { params
   }
 }
 
-/** own choice: what concerns the caller itself is its own, in whatever domain it lies. */
+/** Rows of the caller itself are accessible in every acting domain. */
 function parentRow(store: Store, resource: AnyResource, id: string, scope: AccessScope): UntypedRow | null {
   return (store.get(resource, id, scope.domainVisibility) ?? store.get(resource, id, scope)) as UntypedRow | null;
 }

@@ -20,31 +20,32 @@ interface BulkOperation {
 }
 
 /**
- * Carries out many operations in order, each for itself. own choice: an operation names one before it by `bulkId:`, none
- * after it. Throws ScimRefusal `invalidSyntax`, too-large. @source RFC 7644 §3.7
+ * Executes bulk operations in order, independently of each other. An operation may refer to earlier ones by
+ * `bulkId:`. Throws ScimRequestError `invalidSyntax`, too-large.
+ * @source RFC 7644 §3.7
  */
 export async function serveScimBulk(scim: ScimServer, request: ScimRequest): Promise<HttpResponse> {
   const { operations, failOnErrors } = readBulk(request.body);
   const ids = new Map<string, string>();
-  const answers: object[] = [];
+  const results: object[] = [];
   let failures = 0;
   for (const operation of operations) {
-    const { answer, location } = await execute(scim, request, operation, ids);
-    const status = answer.status ?? 200;
+    const { response, location } = await execute(scim, request, operation, ids);
+    const status = response.status ?? 200;
     const { method, bulkId } = operation;
-    const version = answer.headers?.ETag;
-    answers.push({
+    const version = response.headers?.ETag;
+    results.push({
       method,
       ...(bulkId === null ? {} : { bulkId }),
       ...(location === null ? {} : { location }),
       ...(version ? { version } : {}),
       status: String(status),
-      ...(status >= 400 ? { response: JSON.parse(String(answer.body)) } : {}),
+      ...(status >= 400 ? { response: JSON.parse(String(response.body)) } : {}),
     });
     failures += status >= 400 ? 1 : 0;
     if (failOnErrors > 0 && failures >= failOnErrors) break;
   }
-  return { type: SCIM_TYPE, body: JSON.stringify({ schemas: [RESPONSE], Operations: answers }) };
+  return { type: SCIM_TYPE, body: JSON.stringify({ schemas: [RESPONSE], Operations: results }) };
 }
 
 async function execute(
@@ -52,28 +53,29 @@ async function execute(
   { by }: ScimRequest,
   { method, path, bulkId, version, data }: BulkOperation,
   ids: Map<string, string>,
-): Promise<{ answer: HttpResponse; location: string | null }> {
+): Promise<{ response: HttpResponse; location: string | null }> {
   try {
     const resolved = resolveBulkIds(path, ids) as string;
-    const answer = await serveScim(scim, {
+    const response = await serveScim(scim, {
       ...{ method, path: resolved, by, body: resolveBulkIds(data, ids), ifMatch: version, ifNoneMatch: null },
       query: new URLSearchParams(),
     });
-    const location = answer.headers?.Location ?? `${scim.baseUrl()}${resolved}`;
+    const location = response.headers?.Location ?? `${scim.baseUrl()}${resolved}`;
     if (bulkId !== null && method === "POST") ids.set(bulkId, location.slice(location.lastIndexOf("/") + 1));
-    return { answer, location };
+    return { response, location };
   } catch (error) {
     if (isBug(error)) throw error;
-    return { answer: scimErrorResponse(error), location: method === "POST" ? null : `${scim.baseUrl()}${path}` };
+    return { response: scimErrorResponse(error), location: method === "POST" ? null : `${scim.baseUrl()}${path}` };
   }
 }
 
-/** Puts ids where `bulkId:` names what an earlier operation made. Throws ScimRefusal `invalidValue`. */
+/** Replaces `bulkId:` references by the ids of created resources. Throws ScimRequestError `invalidValue`. */
 function resolveBulkIds(value: unknown, ids: ReadonlyMap<string, string>): unknown {
   if (typeof value === "string") {
     return value.replace(/(^|\/)bulkId:([^/]+)/g, (_all, before: string, name: string) => {
       const id = ids.get(name);
-      if (id === undefined) throw new ScimRequestError("invalidValue", `No earlier operation made bulkId ${name}.`);
+      if (id === undefined)
+        throw new ScimRequestError("invalidValue", `bulkId ${name} not found in earlier operations.`);
       return `${before}${id}`;
     });
   }
@@ -85,13 +87,13 @@ function resolveBulkIds(value: unknown, ids: ReadonlyMap<string, string>): unkno
 function readBulk(body: unknown): { operations: BulkOperation[]; failOnErrors: number } {
   const given = isJsonObject(body) ? body.Operations : null;
   if (!isJsonObject(body) || !Array.isArray(given) || given.length === 0) {
-    throw new ScimRequestError("invalidSyntax", "A bulk request has a list of Operations.");
+    throw new ScimRequestError("invalidSyntax", "A bulk request must contain a list of Operations.");
   }
   if (given.length > SCIM_LIMITS.operations) {
-    throw new CallerError("too-large", `A bulk request has at most ${SCIM_LIMITS.operations} operations.`);
+    throw new CallerError("too-large", `A bulk request must have at most ${SCIM_LIMITS.operations} operations.`);
   }
   const { failOnErrors = 0 } = body;
-  if (!Number.isInteger(failOnErrors)) throw new ScimRequestError("invalidSyntax", "failOnErrors is a whole number.");
+  if (!Number.isInteger(failOnErrors)) throw new ScimRequestError("invalidSyntax", "failOnErrors must be an integer.");
   return { operations: given.map(readOperation), failOnErrors: failOnErrors as number };
 }
 
@@ -102,9 +104,10 @@ function readOperation(given: unknown): BulkOperation {
   if (!METHODS.has(name) || typeof path !== "string" || !path.startsWith("/") || !isText(bulkId) || !isText(version)) {
     throw new ScimRequestError(
       "invalidSyntax",
-      "An operation has a method and a path, and may have a bulkId and a version.",
+      "An operation must have a method and a path, and may have a bulkId and a version.",
     );
   }
-  if (name === "POST" && bulkId === null) throw new ScimRequestError("invalidSyntax", "What is made has a bulkId.");
+  if (name === "POST" && bulkId === null)
+    throw new ScimRequestError("invalidSyntax", "POST operations must have a bulkId.");
   return { method: name, path, bulkId, version, data };
 }

@@ -6,19 +6,19 @@ import { SCIM_TYPE } from "./scim-requests.ts";
 
 const ERROR = "urn:ietf:params:scim:api:messages:2.0:Error";
 
-/** The answer to a fault. @source RFC 7644 §3.12 */
+/** SCIM error response. @source RFC 7644 §3.12 */
 export function scimErrorResponse(error: unknown): HttpResponse {
-  const { status: usual, headers, body } = errorResponseOf(error, "");
-  const status = statusOf(error, usual);
+  const { status: defaultStatus, headers, body } = errorResponseOf(error, "");
+  const status = statusOf(error, defaultStatus);
   const scimType = scimTypeOf(error);
-  const told = { schemas: [ERROR], status: String(status), ...(scimType ? { scimType } : {}), detail: body.message };
-  return { status, headers, type: SCIM_TYPE, body: JSON.stringify(told) };
+  const payload = { schemas: [ERROR], status: String(status), ...(scimType ? { scimType } : {}), detail: body.message };
+  return { status, headers, type: SCIM_TYPE, body: JSON.stringify(payload) };
 }
 
-function statusOf(error: unknown, usual: number): number {
-  if (!(error instanceof ScimRequestError)) return usual;
+function statusOf(error: unknown, defaultStatus: number): number {
+  if (!(error instanceof ScimRequestError)) return defaultStatus;
   if (error.error === "precondition") return 412;
-  return error.error === "tooMany" ? 400 : usual;
+  return error.error === "tooMany" ? 400 : defaultStatus;
 }
 
 function scimTypeOf(error: unknown): string | null {

@@ -17,7 +17,7 @@ const SEARCH = ".search";
 const ME_NOT_IMPLEMENTED = {
   schemas: ["urn:ietf:params:scim:api:messages:2.0:Error"],
   status: "501",
-  detail: "A token of a directory is of no user.",
+  detail: "/Me is not supported: a directory token belongs to no user.",
 };
 const DEFAULT_COUNT = 100;
 
@@ -34,72 +34,75 @@ export interface ScimRequest {
   by: ActorContext;
 }
 
-/** Serves everything but bulk requests. Throws not-found, MethodNotAllowed, ScimRefusal and what the store throws. */
+/** Serves all requests except bulk. Throws not-found, MethodNotAllowedError, ScimRequestError and store errors. */
 export async function serveScim(scim: ScimServer, request: ScimRequest): Promise<HttpResponse> {
   const [first = "", id = "", ...more] = request.path.split("/").slice(1).map(decoded);
   if (more.length > 0) throw notFound();
-  const kind = scim.handlers.find(({ type }) => type.endpoint === `/${first}`);
-  if (!kind) return describeService(scim.baseUrl(), first, id, request);
-  if (id === "") return serveCollection(kind, request);
-  if (id === SEARCH) return search(kind, request);
-  return serveOne(kind, id.toLowerCase(), request);
+  const handler = scim.handlers.find(({ type }) => type.endpoint === `/${first}`);
+  if (!handler) return describeService(scim.baseUrl(), first, id, request);
+  if (id === "") return serveCollection(handler, request);
+  if (id === SEARCH) return search(handler, request);
+  return serveOne(handler, id.toLowerCase(), request);
 }
 
-async function serveCollection(kind: ScimResourceHandler, request: ScimRequest): Promise<HttpResponse> {
+async function serveCollection(handler: ScimResourceHandler, request: ScimRequest): Promise<HttpResponse> {
   const { method, query, body, by } = request;
-  if (method === "POST") return scimResponse(await kind.create({ body, by }, shapeOf(kind, query)), 201);
-  if (method === "GET") return list(kind, query);
+  if (method === "POST") return scimResponse(await handler.create({ body, by }, shapeOf(handler, query)), 201);
+  if (method === "GET") return list(handler, query);
   throw new MethodNotAllowedError("GET, POST");
 }
 
-async function serveOne(kind: ScimResourceHandler, id: string, request: ScimRequest): Promise<HttpResponse> {
+async function serveOne(handler: ScimResourceHandler, id: string, request: ScimRequest): Promise<HttpResponse> {
   const { method, query, ifNoneMatch } = request;
-  const shape = shapeOf(kind, query);
+  const shape = shapeOf(handler, query);
   switch (method) {
     case "GET": {
-      const found = await kind.get(id, shape);
+      const found = await handler.get(id, shape);
       const isKnown = ifNoneMatch !== null && matchesEtag(ifNoneMatch, found.version);
       return isKnown ? { status: 304, headers: { ETag: found.version }, body: null } : scimResponse(found);
     }
     case "PUT":
-      return scimResponse(await kind.replace(id, request, shape));
+      return scimResponse(await handler.replace(id, request, shape));
     case "PATCH":
-      return patchResource(kind, id, request, shape);
+      return patchResource(handler, id, request, shape);
     case "DELETE":
-      await kind.remove(id, request);
+      await handler.remove(id, request);
       return { status: 204, body: null };
     default:
       throw new MethodNotAllowedError("GET, PUT, PATCH, DELETE");
   }
 }
 
-/** own choice: of a group, which may have very many members, nothing is told back unless the client asks. @source RFC 7644 §3.5.2 */
+/**
+ * A PATCH of a group returns no body unless requested, because groups may have very many members.
+ * @source RFC 7644 §3.5.2
+ */
 async function patchResource(
-  kind: ScimResourceHandler,
+  handler: ScimResourceHandler,
   id: string,
   request: ScimRequest,
   shape: AttributeSelection,
 ): Promise<HttpResponse> {
-  const isQuiet = kind.type.name === "Group" && !request.query.has("attributes");
-  const after = await kind.patch(id, request, isQuiet ? parseAttributeSelection(kind.type, "id", null) : shape);
-  if (!isQuiet) return scimResponse(after);
+  const isMinimal = handler.type.name === "Group" && !request.query.has("attributes");
+  const after = await handler.patch(id, request, isMinimal ? parseAttributeSelection(handler.type, "id", null) : shape);
+  if (!isMinimal) return scimResponse(after);
   return { status: 204, headers: { ETag: after.version, Location: after.location }, body: null };
 }
 
 /** @source RFC 7644 §3.4.3 */
-function search(kind: ScimResourceHandler, { method, body }: ScimRequest): Promise<HttpResponse> {
+function search(handler: ScimResourceHandler, { method, body }: ScimRequest): Promise<HttpResponse> {
   if (method !== "POST") throw new MethodNotAllowedError("POST");
   const query = new URLSearchParams();
   for (const [name, value] of Object.entries((body ?? {}) as Record<string, unknown>)) {
     if (name !== "schemas" && value !== null) query.set(name, Array.isArray(value) ? value.join(",") : String(value));
   }
-  return list(kind, query);
+  return list(handler, query);
 }
 
-async function list(kind: ScimResourceHandler, query: URLSearchParams): Promise<HttpResponse> {
-  const asked = scimListQuery(query);
-  const { total, texts } = await kind.list(asked, shapeOf(kind, query));
-  return listResponse(total, asked.startIndex, texts);
+async function list(handler: ScimResourceHandler, query: URLSearchParams): Promise<HttpResponse> {
+  const listQuery = scimListQuery(query);
+  const { total, texts } = await handler.list(listQuery, shapeOf(handler, query));
+  return listResponse(total, listQuery.startIndex, texts);
 }
 
 function listResponse(total: number, startIndex: number, texts: readonly string[]): HttpResponse {
@@ -107,27 +110,27 @@ function listResponse(total: number, startIndex: number, texts: readonly string[
   return { type: SCIM_TYPE, body: `${JSON.stringify(head).slice(0, -1)},"Resources":[${texts.join(",")}]}` };
 }
 
-/** What describes the service; no directory's token is of somebody who would be /Me. @source RFC 7644 §4, §3.11 */
+/** Discovery endpoints; /Me is not supported because tokens belong to directories. @source RFC 7644 §4, §3.11 */
 function describeService(base: string, name: string, id: string, { method, query }: ScimRequest): HttpResponse {
   if (name === "Me") return { status: 501, type: SCIM_TYPE, body: JSON.stringify(ME_NOT_IMPLEMENTED) };
-  const told = name === "ResourceTypes" ? resourceTypes(base) : name === "Schemas" ? schemas(base) : null;
-  if (!told && (name !== "ServiceProviderConfig" || id !== "")) throw notFound();
+  const descriptors = name === "ResourceTypes" ? resourceTypes(base) : name === "Schemas" ? schemas(base) : null;
+  if (!descriptors && (name !== "ServiceProviderConfig" || id !== "")) throw notFound();
   if (method !== "GET") throw new MethodNotAllowedError("GET");
   if (query.has("filter")) throw forbiddenFilter();
-  if (!told) return { type: SCIM_TYPE, body: JSON.stringify(serviceProviderConfig(base)) };
+  if (!descriptors) return { type: SCIM_TYPE, body: JSON.stringify(serviceProviderConfig(base)) };
   if (id === "")
     return listResponse(
-      told.length,
+      descriptors.length,
       1,
-      told.map((each) => JSON.stringify(each)),
+      descriptors.map((each) => JSON.stringify(each)),
     );
-  const one = told.find((each) => each.id.toLowerCase() === id.toLowerCase());
+  const one = descriptors.find((each) => each.id.toLowerCase() === id.toLowerCase());
   if (!one) throw notFound();
   return { type: SCIM_TYPE, body: JSON.stringify(one) };
 }
 
 function forbiddenFilter(): ScimRequestError {
-  return new ScimRequestError("invalidFilter", "What describes the service can't be filtered.");
+  return new ScimRequestError("invalidFilter", "Filters are not supported for this endpoint.");
 }
 
 function scimResponse({ text, version, location }: SerializedResource, status = 200): HttpResponse {
@@ -138,11 +141,11 @@ function shapeOf({ type }: ScimResourceHandler, query: URLSearchParams): Attribu
   return parseAttributeSelection(type, query.get("attributes"), query.get("excludedAttributes"));
 }
 
-/** @source RFC 7644 §3.4.2.4: less than 1 means 1, a negative count means 0. */
+/** @source RFC 7644 §3.4.2.4: less than 1 means 1, a negative count means 0 */
 function scimListQuery(query: URLSearchParams): ScimListQuery {
   const order = query.get("sortOrder")?.toLowerCase() ?? "ascending";
   if (order !== "ascending" && order !== "descending") {
-    throw new ScimRequestError("invalidValue", "sortOrder is ascending or descending.");
+    throw new ScimRequestError("invalidValue", "sortOrder must be ascending or descending.");
   }
   return {
     filter: query.get("filter") || null,
@@ -156,7 +159,7 @@ function scimListQuery(query: URLSearchParams): ScimListQuery {
 function integerParameter(query: URLSearchParams, name: string): number | null {
   const text = query.get(name);
   if (text === null || text === "") return null;
-  if (!/^-?\d{1,9}$/.test(text)) throw new ScimRequestError("invalidValue", `${name} is a whole number.`);
+  if (!/^-?\d{1,9}$/.test(text)) throw new ScimRequestError("invalidValue", `${name} must be an integer.`);
   return Number(text);
 }
 

@@ -17,38 +17,38 @@ import { SCIM_TYPE, type ScimRequest, serveScim } from "./scim-requests.ts";
 
 const BODY_TYPES: ReadonlySet<string> = new Set([SCIM_TYPE, "application/json"]);
 
-/** True for what lies below `/scim/v2`. */
+/** True for paths below `/scim/v2`. */
 export function isScimPath(path: string): boolean {
   return path === SCIM_BASE_PATH || path.startsWith(`${SCIM_BASE_PATH}/`);
 }
 
-/** Answers a request below `/scim/v2`, its faults in the form of SCIM. Mistakes of ours are thrown on. @source RFC 7644 */
+/** Serves requests below `/scim/v2` with SCIM errors. Bugs are rethrown. @source RFC 7644 */
 export function createScimRoute(
-  needs: Pick<ApiDeps, "scim" | "clock">,
-  limited: RateLimit,
+  deps: Pick<ApiDeps, "scim" | "clock">,
+  rateLimit: RateLimit,
 ): (raw: IncomingMessage, path: string, search: string) => Promise<HttpResponse> {
-  const { scim, clock } = needs;
+  const { scim, clock } = deps;
   return async (raw, fullPath, search) => {
     const path = fullPath.slice(SCIM_BASE_PATH.length).replace(/\/$/, "");
-    const told = { at: clock.now(), method: raw.method ?? "GET", path };
+    const logEntry = { at: clock.now(), method: raw.method ?? "GET", path };
     let caller: ScimCaller | null = null;
     try {
-      const answer = await limited(rateLimitRequest(raw), async () => {
+      const response = await rateLimit(rateLimitRequest(raw), async () => {
         caller = callerOf(scim, raw);
-        return serve(needs, caller, raw, { path, query: new URLSearchParams(search) });
+        return serve(deps, caller, raw, { path, query: new URLSearchParams(search) });
       });
-      scim.log.add({ ...told, directory: nameOf(caller), status: answer.status ?? 200, detail: null });
-      return answer;
+      scim.log.add({ ...logEntry, directory: nameOf(caller), status: response.status ?? 200, detail: null });
+      return response;
     } catch (error) {
       if (isBug(error)) throw error;
-      const refusal = scimErrorResponse(error);
+      const errorResponse = scimErrorResponse(error);
       scim.log.add({
-        ...told,
+        ...logEntry,
         directory: nameOf(caller),
-        status: refusal.status ?? 500,
+        status: errorResponse.status ?? 500,
         detail: (error as Error).message,
       });
-      return refusal;
+      return errorResponse;
     }
   };
 }
@@ -78,7 +78,7 @@ async function serve(
   return isBulk ? serveScimBulk(scim, request) : serveScim(scim, request);
 }
 
-/** own choice: all of it takes a token, also what describes the service. */
+/** All SCIM endpoints require a token, including discovery. */
 function callerOf(scim: ScimServer, raw: IncomingMessage): ScimCaller {
   const token = accessTokenOf(raw.headers.authorization ?? null, {});
   const caller = token === null ? null : scim.authenticate(token, clientAddress(raw));
@@ -88,13 +88,13 @@ function callerOf(scim: ScimServer, raw: IncomingMessage): ScimCaller {
 
 async function bodyOf(raw: IncomingMessage, clock: ApiDeps["clock"]): Promise<unknown> {
   const type = (raw.headers["content-type"] ?? "").split(";", 1)[0]?.trim().toLowerCase() ?? "";
-  if (!BODY_TYPES.has(type)) throw new CallerError("unsupported-media-type", `Send ${SCIM_TYPE}.`);
+  if (!BODY_TYPES.has(type)) throw new CallerError("unsupported-media-type", `The content type must be ${SCIM_TYPE}.`);
   const pieces: Buffer[] = [];
   let size = 0;
   for await (const piece of readUpload(raw, clock)) {
     size += piece.length;
     if (size > SCIM_LIMITS.bytes)
-      throw new CallerError("too-large", `A body may have at most ${SCIM_LIMITS.bytes} bytes.`);
+      throw new CallerError("too-large", `The body must have at most ${SCIM_LIMITS.bytes} bytes.`);
     pieces.push(piece);
   }
   try {
@@ -102,12 +102,12 @@ async function bodyOf(raw: IncomingMessage, clock: ApiDeps["clock"]): Promise<un
   } catch (error) {
     throw new ScimRequestError(
       "invalidSyntax",
-      error instanceof CallerError ? error.message : "The body is not UTF-8.",
+      error instanceof CallerError ? error.message : "The body must be UTF-8.",
     );
   }
 }
 
-/** What requests are counted by. */
+/** Request data for the rate limit. */
 function rateLimitRequest(raw: IncomingMessage): IncomingRequest {
   return {
     address: clientAddress(raw),

@@ -16,7 +16,7 @@ import type { SpeakableMessage } from "./speech-synthesis.ts";
 
 /** Silence between the parts of the audio. */
 const GAP_MS = 500;
-const LONGEST_FILL_MS = 600_000;
+const MAX_FILL_MS = 600_000;
 
 /** The fields of a message that determine its audio. */
 type AudibleMessage = Pick<NotificationRow, "alertTone" | "audio" | "expiration" | "drill"> &
@@ -40,8 +40,8 @@ function isLivePageInProgress({ initiationSourceType, streamEndedAt, retriedAt }
 
 /** Prepared audio, null when nothing is audible; `faults` lists what had to be left out, as text for people. */
 export interface PreparedAudio {
-  programme: RenderedAudio | null;
-  faults: string[];
+  renderedAudio: RenderedAudio | null;
+  remarks: string[];
 }
 
 export interface AudioRenderingDeps {
@@ -59,7 +59,7 @@ export interface AudioRenderingDeps {
 function audioCandidates(
   message: AudibleMessage,
   { store: { files }, speech }: AudioRenderingDeps,
-  faults: string[],
+  remarks: string[],
 ): AudioSpec[] {
   const { repetitions, repetitionPauseMs, repeatIndefinitely, isAudible } = parseSendingProfile(message);
   if (!isAudible) return [];
@@ -72,27 +72,27 @@ function audioCandidates(
     ...(repeatIndefinitely ? { fillMs: fillMs(message) } : {}),
   };
   const { audio } = message;
-  const spoken = audio ? null : speechOf(message, speech, faults);
+  const spoken = audio ? null : speechOf(message, speech, remarks);
   const recording = audio ? { sha256: audio.sha256, read: () => files.read(audio) } : spoken;
-  const ways: AudioSpec[] = [...(recording ? [{ ...layout, recording }] : []), { ...layout, recording: null }];
+  const candidates: AudioSpec[] = [...(recording ? [{ ...layout, recording }] : []), { ...layout, recording: null }];
   const isAudibleAtAll = recording !== null || (message.alertTone ?? "silent") !== "silent";
-  if (!message.drill || !isAudibleAtAll) return ways;
-  const announcements = announcementsOf(message, speech, faults);
-  return ways.flatMap((way) => announcements.map((announcement) => ({ ...way, announcement })));
+  if (!message.drill || !isAudibleAtAll) return candidates;
+  const announcements = announcementsOf(message, speech, remarks);
+  return candidates.flatMap((candidate) => announcements.map((announcement) => ({ ...candidate, announcement })));
 }
 
 /** Candidates for the drill announcement, best first: the spoken word, then a signal that needs no voice. */
 function announcementsOf(
   message: SpeakableMessage,
   speech: AudioRenderingDeps["speech"],
-  faults: string[],
+  remarks: string[],
 ): WavSource[] {
   try {
     const word = speech?.drillAnnouncement(message);
     if (word) return [{ sha256: word.key, read: () => word.speak() }, drillSignal()];
-    faults.push(NO_DRILL_ANNOUNCEMENT);
+    remarks.push(NO_DRILL_ANNOUNCEMENT);
   } catch (error) {
-    faults.push(`${wordsOf(error)} ${NO_DRILL_ANNOUNCEMENT}`);
+    remarks.push(`${messageOf(error)} ${NO_DRILL_ANNOUNCEMENT}`);
   }
   return [drillSignal()];
 }
@@ -108,41 +108,45 @@ function drillSignal(): WavSource {
 function speechOf(
   message: AudibleMessage,
   speech: AudioRenderingDeps["speech"],
-  faults: string[],
+  remarks: string[],
 ): AudioSpec["recording"] {
   if ((message.ttsType ?? "none") === "none") return null;
   try {
     const speaking = speech?.synthesize(message) ?? null;
-    if (!speech) faults.push(`No speech engine is available. ${WITHOUT_SOUND_SUFFIX}`);
+    if (!speech) remarks.push(`No speech engine is available. ${WITHOUT_SOUND_SUFFIX}`);
     return speaking && { sha256: speaking.key, read: () => speaking.speak() };
   } catch (error) {
-    faults.push(`${wordsOf(error)} ${WITHOUT_SOUND_SUFFIX}`);
+    remarks.push(`${messageOf(error)} ${WITHOUT_SOUND_SUFFIX}`);
     return null;
   }
 }
 
 /** Until the message expires, at most ten minutes. */
 function fillMs({ expiration }: AudibleMessage): number {
-  return Math.min(LONGEST_FILL_MS, (expiration ?? LONGEST_FILL_MS) * 1_000);
+  return Math.min(MAX_FILL_MS, (expiration ?? MAX_FILL_MS) * 1_000);
 }
 
 /** Renders a message's audio. Never rejects: what cannot be made is left out and listed in `faults`. */
-export async function prepareAudio(message: AudibleMessage, needs: AudioRenderingDeps): Promise<PreparedAudio> {
-  const faults: string[] = [];
-  if (isLivePageInProgress(message)) return { programme: needs.livePages?.programmeOf(message.id) ?? null, faults };
-  for (const spec of audioCandidates(message, needs, faults)) {
+export async function prepareAudio(message: AudibleMessage, deps: AudioRenderingDeps): Promise<PreparedAudio> {
+  const remarks: string[] = [];
+  if (isLivePageInProgress(message))
+    return { renderedAudio: deps.livePages?.renderedAudioOf(message.id) ?? null, remarks };
+  for (const spec of audioCandidates(message, deps, remarks)) {
     try {
-      const programme = await needs.audio.prepare(spec);
-      return { programme: programme.packets > 0 ? programme : null, faults: [...new Set(faults)] };
+      const renderedAudio = await deps.audio.prepare(spec);
+      return { renderedAudio: renderedAudio.packets > 0 ? renderedAudio : null, remarks: [...new Set(remarks)] };
     } catch (error) {
-      faults.push(`${wordsOf(error)} ${WITHOUT_SOUND_SUFFIX}`);
-      needs.log.error({ event: "audio.preparation_failed", err: error, tone: spec.tone }, "Audio of a message could not be prepared.");
+      remarks.push(`${messageOf(error)} ${WITHOUT_SOUND_SUFFIX}`);
+      deps.log.error(
+        { event: "audio.preparation_failed", err: error, tone: spec.tone },
+        "Audio of a message could not be prepared.",
+      );
     }
   }
-  return { programme: null, faults: [...new Set(faults)] };
+  return { renderedAudio: null, remarks: [...new Set(remarks)] };
 }
 
-function wordsOf(error: unknown): string {
+function messageOf(error: unknown): string {
   if (error instanceof CallerError || error instanceof UpstreamError) return error.message;
   return "The audio could not be made.";
 }
@@ -150,13 +154,13 @@ function wordsOf(error: unknown): string {
 /** The audio that a prepared message is sent with, rendered again on a cache miss; null when nothing is audible. */
 export async function renderedAudioFor(
   row: AudibleMessage & Pick<NotificationRow, "programmeSha">,
-  needs: AudioRenderingDeps,
+  deps: AudioRenderingDeps,
 ): Promise<RenderedAudio | null> {
   if (row.programmeSha === null) return null;
-  if (isLivePageInProgress(row)) return needs.livePages?.programmeOf(row.id) ?? null;
-  const specs = audioCandidates(row, needs, []);
+  if (isLivePageInProgress(row)) return deps.livePages?.renderedAudioOf(row.id) ?? null;
+  const specs = audioCandidates(row, deps, []);
   const spec = specs.find((candidate) => audioSpecHash(candidate) === row.programmeSha);
-  return spec ? needs.audio.prepare(spec) : (await prepareAudio(row, needs)).programme;
+  return spec ? deps.audio.prepare(spec) : (await prepareAudio(row, deps)).renderedAudio;
 }
 
 /** Stages in which the audio is not stored yet. */
@@ -168,21 +172,21 @@ const UNPREPARED: readonly (string | null)[] = ["draft", "approval", ...stagesBe
  */
 export async function renderedWavOf(
   notificationId: string,
-  needs: Pick<PipelineStageDeps, "store" | "audio" | "log" | "livePages">,
+  deps: Pick<PipelineStageDeps, "store" | "audio" | "log" | "livePages">,
 ): Promise<Uint8Array | null> {
-  const row = needs.store.get(notifications, notificationId);
+  const row = deps.store.get(notifications, notificationId);
   if (!row) return null;
   const made = UNPREPARED.includes(row.stage)
-    ? (await prepareAudio(row, needs)).programme
-    : await renderedAudioFor(row, needs);
+    ? (await prepareAudio(row, deps)).renderedAudio
+    : await renderedAudioFor(row, deps);
   return made && encodeWav(made.pcm);
 }
 
 /** An alert tone as played; null for silence. Rejects with CallerError for an unknown tone. */
 async function renderTone(tone: string, { audio }: Pick<AudioRenderingDeps, "audio">): Promise<RenderedAudio | null> {
   const once = { gapMs: GAP_MS, repetitions: 1, repetitionPauseMs: 0, volumeDb: 0 };
-  const programme = await audio.prepare({ ...once, tone, recording: null });
-  return programme.packets > 0 ? programme : null;
+  const renderedAudio = await audio.prepare({ ...once, tone, recording: null });
+  return renderedAudio.packets > 0 ? renderedAudio : null;
 }
 
 /**
@@ -199,16 +203,16 @@ export async function renderOpening(
   for (const word of announcementsOf(message, speech, [])) {
     const isSilent = tone === "silent";
     const sound = isSilent ? { tone: null, recording: word } : { tone, recording: null, announcement: word };
-    const programme = await audio.prepare({ ...once, ...sound }).catch(() => null);
-    if (programme) return programme;
+    const renderedAudio = await audio.prepare({ ...once, ...sound }).catch(() => null);
+    if (renderedAudio) return renderedAudio;
   }
   return renderTone(tone, { audio });
 }
 
 /** An alert tone as 8 kHz 16-bit mono WAV; null for silence. */
-export async function toneWav(tone: string, needs: Pick<AudioRenderingDeps, "audio">): Promise<Uint8Array | null> {
-  const programme = await renderTone(tone, needs);
-  return programme && encodeWav(programme.pcm);
+export async function toneWav(tone: string, deps: Pick<AudioRenderingDeps, "audio">): Promise<Uint8Array | null> {
+  const renderedAudio = await renderTone(tone, deps);
+  return renderedAudio && encodeWav(renderedAudio.pcm);
 }
 
 /** A recording as it would be played, 8 kHz 16-bit mono WAV. Rejects with CallerError for one that cannot be played. */

@@ -20,11 +20,11 @@ function oneLine(text: string): string {
 }
 
 /** At most `most` code points; ends with an ellipsis when truncated. */
-function truncate(text: string, most: number): string {
-  if (text.length <= most) return text;
+function truncate(text: string, maxLength: number): string {
+  if (text.length <= maxLength) return text;
   const points = [...text];
-  if (points.length <= most) return text;
-  const start = points.slice(0, most - 1).join("");
+  if (points.length <= maxLength) return text;
+  const start = points.slice(0, maxLength - 1).join("");
   const space = start.lastIndexOf(" ");
-  return `${space > most / 2 ? start.slice(0, space) : start}…`;
+  return `${space > maxLength / 2 ? start.slice(0, space) : start}…`;
 }

@@ -30,7 +30,11 @@ export function inheritContext(
   }
   const incident = incidentId ? reader.get(incidents, incidentId) : findIncident(given, reader, by);
   if (!incident) return {};
-  requireSameDrill(message, incident, "A message of a drill incident must be a drill, and one of a live incident must be live.");
+  requireSameDrill(
+    message,
+    incident,
+    "A message of a drill incident must be a drill, and one of a live incident must be live.",
+  );
   return { drill: incident.drill, incidentId: incident.id };
 }
 
@@ -57,8 +61,8 @@ function findIncident(id: string | null, reader: StoreReader, by: ActorContext):
   return incident;
 }
 
-function requireSameDrill({ values, given }: MessageInput, { drill }: { drill: boolean }, words: string): void {
-  if (given.has("drill") && values.drill !== drill) throw invalidValue("drill", words);
+function requireSameDrill({ values, given }: MessageInput, { drill }: { drill: boolean }, text: string): void {
+  if (given.has("drill") && values.drill !== drill) throw invalidValue("drill", text);
 }
 
 /** The same message addressed to all recipients of the messages `ids`, whether or not the sender may address them. */
@@ -86,10 +90,10 @@ const MAX_SUBJECT_LENGTH = 255;
  */
 export function composeAllClear(
   row: NotificationRow,
-  words: { subject?: string | null; body?: string | null },
+  text: { subject?: string | null; body?: string | null },
 ): Record<string, unknown> {
-  const subject = words.subject || row.allClearSubject;
-  const body = words.body || row.allClearBody;
+  const subject = text.subject || row.allClearSubject;
+  const body = text.body || row.allClearBody;
   return {
     subject: subject || [...`All clear: ${row.subject ?? ""}`].slice(0, MAX_SUBJECT_LENGTH).join(""),
     ...(body ? { body } : {}),

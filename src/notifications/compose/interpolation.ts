@@ -15,7 +15,8 @@ export function parseVariables(input: unknown): Variables {
   if (typeof input !== "object" || Array.isArray(input)) throw invalidValue("customVars", "Must be an object.");
   for (const [name, value] of Object.entries(input)) {
     if (value === null) continue;
-    if (typeof value === "object") throw invalidValue("customVars", `The value of ${name} must be a string, number or boolean.`);
+    if (typeof value === "object")
+      throw invalidValue("customVars", `The value of ${name} must be a string, number or boolean.`);
     variables.set(name.trim(), String(value));
   }
   return variables;

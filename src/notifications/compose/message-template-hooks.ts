@@ -68,6 +68,6 @@ function inferredMessageType(
   const text = Boolean(message.subject) || Boolean(message.body);
   const chosenTone = message.alertTone !== "default" && message.alertTone !== "silent";
   const audio = Boolean(message.audio) || message.ttsType !== "none" || chosenTone;
-  const words = !audio ? "Text" : text ? "TextAndAudio" : "Audio";
-  return message.image ? `${words}Image` : words;
+  const base = !audio ? "Text" : text ? "TextAndAudio" : "Audio";
+  return message.image ? `${base}Image` : base;
 }

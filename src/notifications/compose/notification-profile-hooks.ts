@@ -36,12 +36,12 @@ export function notificationProfileHooks(schemaOf: ProfileSchemaLookup): Resourc
 
 /** The templates that use each profile, as far as the caller may see them; one query per page. */
 function templatesOf(rows: readonly ProfileRow[], { reader, scope }: PresentContext) {
-  const seen = buildVisibilitySql(scope.visible(messageTemplates));
+  const visibility = buildVisibilitySql(scope.visible(messageTemplates));
   const lines = reader.all<{ profile: number; id: string; name: string }>(
     `SELECT t.notification_profile_pk AS profile, t.id, t.name FROM message_templates t
-     WHERE t.notification_profile_pk IN (SELECT value FROM json_each(?)) AND ${seen.sql} ORDER BY t.name, t.pk`,
+     WHERE t.notification_profile_pk IN (SELECT value FROM json_each(?)) AND ${visibility.sql} ORDER BY t.name, t.pk`,
     JSON.stringify(rows.map(({ pk }) => pk)),
-    ...seen.params,
+    ...visibility.params,
   );
   const found = new Map<number, { id: string; name: string }[]>();
   for (const { profile, ...template } of lines) found.set(profile, [...(found.get(profile) ?? []), template]);
@@ -55,36 +55,37 @@ function checkedSettings(
   schemaOf: ProfileSchemaLookup,
 ): ProfileSetting[] {
   if (!Array.isArray(given)) throw validationError([invalidField("settings", "Must be a list.")]);
-  const faults: FieldError[] = [];
+  const errors: FieldError[] = [];
   const found = new Map<string, ProfileSetting>();
   given.forEach((entry: unknown, at) => {
     const name = `settings[${at}]`;
     if (!isJsonObject(entry)) {
-      faults.push(invalidField(name, "Must be an object."));
+      errors.push(invalidField(name, "Must be an object."));
       return;
     }
     const { id, disabled = false, value = {} } = entry;
     const key = isUuid(id) ? id.toLowerCase() : "";
-    if (key === "" || !reader.get(extensions, key)) faults.push(invalidField(`${name}.id`, "Must be the id of an extension."));
-    else if (found.has(key)) faults.push(invalidField(`${name}.id`, "An extension must have only one entry."));
-    if (typeof disabled !== "boolean") faults.push(invalidField(`${name}.disabled`, "Must be true or false."));
+    if (key === "" || !reader.get(extensions, key))
+      errors.push(invalidField(`${name}.id`, "Must be the id of an extension."));
+    else if (found.has(key)) errors.push(invalidField(`${name}.id`, "An extension must have only one entry."));
+    if (typeof disabled !== "boolean") errors.push(invalidField(`${name}.disabled`, "Must be true or false."));
     if (!isJsonObject(value ?? {})) {
-      faults.push(invalidField(`${name}.value`, "Must be an object."));
+      errors.push(invalidField(`${name}.value`, "Must be an object."));
       return;
     }
     const setting = { id: key, disabled: disabled === true, value: (value ?? {}) as Record<string, unknown> };
     const known = before.find(({ id }) => id === key)?.value;
     const isNew = JSON.stringify(known) !== JSON.stringify(setting.value);
-    for (const fault of (isNew && schemaFor(key, schemaOf)?.validate(setting.value)) || []) {
-      const field = `${name}.value.${fault.field}`;
-      faults.push({ ...fault, field, message: fault.message.replace(/^Field \S+/, `Field ${field}`) });
+    for (const error of (isNew && schemaFor(key, schemaOf)?.validate(setting.value)) || []) {
+      const field = `${name}.value.${error.field}`;
+      errors.push({ ...error, field, message: error.message.replace(/^Field \S+/, `Field ${field}`) });
     }
     const group = key === ONPREM_EXTENSION_ID && isNew ? queuedFailureGroupOf(setting.value) : null;
     if (group !== null && !reader.get(deviceGroups, group))
-      faults.push(invalidField(`${name}.value.${QUEUED_FAILURE_GROUP}`, "Device group not found."));
+      errors.push(invalidField(`${name}.value.${QUEUED_FAILURE_GROUP}`, "Device group not found."));
     found.set(key, setting);
   });
-  if (faults.length > 0) throw validationError(faults);
+  if (errors.length > 0) throw validationError(errors);
   return [...found.values()];
 }
 
@@ -93,8 +94,8 @@ function schemaFor(extensionId: string, schemaOf: ProfileSchemaLookup): ProfileS
   return extensionId === ONPREM_EXTENSION_ID ? ONPREM_SCHEMA : schemaOf(extensionId);
 }
 
-function invalidField(field: string, words: string): FieldError {
-  return { field, type: "invalid-value", message: `Field ${field} is not valid. ${words}` };
+function invalidField(field: string, detail: string): FieldError {
+  return { field, type: "invalid-value", message: `Field ${field} is not valid. ${detail}` };
 }
 
 type ProfileRow = RowOf<typeof notificationProfiles>;

@@ -28,11 +28,11 @@ export type ProfileSchemaLookup = (extensionId: string) => ProfileSchema | null;
 export function compileProfileSchema(fields: Readonly<Record<string, Field>>): ProfileSchema {
   const checker = compileValidator(fields);
   const validate = (value: Readonly<Record<string, unknown>>): FieldError[] => {
-    const strange = Object.keys(value).filter((name) => !Object.hasOwn(fields, name));
-    const faults = strange.map((field): FieldError => {
+    const unknown = Object.keys(value).filter((name) => !Object.hasOwn(fields, name));
+    const errors = unknown.map((field): FieldError => {
       return { field, type: "invalid-value", message: `Field ${field} is not valid. The setting does not exist.` };
     });
-    return [...faults, ...checker.validate(value, "create").faults];
+    return [...errors, ...checker.validate(value, "create").faults];
   };
   return {
     fields,

@@ -73,12 +73,9 @@ const ONPREM_SETTINGS = {
   persistentText: boolean("Phones keep showing the text after the audio.", { default: false }),
   skipPhonesInUse: boolean("Skips phones that are in a call.", { default: false }),
   queueingAllowed: boolean("Waits for busy devices.", { default: true }),
-  concatenatedText: boolean(
-    "Shows subject and body as one text: phones, desktops, signs (`{{text}}` of a template).",
-    {
-      default: false,
-    },
-  ),
+  concatenatedText: boolean("Shows subject and body as one text: phones, desktops, signs (`{{text}}` of a template).", {
+    default: false,
+  }),
   duration: integer(
     "How long text is shown: phones, desktops from when they show it, text-only signs that can be cleared.",
     { unit: "s" },
@@ -97,17 +94,17 @@ const ONPREM_SETTINGS = {
     { default: true },
   ),
   queuedFailureRecipientGroup: uuid("Device group that is notified of messages that waited too long for devices."),
-  queuedFailureText: text("Text of that notification; {{subject}}, {{devices}} and {{seconds}} describe the message that waited.", {
-    max: 10_000,
-  }),
-  queuedSendThreshold: integer(
-    "How long a message may wait for busy devices; until its deadline by default.",
+  queuedFailureText: text(
+    "Text of that notification; {{subject}}, {{devices}} and {{seconds}} describe the message that waited.",
     {
-      min: 1,
-      max: 86_400,
-      unit: "s",
+      max: 10_000,
     },
   ),
+  queuedSendThreshold: integer("How long a message may wait for busy devices; until its deadline by default.", {
+    min: 1,
+    max: 86_400,
+    unit: "s",
+  }),
 };
 
 /** Setting with the group that is notified of messages that waited too long. */
@@ -144,8 +141,8 @@ export function parseSendingProfile(configured: MessageSettings): SendingProfile
 export function toSendingProfile(settings: readonly ProfileSetting[]): SendingProfile {
   const onprem = settings.find(({ id }) => id === ONPREM_EXTENSION_ID);
   const known = Object.entries(onprem?.value ?? {}).filter(([name]) => Object.hasOwn(ONPREM_SETTINGS, name));
-  const fault = ONPREM_SCHEMA.validate(Object.fromEntries(known))[0];
-  if (fault) throw invalidValue(FIELD, fault.message);
+  const error = ONPREM_SCHEMA.validate(Object.fromEntries(known))[0];
+  if (error) throw invalidValue(FIELD, error.message);
   const values = ONPREM_SCHEMA.withDefaults(onprem?.value ?? {});
   const { volume, ringtone, persistentText, skipPhonesInUse, priority, repetitions, queueingAllowed } =
     values as unknown as SendingProfile;
@@ -163,7 +160,7 @@ export function toSendingProfile(settings: readonly ProfileSetting[]): SendingPr
 }
 
 /** Maximum of a timer: more than 24 days. */
-const LONGEST_MS = 2 ** 31 - 1;
+const MAX_TIMER_MS = 2 ** 31 - 1;
 
 /** Settings of how text is shown. */
 function textSettingsOf(
@@ -171,7 +168,7 @@ function textSettingsOf(
 ): Pick<SendingProfile, "showsText" | "concatenatedText" | "durationMs" | "scroll"> {
   const { messageType, duration, scrollSpeed, scrollDuration, scrollRepetitions } = values;
   const given = (value: unknown, factor = 1): number | null =>
-    typeof value === "number" && value > 0 ? Math.min(value * factor, LONGEST_MS) : null;
+    typeof value === "number" && value > 0 ? Math.min(value * factor, MAX_TIMER_MS) : null;
   const scroll = {
     speed: given(scrollSpeed),
     durationMs: given(scrollDuration, 1_000),

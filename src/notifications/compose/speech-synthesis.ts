@@ -59,18 +59,18 @@ const WORDS_PER_MINUTE = { "very-slow": 100, slow: 130, normal: 155, fast: 190, 
 const GAP_MS = 400;
 /** Cache limit of synthesized speech. */
 const MAX_CACHE_BYTES = 16 * 1_048_576;
-const MOST_LEXICON_ENTRIES = 10_000;
+const MAX_LEXICON_ENTRIES = 10_000;
 /** Languages to try when neither message nor defaults name a voice. */
 const FALLBACK_LANGUAGES = ["en-US", "en-GB", "en"];
 
 type VoiceRow = RowOf<typeof ttsVoices>;
 
-export function createSpeechSynthesizer(needs: {
+export function createSpeechSynthesizer(deps: {
   store: Store;
   engine: TextToSpeechEngine;
   by: ActorContext;
 }): SpeechSynthesizer {
-  const { store, engine } = needs;
+  const { store, engine } = deps;
   /** By content, and previews by their audio; oldest first. */
   const speechCache = new Map<string, Uint8Array>();
   /** Synthesis in progress, by the same keys. */
@@ -102,10 +102,10 @@ export function createSpeechSynthesizer(needs: {
     const { isSpoken, voiceOf } = voicesFor(message);
     const pieces = splitSpeech(message, isSpoken);
     if (pieces.length === 0) return null;
-    const entries = ignoreLexicon ? [] : store.find(ttsLexicons, {}, MOST_LEXICON_ENTRIES);
+    const entries = ignoreLexicon ? [] : store.find(ttsLexicons, {}, MAX_LEXICON_ENTRIES);
     const utterances = pieces.map(({ language, isMarkedUp, render }) => {
       const voice = voiceOf(language);
-      const text = render((words) => applyLexicon(words, entries, voice.language ?? ""));
+      const text = render((raw) => applyLexicon(raw, entries, voice.language ?? ""));
       return { text, voice: voice.code ?? "", ...(isMarkedUp ? { isMarkedUp } : {}) };
     });
     return speakingOf(message, utterances);
@@ -115,10 +115,13 @@ export function createSpeechSynthesizer(needs: {
     const { isSpoken, voiceOf } = voicesFor(message);
     const languages = hasSpeech(message) ? splitValidSpeech(message, isSpoken).map(({ language }) => language) : [];
     const voices = [null, ...languages].map(voiceOf);
-    const words = voices.map(({ code, language }) => ({ text: drillAnnouncement(language ?? ""), voice: code ?? "" }));
+    const announcements = voices.map(({ code, language }) => ({
+      text: drillAnnouncement(language ?? ""),
+      voice: code ?? "",
+    }));
     return speakingOf(
       message,
-      words.filter(({ text }, at) => words.findIndex((other) => other.text === text) === at),
+      announcements.filter(({ text }, at) => announcements.findIndex((other) => other.text === text) === at),
     );
   }
 
@@ -133,9 +136,9 @@ export function createSpeechSynthesizer(needs: {
   function spoken(key: string, utterances: readonly SpeechRequest[]): Promise<Uint8Array> {
     const known = speechCache.get(key);
     if (known) return Promise.resolve(known);
-    const making = inProgress.get(key) ?? speakAll(key, utterances).finally(() => inProgress.delete(key));
-    inProgress.set(key, making);
-    return making;
+    const synthesis = inProgress.get(key) ?? speakAll(key, utterances).finally(() => inProgress.delete(key));
+    inProgress.set(key, synthesis);
+    return synthesis;
   }
 
   async function speakAll(key: string, utterances: readonly SpeechRequest[]): Promise<Uint8Array> {
@@ -158,15 +161,15 @@ export function createSpeechSynthesizer(needs: {
   }
 
   return {
-    start: () => syncVoices(needs),
+    start: () => syncVoices(deps),
     synthesize,
     drillAnnouncement: synthesizeDrill,
-    async preview(message, { longestMs = Number.POSITIVE_INFINITY, ...options }) {
+    async preview(message, { longestMs: maxMs = Number.POSITIVE_INFINITY, ...options }) {
       const wav = await requireSpeakable(message, options).speak();
       const { durationMs } = inspectWav(wav);
-      if (durationMs > longestMs) {
-        const words = `The speech takes ${Math.round(durationMs / 1_000)} s; it must not take more than ${longestMs / 1_000} s.`;
-        throw invalidValue("ttsType", words);
+      if (durationMs > maxMs) {
+        const detail = `The speech takes ${Math.round(durationMs / 1_000)} s; it must not take more than ${maxMs / 1_000} s.`;
+        throw invalidValue("ttsType", detail);
       }
       const sound = hash("sha256", wav, "hex");
       cache(sound, wav);
@@ -194,8 +197,8 @@ function voiceIn(language: string, voices: readonly VoiceRow[], usual: VoiceRow)
 }
 
 function voiceFor(id: string | null, store: Store, voices: readonly VoiceRow[]): VoiceRow {
-  const asked = voices.find((voice) => voice.id === id);
-  if (asked) return asked;
+  const requested = voices.find((voice) => voice.id === id);
+  if (requested) return requested;
   const defaultId = store.find(ttsDefaults, {}, 1)[0]?.ttsVoiceId;
   const chosen = voices.find((voice) => voice.id === defaultId);
   if (chosen) return chosen;

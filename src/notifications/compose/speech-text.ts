@@ -21,8 +21,8 @@ export function spokenText({ subject, body, ttsType, ttsCustomContent }: SpokenM
     "custom-text": [ttsCustomContent],
     "custom-ssml": [],
   }[ttsType ?? "none"];
-  const words = parts.flatMap((part) => part?.trim() || []);
-  return words.map(asSentence).join(" ");
+  const texts = parts.flatMap((part) => part?.trim() || []);
+  return texts.map(asSentence).join(" ");
 }
 
 function asSentence(text: string): string {

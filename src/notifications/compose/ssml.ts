@@ -11,10 +11,10 @@ export interface SsmlSegment {
 /** The field that holds SSML. */
 const FIELD = "ttsCustomContent";
 /** Limits against abuse; no announcement needs more. */
-const MOST_ELEMENTS = 1_000;
-const MOST_DEPTH = 20;
-const LONGEST_BREAK_MS = 10_000;
-const MOST_BREAK_MS = 60_000;
+const MAX_ELEMENTS = 1_000;
+const MAX_DEPTH = 20;
+const MAX_BREAK_MS = 10_000;
+const MAX_TOTAL_BREAK_MS = 60_000;
 
 const WORD = /^[\w:.-]{1,40}$/;
 const AMOUNT = /^(?:[a-z-]{3,8}|[+-]?\d{1,4}(?:\.\d{1,3})?(?:%|Hz|st|dB)?)$/i;
@@ -82,8 +82,8 @@ export function splitSsml(source: string, isSpoken: (language: string) => boolea
       add(node, language, inside);
       return;
     }
-    const asked = node.attributes["xml:lang"];
-    const own = asked !== undefined && isSpoken(asked) ? asked : language;
+    const requested = node.attributes["xml:lang"];
+    const own = requested !== undefined && isSpoken(requested) ? requested : language;
     const within = VOICE_ELEMENTS.has(node.name) ? inside : [...inside, node];
     for (const child of node.children) walk(child, own, within);
   };
@@ -137,7 +137,8 @@ function readSsml(source: string): Element {
   if (!root || more.length > 0 || typeof root === "string" || root.name !== "speak") {
     throw invalidSsml("Must be a single <speak> element.");
   }
-  if (counted.breakMs > MOST_BREAK_MS) throw invalidSsml(`The breaks must not take more than ${MOST_BREAK_MS / 1_000} s in total.`);
+  if (counted.breakMs > MAX_TOTAL_BREAK_MS)
+    throw invalidSsml(`The breaks must not take more than ${MAX_TOTAL_BREAK_MS / 1_000} s in total.`);
   return root;
 }
 
@@ -147,13 +148,13 @@ interface Counted {
 }
 
 function nodesOf(parsed: readonly Parsed[], depth: number, counted: Counted): Node[] {
-  if (depth > MOST_DEPTH) throw invalidSsml(`Elements may be nested at most ${MOST_DEPTH} levels deep.`);
+  if (depth > MAX_DEPTH) throw invalidSsml(`Elements may be nested at most ${MAX_DEPTH} levels deep.`);
   return parsed.flatMap((entry): Node[] => {
     const [name = "", content] = Object.entries(entry).find(([key]) => key !== ":@") ?? [];
     if (name === "#text") return [decodeEntities(String(content))];
     if (name === "#cdata") return [(content as Parsed[]).map((each) => String(each["#text"])).join("")];
     if (name.startsWith("?")) return [];
-    if (++counted.elements > MOST_ELEMENTS) throw invalidSsml(`Must not have more than ${MOST_ELEMENTS} elements.`);
+    if (++counted.elements > MAX_ELEMENTS) throw invalidSsml(`Must not have more than ${MAX_ELEMENTS} elements.`);
     const attributes = attributesOf(name, (entry[":@"] ?? {}) as Readonly<Record<string, string>>, counted);
     return name === "mark" ? [] : [{ name, attributes, children: nodesOf(content as Parsed[], depth + 1, counted) }];
   });
@@ -183,7 +184,7 @@ function attributesOf(
 
 function breakMs(time = "0s"): number {
   const ms = Number.parseFloat(time) * (time.endsWith("ms") ? 1 : 1_000);
-  if (ms > LONGEST_BREAK_MS) throw invalidSsml(`A break must not take more than ${LONGEST_BREAK_MS / 1_000} s.`);
+  if (ms > MAX_BREAK_MS) throw invalidSsml(`A break must not take more than ${MAX_BREAK_MS / 1_000} s.`);
   return ms;
 }
 
@@ -199,6 +200,6 @@ function decodeEntities(text: string): string {
   });
 }
 
-function invalidSsml(words: string): Error {
-  return invalidValue(FIELD, words);
+function invalidSsml(message: string): Error {
+  return invalidValue(FIELD, message);
 }

@@ -5,25 +5,25 @@ import type { Delivery, EndLevel } from "./delivery.ts";
 import { finish, isListening, isReached } from "./delivery-state.ts";
 import { stopDeliveries } from "./stop-deliveries.ts";
 
-/** Longest wait after the last packet for phones' last words on what they played. own choice */
+/** Maximum wait after the last packet for phones' final reports on what they played. */
 const LAST_REPORT_TIMEOUT_MS = 10_000;
 
 /** About 1 ms of the event loop. */
 const MAX_ENDS_PER_TURN = 250;
 
-/** Timers can't count further than 24 days. */
-const LONGEST_TIMER_MS = 86_400_000;
+/** Maximum of a timer: 24 days. */
+const MAX_TIMER_MS = 86_400_000;
 
 const HALT_REASONS = {
-  aborted: "Somebody ended the message.",
+  aborted: "The message was ended by a user.",
   expired: "The message has expired.",
-  interrupted: "The appliance was not running and came back too late.",
+  interrupted: "The appliance was not running and recovered too late.",
 };
 
-/** Stands where a channel does not say why something failed. */
+/** Default reason when a channel does not say why something failed. */
 export const NO_REASON_GIVEN = "The channel gave no reason.";
 
-/** Ends a delivery; what follows from it is for `look`. One that has ended stays as it is. */
+/** Ends a delivery; `checkProgress` draws the conclusions. Has no effect on an ended one. */
 export function endDelivery(
   live: ActiveBroadcastState,
   delivery: Delivery,
@@ -40,7 +40,7 @@ export function endDelivery(
   live.open--;
 }
 
-/** Lets channels silence devices. */
+/** Has channels silence devices. */
 export function stopOnDevices(
   live: ActiveBroadcastState,
   stopped: readonly Delivery[],
@@ -49,12 +49,12 @@ export function stopOnDevices(
   stopDeliveries(live.providers, stopped, reason);
 }
 
-/** Epoch ms after which a delivery is of no use: calling many people one after another takes its time. */
+/** Deadline of a delivery, epoch ms: calling many people one after another takes longer. */
 export function deliveryDeadline({ shared, callsUntil }: ActiveBroadcastState, { audioMode }: Delivery): number {
   return audioMode === "talk" ? callsUntil : shared.notAfter;
 }
 
-/** Ends what has not been reached when it is too late for asking. */
+/** Expires what has not been reached at the deadline. */
 export function scheduleExpiry(live: ActiveBroadcastState): void {
   const { clock, shared, callsUntil, endsAtMonotonicMs } = live;
   const restMs = endsAtMonotonicMs - clock.monotonicMs();
@@ -68,23 +68,23 @@ export function scheduleExpiry(live: ActiveBroadcastState): void {
         live,
         unheard.filter(({ audioMode }) => audioMode !== "talk"),
       );
-    live.after(Math.min(restMs > 0 ? restMs : restOfCallsMs, LONGEST_TIMER_MS), () => scheduleExpiry(live));
+    live.after(Math.min(restMs > 0 ? restMs : restOfCallsMs, MAX_TIMER_MS), () => scheduleExpiry(live));
   }
 }
 
-/** Ends what waits for its device, or for its channel to take it; how many there were. */
-export function abandonWaiting(live: ActiveBroadcastState, words: string): number {
+/** Ends deliveries that wait for their device or channel; returns their number. */
+export function abandonWaiting(live: ActiveBroadcastState, reason: string): number {
   const waiting = openDeliveries(live).filter(
     ({ device, dispatchState, reached }) =>
       device !== null && !reached && (dispatchState === "waiting-for-device" || dispatchState === "queued"),
   );
-  endAll(live, waiting, "expired", () => words);
+  endAll(live, waiting, "expired", () => reason);
   return waiting.length;
 }
 
 /**
- * The programme has been sent: phones have some time for their last words. Those that joined are free for what comes next,
- * which is told to them after the stop; one that has not answered yet may still join.
+ * The audio has been sent: phones get some time for their final reports. Devices that joined are free for the next
+ * message, which starts after the stop; one that has not answered yet may still join.
  */
 export function endAfterAudio(live: ActiveBroadcastState): void {
   live.audioEnded = true;
@@ -95,7 +95,7 @@ export function endAfterAudio(live: ActiveBroadcastState): void {
   const proven = all.filter((delivery) => delivery.playingAt !== null || delivery.audioMode === "own");
   endAll(live, proven, "expired", missedAudioReason);
   live.after(LAST_REPORT_TIMEOUT_MS, () => {
-    // What has not been asked yet still gets the text.
+    // Devices not asked yet still get the text.
     const rest = openDeliveries(live).filter(({ audioMode }) => audioMode !== "talk");
     const silent = rest.filter((delivery) => isReached(delivery) || (delivery.audible && isWithProvider(delivery)));
     const unheard = silent.filter((delivery) => !isReached(delivery));
@@ -104,11 +104,11 @@ export function endAfterAudio(live: ActiveBroadcastState): void {
   });
 }
 
-/** Ends the message before its time; devices are silenced. */
+/** Ends the message early; devices are silenced. */
 export function halt(live: ActiveBroadcastState, reason: keyof typeof HALT_REASONS): void {
   live.closed = true;
   live.sound?.stop();
-  // Texts stay on displays after the delivery has ended.
+  // Displays keep texts after the delivery has ended.
   const given = [...live.deliveries].filter((delivery) => isWithProvider(delivery) || delivery.acceptedAt !== null);
   stopOnDevices(live, given, reason === "interrupted" ? "expired" : reason);
   endAll(live, openDeliveries(live), "expired", () => HALT_REASONS[reason]);
@@ -126,7 +126,7 @@ function expireUnreached(live: ActiveBroadcastState, lost: readonly Delivery[]):
   endAll(live, lost, "expired", expiryReason);
 }
 
-/** Thousands at once would hold up everything else: some are ended per turn. */
+/** Ends a batch per turn: thousands at once would block the event loop. */
 function endAll(
   live: ActiveBroadcastState,
   which: readonly Delivery[],
@@ -146,7 +146,7 @@ function endAll(
 }
 
 function missedAudioReason(delivery: Delivery): string | null {
-  return isReached(delivery) ? null : "The sound was over before it answered.";
+  return isReached(delivery) ? null : "The audio was over before the device answered.";
 }
 
 function isWithProvider(delivery: Delivery): boolean {
@@ -155,8 +155,8 @@ function isWithProvider(delivery: Delivery): boolean {
 
 function expiryReason(delivery: Delivery): string {
   if (delivery.dispatchState === "waiting-for-device")
-    return "The device was busy with another message until it was too late.";
-  if (delivery.dispatchState === "queued") return `The channel ${delivery.provider} did not take it in time.`;
+    return "The device was busy with another message until the deadline.";
+  if (delivery.dispatchState === "queued") return `The channel ${delivery.provider} did not accept it in time.`;
   if (delivery.dispatchState === "backing-off") return delivery.reason ?? NO_REASON_GIVEN;
-  return delivery.sentAt === null ? "No answer in time." : "It was taken, but nothing more was heard of it in time.";
+  return delivery.sentAt === null ? "No answer in time." : "It was accepted, but nothing more was reported in time.";
 }

@@ -7,12 +7,12 @@ import type { DeliveryOutcome } from "./delivery-providers.ts";
 import { isFailureLevel, isListening, isReached, promote, retryDelayMs } from "./delivery-state.ts";
 import { applyLateOutcome } from "./late-outcomes.ts";
 
-/** A zone tells of its first packet, which leaves at the beginning: what is told within this time was not late. own choice */
+/** A zone reports its first packet, which is sent at the start: a report within this time is not late. */
 const FIRST_PACKET_MS = 500;
 
-/** What a channel says of a delivery; of one that has ended, only what it learned afterwards. */
+/** Applies an outcome reported by a channel to a delivery; to an ended one only late outcomes. */
 export function handleDeliveryOutcome(live: ActiveBroadcastState, delivery: Delivery, outcome: DeliveryOutcome): void {
-  // What came back was not taken, whichever time it was sent.
+  // A returned message was not delivered, whichever attempt it belongs to.
   if (outcome.details.returned) delivery.previousProof = null;
   if (delivery.endedAt !== null) {
     if (applyLateOutcome(delivery, outcome)) live.ledger.markDirty(delivery);
@@ -24,7 +24,7 @@ export function handleDeliveryOutcome(live: ActiveBroadcastState, delivery: Deli
   checkProgress(live);
 }
 
-/** Lets a delivery rest until it is tried again. */
+/** Schedules the next attempt of a delivery. */
 export function scheduleRetry(live: ActiveBroadcastState, delivery: Delivery, delayMs: number): void {
   delivery.dispatchState = "backing-off";
   live.after(delayMs, () => {
@@ -36,16 +36,16 @@ export function scheduleRetry(live: ActiveBroadcastState, delivery: Delivery, de
 
 function handleFailure(live: ActiveBroadcastState, delivery: Delivery, { details, level, at }: DeliveryOutcome): void {
   const { clock } = live;
-  const words = details.reason ?? null;
+  const reason = details.reason ?? null;
   const moment = { now: clock.now(), notAfter: deliveryDeadline(live, delivery) };
   const mayRetry = level === "failed" && !live.closed && !(live.singleAttempt && delivery.device !== null);
   const delayMs = mayRetry ? retryDelayMs(delivery, details, moment) : null;
   if (delayMs === null) {
     if (level === "failed") delivery.deviceEvidence = "silence";
-    endDelivery(live, delivery, level as EndLevel, words ?? NO_REASON_GIVEN, at);
+    endDelivery(live, delivery, level as EndLevel, reason ?? NO_REASON_GIVEN, at);
     return;
   }
-  delivery.reason = words;
+  delivery.reason = reason;
   delivery.retryAt = clock.now() + delayMs;
   recordJoinState(live, delivery, "failed");
   live.ledger.markDirty(delivery);
@@ -73,19 +73,19 @@ function handleProgress(
   recordReport(live, delivery, details);
   if (isLast) endDelivery(live, delivery, null, details.reason ?? null, at);
   if (isLast || level === "sent") return;
-  // Whoever is called hears it to the end, or answers.
+  // A called person hears the message to its end, or answers.
   if (delivery.audioMode === "talk") {
     if (level === "confirmed") endDelivery(live, delivery, null, null, at);
     return;
   }
   recordJoinState(live, delivery, "joined");
-  // What answers only after the sound has to be silenced.
+  // A device that answers after the audio has to be silenced.
   if (isListening(delivery) && audioEnded && !wasReached) stopOnDevices(live, [delivery], "ended");
-  // What shows text only has nothing more to prove, and after the sound this was the channel's last word.
+  // A text-only device has nothing more to prove, and after the audio this was the channel's last report.
   if (!delivery.audible || (isListening(delivery) && audioEnded)) endDelivery(live, delivery, null, null, at);
 }
 
-/** Why a phone that has just answered hears nothing of the sound; null where it does, or there is none. */
+/** Why a phone that has just answered hears none of the audio; null where it does, or there is none. */
 function missedAudioReason(
   { audioMode, audible }: Delivery,
   { sound, audioEnded }: ActiveBroadcastState,

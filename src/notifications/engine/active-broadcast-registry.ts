@@ -16,65 +16,66 @@ import { createDispatcher, type Dispatcher } from "./dispatcher.ts";
 import { handleLateOutcomes } from "./late-outcomes.ts";
 import { startOffsetsByModel } from "./start-latency.ts";
 
-/** All messages on air, and whom the channels' words are about. */
+/** All active broadcasts, and the routing of channel reports to their deliveries. */
 export interface ActiveBroadcastRegistry {
   readonly dispatcher: Dispatcher;
   find(notificationId: string): ActiveBroadcast | undefined;
   all(): Iterable<ActiveBroadcast>;
-  /** From now on outcomes find the deliveries added to `live`. */
+  /** Routes outcomes to the deliveries that are added to `live`. */
   register(live: ActiveBroadcast): void;
-  /** Puts deliveries on air. */
+  /** Adds deliveries to an active broadcast. */
   addDeliveries(live: ActiveBroadcast, deliveries: readonly Delivery[]): void;
   unregister(notificationId: string): void;
   handleOutcomes(outcomes: readonly DeliveryOutcome[]): void;
-  /** Sends a message's sound to one more target; resolves when the first packet has left. */
+  /** Sends a message's audio to one more target; resolves when the first packet has left. */
   openStream(target: Omit<AudioTarget, "ssrc">, notificationId: string): Promise<void>;
-  /** Ends a message's stream to one target; one that there is not is left alone. */
+  /** Ends a message's stream to one target; has no effect if there is none. */
   closeStream(target: AudioStreamAddress, notificationId: string): void;
-  /** Takes everything off air without a word: the rows stay as they are. */
+  /** Drops all active broadcasts silently: the rows stay as they are. */
   stop(): void;
 }
 
-/** What the desk needs. */
 export interface ActiveBroadcastRegistryDeps {
   store: Store;
-  /** Where the appliance is reached. */
+  /** Base URL of the appliance. */
   baseUrl(): string;
   clock: Clock;
   events: Events;
   log: Log;
   providers: DeliveryProviders;
   busy: DeviceClaims;
-  /** On whose behalf devices are switched off that there are no more. */
+  /** The actor that disables devices that no longer exist. */
   by: ActorContext;
 }
 
-/** Makes a desk with nothing on air; it listens to plugins' changes until stopped. */
-export function createActiveBroadcastRegistry(needs: ActiveBroadcastRegistryDeps): ActiveBroadcastRegistry {
-  const { log } = needs;
+/** Creates an empty registry; it listens to plugin changes until stopped. */
+export function createActiveBroadcastRegistry(deps: ActiveBroadcastRegistryDeps): ActiveBroadcastRegistry {
+  const { log } = deps;
   const broadcasts = new Map<string, ActiveBroadcast>();
   const deliveries = new Map<number, Delivery>();
-  /** Which message sends to an address: two at once would be noise. */
+  /** The message that sends to an address: two at once would be noise. */
   const senders = new Map<string, string>();
 
   const dispatcher = createDispatcher({
-    clock: needs.clock,
-    providers: needs.providers,
-    busy: needs.busy,
+    clock: deps.clock,
+    providers: deps.providers,
+    busy: deps.busy,
     find: (pk) => deliveries.get(pk),
-    createItems: (batch) => createItems(batch, needs),
+    createItems: (batch) => createItems(batch, deps),
   });
 
-  // What a channel holds outlives its runs; what waits for it is looked at again.
-  const forget = needs.events.on("plugin.changed", ({ plugin }) => dispatcher.wake(plugin));
+  // Items held by a channel outlive its process; waiting ones are dispatched again.
+  const forget = deps.events.on("plugin.changed", ({ plugin }) => dispatcher.wake(plugin));
 
-  /** Takes an address for a message; a less urgent one that sends to it is cut off. */
+  /** Claims an address for a message; a less urgent message that sends to it is cut off. */
   const claimAddress = (target: AudioStreamTarget, live: ActiveBroadcast): void => {
     const address = audioAddressKey(target);
     const other = broadcasts.get(senders.get(address) ?? "");
     if (other && other !== live && other.sound && !other.sound.over) {
       if (!isMoreUrgent(live, other)) {
-        throw new UpstreamError("upstream", "Another message, no less urgent, is sent there.", { address });
+        throw new UpstreamError("upstream", "Another message of the same or higher priority uses this address.", {
+          address,
+        });
       }
       other.sound.closeStream(target);
     }
@@ -104,23 +105,26 @@ export function createActiveBroadcastRegistry(needs: ActiveBroadcastRegistryDeps
     handleOutcomes(outcomes) {
       handleLateOutcomes(
         outcomes.filter(({ deliveryId }) => !deliveries.has(deliveryId)),
-        needs,
+        deps,
       );
       for (const outcome of outcomes) {
         const delivery = deliveries.get(outcome.deliveryId);
-        // A plugin may name any delivery: what is another's is not its to report on.
+        // A plugin may name any delivery; reports on those of other plugins are dropped.
         if (!delivery || delivery.provider !== outcome.provider) continue;
         try {
-          if (outcome.details.gone) deactivateUserDevice(delivery, outcome, needs);
+          if (outcome.details.gone) deactivateUserDevice(delivery, outcome, deps);
           delivery.owner.handleOutcome(delivery, outcome);
         } catch (error) {
-          log.error({ err: error, deliveryId: outcome.deliveryId }, "outcome not taken");
+          log.error(
+            { event: "delivery.outcome_failed", err: error, deliveryId: outcome.deliveryId },
+            "Outcome of a delivery could not be processed.",
+          );
         }
       }
     },
     async openStream(target, notificationId) {
       const live = broadcasts.get(notificationId);
-      if (!live?.sound) throw new UpstreamError("upstream", "The message has no sound now.", { notificationId });
+      if (!live?.sound) throw new UpstreamError("upstream", "The message has no audio now.", { notificationId });
       claimAddress(target, live);
       await live.openStream(target);
     },
@@ -141,7 +145,7 @@ export function createActiveBroadcastRegistry(needs: ActiveBroadcastRegistryDeps
   };
 }
 
-/** Reads the batch's devices at the moment they are asked: 200 at once, so that 10,000 need not be held. */
+/** Reads the batch's devices when they are asked: 200 at once, so that 10,000 need not be in memory. */
 function createItems(
   batch: readonly Delivery[],
   { store, baseUrl }: ActiveBroadcastRegistryDeps,
@@ -181,7 +185,7 @@ function createItems(
   });
 }
 
-/** Faster models wait where all are to sound together, but for an emergency: nothing delays that. */
+/** Delays faster models so that all sound together, except in an emergency, which nothing delays. */
 function withStartOffset({ owner }: Delivery, item: DeliveryItem, holds: ReadonlyMap<string, number>): DeliveryItem {
   const mayWait = owner.synchronizedStart && item.class !== "emergency";
   const holdMs = item.audio && mayWait && holds.get(item.device.attributes.Model ?? "");
@@ -189,7 +193,7 @@ function withStartOffset({ owner }: Delivery, item: DeliveryItem, holds: Readonl
 }
 
 interface DeviceRow {
-  /** What was asked for. */
+  /** Key of the requested delivery. */
   key: number;
   id: string;
   deviceIdentifier: string;
@@ -200,9 +204,9 @@ interface DeviceRow {
 interface UserDeviceRow extends DeviceRow {
   recipientId: string;
   recipientName: string | null;
-  /** JSON list; null when the message asks for no answer. */
+  /** JSON list; null when the message does not ask for an answer. */
   options: string | null;
-  /** 1 where further messages like this one can be declined. */
+  /** 1 where recipients may opt out of messages like this one. */
   mayDecline: number;
 }
 
@@ -216,7 +220,7 @@ const USER_DEVICES = `SELECT l.pk AS key, d.id, coalesce(d.device_identifier, ''
     JOIN notifications n ON n.pk = l.notification_pk
     LEFT JOIN message_templates t ON t.pk = n.message_template_pk
     LEFT JOIN confirmation_requests c ON c.pk = n.confirmation_request_pk`;
-/** A group of another system stands as a device: its name, and what its properties say of where it is found. */
+/** A group of another system is presented as a device: its name, and the location from its properties. */
 const GROUPS = `SELECT l.pk AS key, g.id, g.name AS deviceIdentifier, coalesce(g.properties, '{}') AS attributes
   FROM json_each(?) asked JOIN deliveries l ON l.pk = asked.value
     JOIN collaboration_groups g ON g.pk = l.collaboration_group_pk`;
@@ -231,7 +235,7 @@ function deviceOf({ id, deviceIdentifier, attributes }: DeviceRow): DeliveryItem
   return { id, deviceIdentifier, attributes: attributesOf(attributes) };
 }
 
-/** Channels get texts only. */
+/** Channels get text values only. */
 function attributesOf(stored: string): Record<string, string> {
   const attributes = JSON.parse(stored) as Record<string, unknown>;
   for (const [name, value] of Object.entries(attributes)) {

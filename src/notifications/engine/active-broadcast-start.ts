@@ -3,12 +3,12 @@ import type { Delivery } from "./delivery.ts";
 import { isListening, willListen } from "./delivery-state.ts";
 import { canStart, MAX_START_WAIT_MS } from "./sync-start-policy.ts";
 
-/** Longest time from the beginning in which those who listen elsewhere leave the way to those who hear nothing. own choice */
+/** Maximum time after the start for which devices that listen elsewhere yield to those that hear nothing yet. */
 const MAX_MOVE_DELAY_MS = 500;
-/** How often is looked whether they still listen there. own choice */
+/** Interval at which their state is polled. */
 const LISTENER_POLL_MS = 50;
 
-/** Looks whether what somebody waits for has come: the start of the sound, the hand-over, the end. */
+/** Checks whether a pending condition holds: the start of the audio, the hand-over, the end. */
 export function checkProgress(live: ActiveBroadcastState): void {
   if (!live.allAdded) return;
   const { sound } = live;
@@ -21,13 +21,13 @@ export function checkProgress(live: ActiveBroadcastState): void {
   if (live.undispatched === 0 && (!sound || sound.t0 !== null)) live.handedOver.resolve();
 }
 
-/** Starts the sound at the latest when the start rule's patience is over. */
+/** Starts the audio at the latest when the start policy's maximum wait is over. */
 export function scheduleLatestStart(live: ActiveBroadcastState): void {
   const passed = live.clock.monotonicMs() - live.activatedAtMonotonicMs;
   if (live.sound && !live.held) live.after(MAX_START_WAIT_MS[live.shared.class] - passed, () => startAudio(live));
 }
 
-/** Lets the sound begin, at `at` (epoch ms) or as soon as can be. */
+/** Starts the audio at `at` (epoch ms) or as soon as possible. */
 export function startAudio(live: ActiveBroadcastState, at?: number): void {
   const { sound } = live;
   live.held = false;
@@ -38,7 +38,7 @@ export function startAudio(live: ActiveBroadcastState, at?: number): void {
   checkProgress(live);
 }
 
-/** Looks after those who hear it elsewhere, until they are to move. */
+/** Watches devices that hear it elsewhere until they are to move. */
 export function watchListeners(live: ActiveBroadcastState): void {
   live.after(LISTENER_POLL_MS, () => {
     if (live.listeningElsewhere === null) return;
@@ -49,7 +49,10 @@ export function watchListeners(live: ActiveBroadcastState): void {
   });
 }
 
-/** From the beginning on, those who listen elsewhere go to its own group once all others have answered, which hear nothing yet. */
+/**
+ * After the start, devices that listen elsewhere move to the message's own group once all others, which hear nothing
+ * yet, have answered.
+ */
 function scheduleMove(live: ActiveBroadcastState): void {
   if (live.listeningElsewhere === null || live.alreadyListening.size === 0) return;
   requeueLostListeners(live);
@@ -57,7 +60,7 @@ function scheduleMove(live: ActiveBroadcastState): void {
   moveWhenAllAnswered(live);
 }
 
-/** Who was asked elsewhere joins with the answer there, and is asked here where that does not come. */
+/** A device asked elsewhere joins with its answer there, and is asked here if that does not come. */
 function requeueLostListeners(live: ActiveBroadcastState): void {
   const { dispatcher, alreadyListening } = live;
   const waiting = (live.listeningElsewhere ?? []).filter(({ endedAt }) => endedAt === null);
@@ -81,26 +84,26 @@ function moveToOwnGroup(live: ActiveBroadcastState): void {
   for (const delivery of moved) if (delivery.endedAt === null) live.dispatcher.enqueue(delivery);
 }
 
-/** A delivery was asked, or nobody is to wait for it any more. */
+/** Records that a delivery was asked, or no longer needs to be. */
 export function countDispatched(live: ActiveBroadcastState, delivery: Delivery): void {
   if (delivery.dispatched) return;
   delivery.dispatched = true;
   live.undispatched--;
 }
 
-/** What has a stream of its own may begin by itself. */
-function countsForStart(hears: Delivery["audioMode"], isTogether: boolean): boolean {
-  return isTogether || hears === "group";
+/** A device with its own stream may start on its own. */
+function countsForStart(audioMode: Delivery["audioMode"], synchronizedStart: boolean): boolean {
+  return synchronizedStart || audioMode === "group";
 }
 
-/** Counts a delivery that is new on air. */
+/** Counts a new delivery for the start policy. */
 export function countForStart({ counts, synchronizedStart }: ActiveBroadcastState, { audioMode }: Delivery): void {
   if (!countsForStart(audioMode, synchronizedStart)) return;
   if (audioMode === "group" || audioMode === "call") counts.phones++;
   if (audioMode === "own") counts.zones++;
 }
 
-/** Counts a device for the start rule, once in each direction. */
+/** Counts a device for the start policy, once per direction. */
 export function recordJoinState(
   { counts, synchronizedStart }: ActiveBroadcastState,
   delivery: Delivery,

@@ -8,7 +8,6 @@ import type { Dispatcher } from "./dispatcher.ts";
 import type { DeliveryLedger } from "./ledger.ts";
 import type { StartQuorum } from "./sync-start-policy.ts";
 
-/** What a broadcast on air needs. */
 export interface ActiveBroadcastDeps {
   clock: Clock;
   providers: DeliveryProviders;
@@ -17,77 +16,79 @@ export interface ActiveBroadcastDeps {
   shared: SharedItem;
   /** Epoch ms until which people may be called. */
   callsUntil: number;
-  /** What the message's settings say of a provider. */
+  /** The message's settings for a provider. */
   settingsFor(provider: string): DeliveryItem["settings"];
   canQueue: boolean;
-  /** All begin together. */
+  /** All devices start together. */
   synchronizedStart: boolean;
-  /** What does not answer is not tried again. */
+  /** Devices that do not answer are not retried. */
   singleAttempt: boolean;
-  /** How urgent a bell is among bells, 1 most; null for anything else. */
+  /** Rank among bells, 1 the most urgent; null for other messages. */
   rank: number | null;
-  /** Epoch ms at which it is to sound; null for what sounds as soon as can be. */
+  /** Scheduled start, epoch ms; null to start as soon as possible. */
   soundsAt: number | null;
-  /** Its sound waits until it is told when to begin. */
+  /** The audio waits for `startAt`. */
   held: boolean;
-  /** It is only ended, by whoever put it on air. */
+  /** The broadcast is only being ended. */
   abandoned: boolean;
   sound: BroadcastAudio | null;
-  /** Length of what is heard once; null when it goes on until the end of the message, or there is no sound. */
+  /** Length of one pass; null when it repeats until the end of the message, or there is no audio. */
   singlePassMs: number | null;
-  /** What devices are told of the sound, by how they get it; null without. */
+  /** Audio targets sent to devices, by audio mode; null without. */
   targets: Readonly<Record<"group" | "own" | "call", AudioTarget | null>>;
-  /** True while rows are still being made for it. */
+  /** True while rows are still being created for it. */
   hasPendingRows(): boolean;
-  /** Writes the moment of the first packet. */
+  /** Stores the time of the first packet. */
   onAudioStarted(t0: number): void;
 }
 
-/** What is known of a broadcast on air, beside what its deliveries say; the parts of `live-broadcast.ts` share it. */
+/** State of an active broadcast beside its deliveries; shared by the `active-broadcast-*.ts` modules. */
 export interface ActiveBroadcastState extends ActiveBroadcastDeps {
   readonly deliveries: Set<Delivery>;
   readonly counts: StartQuorum;
   readonly handedOver: Deferred;
   readonly finished: Deferred;
-  /** When it was put on air, on the clock that is never set; so is `endsAt`. */
+  /** Activation time, monotonic; so is `endsAt`. */
   readonly activatedAtMonotonicMs: number;
   readonly endsAtMonotonicMs: number;
-  /** Whether the moment of what is timed is to come: what is busy may be free by then. */
+  /** Whether a scheduled start is still ahead: a busy device may be free by then. */
   startPhase: "ahead" | "here" | "over";
-  /** Deliveries of other messages, by device, in whose group it is heard before its own is joined. */
+  /**
+   * Deliveries of other messages, by device, in whose group the audio is heard before the device joins the own group.
+   */
   alreadyListening: ReadonlyMap<number, Delivery>;
-  /** Own deliveries to these devices, which wait until they are to leave for its own group; null from then on. */
+  /** Own deliveries to these devices, which wait until they are to move to the own group; null from then on. */
   listeningElsewhere: Delivery[] | null;
-  /** All deliveries that there were when it began have been added. */
+  /** All deliveries that existed at the start have been added. */
   allAdded: boolean;
   audioEnded: boolean;
-  /** When the last phone was given to its channel, on the clock that is never set. */
+  /** When the last phone was handed to its channel, monotonic. */
   lastPhoneDispatchMonotonicMs: number;
-  /** Nobody is to be asked any more. */
+  /** No more devices are asked. */
   closed: boolean;
-  /** Deliveries that have not ended. */
+  /** Number of deliveries that have not ended. */
   open: number;
-  /** Deliveries that were not asked yet. */
+  /** Number of deliveries that have not been asked. */
   undispatched: number;
   after(delayMs: number, fn: () => void): void;
   /** Cancels its timers. */
   cancelTimers(): void;
 }
 
-/** The state of a message with no delivery yet. */
-export function createActiveBroadcastState(needs: ActiveBroadcastDeps): ActiveBroadcastState {
-  const { clock, shared } = needs;
+/** The state of a message without deliveries. */
+export function createActiveBroadcastState(deps: ActiveBroadcastDeps): ActiveBroadcastState {
+  const { clock, shared } = deps;
   const timers = new Set<Timer>();
   const activatedAtMonotonicMs = clock.monotonicMs();
   return {
-    ...needs,
+    ...deps,
     deliveries: new Set(),
     counts: { phones: 0, phonesJoined: 0, phonesFailed: 0, zones: 0, zonesReady: 0 },
     handedOver: createDeferred(),
     finished: createDeferred(),
     activatedAtMonotonicMs,
     endsAtMonotonicMs: activatedAtMonotonicMs + shared.notAfter - clock.now(),
-    startPhase: needs.held ? "ahead" : "over",
+    startPhase: deps.held ? "ahead" : "over",
     alreadyListening: new Map(),
     listeningElsewhere: [],
     allAdded: false,
@@ -115,13 +116,13 @@ export function openDeliveries({ deliveries }: ActiveBroadcastState): Delivery[]
   return [...deliveries].filter((delivery) => delivery.endedAt === null);
 }
 
-/** A promise and the way to keep it. */
+/** A promise with its resolve function. */
 export interface Deferred {
   promise: Promise<void>;
   resolve(): void;
 }
 
-/** Makes a promise that is kept from outside. */
+/** Creates a promise that is resolved from outside. */
 export function createDeferred(): Deferred {
   let give = (): void => {};
   const given = new Promise<void>((resolve) => {

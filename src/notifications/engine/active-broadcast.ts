@@ -27,84 +27,87 @@ import type { AudioStreamTarget, BroadcastAudio } from "./broadcast-audio.ts";
 import type { Delivery, DeliveryOwner, ItemDevice } from "./delivery.ts";
 import { isListening, isReached, willListen } from "./delivery-state.ts";
 
-/** One message while its devices are being reached, in memory; the ledger follows it. */
+/** One message in memory while its devices are being reached; the ledger follows it. */
 export interface ActiveBroadcast extends DeliveryOwner {
   readonly sound: BroadcastAudio | null;
-  /** Where phones join it; null without a group. */
+  /** The multicast group that phones join; null without one. */
   readonly group: AudioStreamTarget | null;
   readonly priority: number;
   readonly deliveries: ReadonlySet<Delivery>;
-  /** Devices that have not answered lately are left out. */
+  /** Skips devices that have not answered lately. */
   readonly skipsUnresponsive: boolean;
-  /** Takes deliveries as they are read; those that have ended are left out by the reader. */
+  /** Adds deliveries as they are read; the reader leaves out ended ones. */
   add(deliveries: readonly Delivery[]): void;
-  /** All that there are by now have been added: the start rule may decide. May be called again. */
+  /** All current deliveries have been added: the start policy may decide. May be called again. */
   markAllAdded(): void;
   /**
-   * These devices (internal keys) hear it where another message, whose deliveries these are, asked them to listen: they are
-   * asked to join its own group once it has begun, and nobody waits for those that listen. To be said before deliveries
-   * are added.
+   * These devices (internal keys) hear the audio in the group of another message, whose deliveries these are: they are
+   * asked to join the own group after the start, and the start does not wait for them. Call before adding deliveries.
    */
   setAlreadyListening(devices: ReadonlyMap<number, Delivery>): void;
-  /** A device with a stream of its own was asked and has not answered, or did a moment ago. */
+  /** A device with its own stream was asked and has not answered, or answered a moment ago. */
   hasPendingStreams(): boolean;
-  /** A phone would miss the sound if it ended at `endsAt` (epoch ms): of an emergency it has heard less than half, or is being asked. */
+  /**
+   * A phone would miss the audio if it ended at `endsAt` (epoch ms): it has heard less than half of an emergency, or is
+   * being asked.
+   */
   wouldBeMissed(endsAt: number): boolean;
   /** Opens the stream of a zone or a call; resolves when its first packet has left. Rejects with UpstreamError. */
   openStream(target: AudioStreamTarget): Promise<void>;
-  /** Ends the message before its time; devices are silenced. */
+  /** Ends the message early; devices are silenced. */
   halt(reason: "aborted" | "expired" | "interrupted"): void;
-  /** Lets a sound begin that was held back, at `at` (epoch ms) unless that is over. */
+  /** Starts held audio at `at` (epoch ms), at once if that is past. */
   startAt(at: number): void;
-  /** Ends what still waits for a device of an appliance, in these words; how many there were. */
-  abandonWaiting(words: string): number;
-  /** The programme has been sent. */
+  /** Ends deliveries that still wait for an on-premises device, with this reason; returns their number. */
+  abandonWaiting(reason: string): number;
+  /** The audio has been sent. */
   handleAudioEnd(): void;
-  /** Resolves when every device was asked once and the sound has begun. */
+  /** Resolves when every device was asked once and the audio has started. */
   readonly handedOver: Promise<void>;
-  /** Resolves when nothing more is to be expected of any device. */
+  /** Resolves when nothing more is expected of any device. */
   readonly finished: Promise<void>;
-  /** Cancels its timers; for the end of the process. */
+  /** Cancels its timers; for shutdown. */
   cancelTimers(): void;
 }
 
-/** What sounded before has ended when its last packet is accounted for: a device is free by then. own choice */
+/** The previous audio has ended when its last packet is accounted for: the device is free within this time. */
 const FREE_WITHIN_MS = 250;
-/** From a device's answer to its stream it takes a channel less than this. own choice */
+/** A channel takes less than this from a device's answer to its stream. */
 const OPENING_MS = 1_000;
-/** A phone answers within this time, or probably not at all. own choice */
+/** A phone answers within this time, or probably not at all. */
 const JOINING_MS = 2_000;
 
 /**
- * Puts a message on air, with no delivery yet. What it knows stands in `live-state.ts`; when the sound begins is decided in
- * `live-start.ts`, what channels say is taken in `live-outcomes.ts`, and deliveries end in `live-ends.ts`.
+ * Activates a message without deliveries. Its state is in `active-broadcast-state.ts`; `active-broadcast-start.ts`
+ * decides when the audio starts, `active-broadcast-outcomes.ts` applies channel reports, and `active-broadcast-end.ts`
+ * ends deliveries.
  */
-export function createActiveBroadcast(needs: ActiveBroadcastDeps): ActiveBroadcast {
-  const state = createActiveBroadcastState(needs);
-  const { clock, shared, sound } = needs;
-  // Reading its many devices must not have an emergency begin later.
+export function createActiveBroadcast(deps: ActiveBroadcastDeps): ActiveBroadcast {
+  const state = createActiveBroadcastState(deps);
+  const { clock, shared, sound } = deps;
+  // Reading its many devices must not delay an emergency.
   if (shared.class === "emergency") scheduleLatestStart(state);
   return {
     id: shared.notificationId,
     priority: shared.priority,
     get canQueue() {
-      return needs.canQueue || state.startPhase !== "over";
+      return deps.canQueue || state.startPhase !== "over";
     },
-    // A phone takes its time to join; a zone is cut off when it comes to that.
+    // A phone takes time to join; a zone is preempted when it is needed.
     canPreempt: ({ audioMode }) => state.startPhase !== "ahead" || audioMode !== "own",
-    rank: needs.rank,
-    soundsAt: needs.soundsAt,
-    skipsUnresponsive: needs.singleAttempt,
-    synchronizedStart: needs.synchronizedStart,
+    rank: deps.rank,
+    soundsAt: deps.soundsAt,
+    skipsUnresponsive: deps.singleAttempt,
+    synchronizedStart: deps.synchronizedStart,
     sound,
-    group: needs.targets.group,
+    group: deps.targets.group,
     get closed() {
       return state.closed;
     },
     deliveries: state.deliveries,
     handedOver: state.handedOver.promise,
     finished: state.finished.promise,
-    // A text goes past a zone, whatever that plays.
+    // Text does not use a zone, whatever it is playing.
     requiresDevice: ({ audioMode }) => (audioMode !== "own" && audioMode !== "call") || (sound !== null && !sound.over),
     markDispatched(delivery) {
       countDispatched(state, delivery);
@@ -129,7 +132,7 @@ export function createActiveBroadcast(needs: ActiveBroadcastDeps): ActiveBroadca
     wouldBeMissed: (endsAt) => wouldBeMissed(state, endsAt),
     openStream: (target) => openStream(state, target),
     startAt: (at) => startHeldAt(state, at),
-    abandonWaiting: (words) => abandonWaiting(state, words),
+    abandonWaiting: (reason) => abandonWaiting(state, reason),
     handleAudioEnd: () => endAfterAudio(state),
     halt: (reason) => halt(state, reason),
   };
@@ -140,7 +143,7 @@ function isStreamPending({ audioMode, dispatchState, acceptedAt }: Delivery, now
   return dispatchState === "in-flight" || dispatchState === "queued" || now - (acceptedAt ?? 0) < OPENING_MS;
 }
 
-/** own choice: a routine message or a bell is not heard more often than its sender wanted because there are many phones. */
+/** A routine message or a bell is not repeated because there are many phones. */
 function wouldBeMissed(state: ActiveBroadcastState, endsAt: number): boolean {
   const { clock, counts, singlePassMs, shared } = state;
   if (shared.class !== "emergency" || singlePassMs === null || state.closed) return false;
@@ -183,7 +186,7 @@ function markAllAdded(state: ActiveBroadcastState): void {
   checkProgress(state);
 }
 
-/** What waits for its device asks for it at the moment, and for the last time once what sounded before has ended. */
+/** Waiting deliveries request their device at the scheduled time, and a last time once the previous audio has ended. */
 function startHeldAt(state: ActiveBroadcastState, at: number): void {
   const { clock } = state;
   const ask = (moment: ActiveBroadcastState["startPhase"]): void => {
@@ -208,14 +211,14 @@ function createItem(state: ActiveBroadcastState, delivery: Delivery, device: Ite
   }
   delivery.attempt++;
   if (delivery.audioMode === "group") state.lastPhoneDispatchMonotonicMs = state.clock.monotonicMs();
-  // After a crash, what was asked must be told from what was not: it may have joined without anybody knowing.
+  // After a crash, asked devices must be known: one may have joined without a report.
   state.ledger.markDirty(delivery);
   return { ...shared, settings, audio, deliveryId, device, attempt: delivery.attempt };
 }
 
 function audioFor({ sound, targets }: ActiveBroadcastState, { audioMode, reached }: Delivery): AudioTarget | null {
   const target = audioMode === "nothing" || audioMode === "talk" ? null : targets[audioMode];
-  // What has joined is told of it again, so that it can be silenced.
+  // The target is repeated to a device that has joined, so that it can be silenced.
   return reached || (sound && !sound.over) ? target : null;
 }
 

@@ -3,12 +3,13 @@ import type { StoreReader } from "../../store/store.ts";
 import type { NotificationRow } from "../compose/message-builder.ts";
 
 /**
- * Ids of the messages that the template of a new one calls off, oldest first: those that go on or have not expired, in
- * the domain of the new one, all of them or those of certain templates. `together` were sent with it and stay.
+ * Ids of the messages that a new message's template cancels, oldest first: those that are in progress or have not
+ * expired, in the domain of the new one, all of them or those of certain templates. `together` were sent with it and
+ * stay.
  *
- * own choice: a drill calls off drills alone, and what is no drill, others; a ring whose time has not come yet, or one
- * that is made ready, neither is called off nor calls off; an emergency is called off by an emergency or an all-clear alone.
- * @source digest `/v1/message-templates`, cancelNotificationsType; interfaces.md, Priorities
+ * A drill cancels only drills and a live message only live ones; a held ring neither cancels nor is cancelled; only an
+ * emergency or an all-clear cancels an emergency. @source docs/decisions/0042-api-contract.md;
+ * docs/decisions/0022-priorities.md
  */
 export function findCancelledByTemplate(
   row: NotificationRow,

@@ -1,12 +1,12 @@
 import type { StoreReader } from "../../store/store.ts";
 import type { NotificationRow } from "../compose/message-builder.ts";
 
-/** Longest time for which an emergency silences bells. @source bells.md, Running */
+/** Maximum time for which an emergency suppresses bells. @source docs/decisions/0015-bell-engine.md */
 const MAX_SUPPRESSION_MS = 60 * 60_000;
 
 /**
- * Devices of emergencies that were sent lately and are not over: ended by somebody, expired, or followed by an all-clear.
- * A drill silences bells as the emergency would that it rehearses (own choice).
+ * Devices of recent emergencies that are not over: aborted, expired, or followed by an all-clear. A drill suppresses
+ * bells as the real emergency would.
  */
 const DEVICES = `SELECT DISTINCT l.device_pk AS device FROM notifications n JOIN deliveries l ON l.notification_pk = n.pk
   LEFT JOIN incidents i ON i.pk = n.incident_pk
@@ -16,7 +16,9 @@ const DEVICES = `SELECT DISTINCT l.device_pk AS device FROM notifications n JOIN
     AND NOT EXISTS (SELECT 1 FROM notifications f WHERE f.alert_tone LIKE 'all-clear%' AND f.created_at >= n.created_at
       AND (f.follow_up_for_notification_pk = n.pk OR f.incident_pk = n.incident_pk))`;
 
-/** Internal keys of the devices at which an emergency silences a bell; none for any other message, or an urgent one. */
+/**
+ * Internal keys of the devices at which an emergency suppresses a bell; empty for any other message, or an urgent one.
+ */
 export function suppressedDevices(
   { notificationSource, priorityLevel }: Pick<NotificationRow, "notificationSource" | "priorityLevel">,
   reader: StoreReader,

@@ -28,21 +28,20 @@ import type { PipelineStageDeps } from "./pipeline-stage.ts";
 import { decideResume, type ResumeDecision } from "./resume-policy.ts";
 import { findUnresponsiveDevices } from "./unresponsive-devices.ts";
 
-/** Puts messages on air from their rows, whether they are new or were left by an earlier run. */
+/** Activates messages from their rows, whether new or left by an earlier run. */
 export interface BroadcastActivator {
-  /** The message on air; it is put there by the first call. */
+  /** The active broadcast of a message; the first call activates it. */
   activate(notificationId: string): Promise<ActiveBroadcast>;
-  /** Adds rows that were made after the message went on air. */
+  /** Adds rows that were created after activation. */
   addDeferredDeliveries(live: ActiveBroadcast): Promise<void>;
   deactivate(notificationId: string): void;
 }
 
-/** What putting messages on air needs. */
 export interface BroadcastActivatorDeps extends PipelineStageDeps {
   streamer: Pick<Streamer, "open" | "startGroup" | "setRepeats" | "end" | "on">;
-  /** Own IPv4 address on the network that multicast goes to. */
+  /** Local IPv4 address of the multicast network. */
   interfaceAddress: string;
-  /** Hops that the packets of pooled streams may take. */
+  /** TTL of multicast packets. */
   ttl: number;
   ledger: DeliveryLedger;
   activeBroadcasts: ActiveBroadcastRegistry;
@@ -50,80 +49,78 @@ export interface BroadcastActivatorDeps extends PipelineStageDeps {
   emergencyPrecedence: EmergencyPrecedence;
 }
 
-/** What the stages from deliver on need. */
 export interface EngineDeps extends BroadcastActivatorDeps {
   activator: BroadcastActivator;
 }
 
-/** Longest wait for channels to hear of devices that they are then told to silence. own choice */
+/** Maximum wait for channels to learn of devices before they are told to silence them. */
 const FOLLOW_UP_TIMEOUT_MS = 5_000;
 
-/** The emergency class. @source interfaces.md, Priorities */
+/** The emergency class. @source docs/decisions/0022-priorities.md */
 const EMERGENCY = 0;
 
-/** Between turns of the event loop, which may be long while many other messages are sent. own choice */
+/** Yields to the event loop after this time, since a turn may be long while many other messages are sent. */
 const EMERGENCY_YIELD_AFTER_MS = 10;
 
 function noDevices(): ReadonlySet<number> {
   return new Set();
 }
 
-/** Makes the way on air. */
-export function createBroadcastActivator(needs: BroadcastActivatorDeps): BroadcastActivator {
-  const { activeBroadcasts } = needs;
+export function createBroadcastActivator(deps: BroadcastActivatorDeps): BroadcastActivator {
+  const { activeBroadcasts } = deps;
   const activations = new Map<string, Promise<ActiveBroadcast>>();
   const deactivate = (notificationId: string): void => {
     activations.delete(notificationId);
-    needs.events.emit("notification.audio-ended", { notificationId });
+    deps.events.emit("notification.audio-ended", { notificationId });
     activeBroadcasts.unregister(notificationId);
-    needs.holds.forget(notificationId);
+    deps.holds.forget(notificationId);
   };
   return {
     activate(notificationId) {
       const found = activations.get(notificationId);
       if (found !== undefined) return found;
-      const put = activateBroadcast(notificationId, needs);
+      const put = activateBroadcast(notificationId, deps);
       activations.set(notificationId, put);
       put.catch(() => deactivate(notificationId));
       return put;
     },
     async addDeferredDeliveries(live) {
-      await loadRows(live, needs, { again: false, givenUp: null, silenced: noDevices() });
+      await loadRows(live, deps, { again: false, givenUp: null, silenced: noDevices() });
       live.markAllAdded();
     },
     deactivate,
   };
 }
 
-async function activateBroadcast(notificationId: string, needs: BroadcastActivatorDeps): Promise<ActiveBroadcast> {
-  const { clock, store, activeBroadcasts } = needs;
+async function activateBroadcast(notificationId: string, deps: BroadcastActivatorDeps): Promise<ActiveBroadcast> {
+  const { clock, store, activeBroadcasts } = deps;
   let row = store.get(notifications, notificationId);
-  if (!row) throw new BugError("No such notification.", { notificationId });
+  if (!row) throw new BugError("Notification not found.", { notificationId });
   const stopped = cancellationReason(row, clock.now());
   const how = stopped
     ? "finish"
     : isHandedToAppliances(row, store)
       ? "carried"
       : decideResume(storedOf(row), clock.now());
-  if (how === "again") row = await restartFromBeginning(row, needs);
-  const live = await createFromRow(row, how, needs);
+  if (how === "again") row = await restartFromBeginning(row, deps);
+  const live = await createFromRow(row, how, deps);
   activeBroadcasts.register(live);
   const givenUp = how === "finish" || how === "interrupted" ? END_REASONS[stopped ?? how] : null;
   const silenced = isHeld(row) ? suppressedDevices(row, store, clock.now()) : noDevices();
-  live.setAlreadyListening(preemptMulticastGroups(live, activeBroadcasts.all(), needs));
-  await loadRows(live, needs, { again: how === "again", givenUp, silenced });
+  live.setAlreadyListening(preemptMulticastGroups(live, activeBroadcasts.all(), deps));
+  await loadRows(live, deps, { again: how === "again", givenUp, silenced });
   live.markAllAdded();
-  if (how === "interrupted") await logActivity(row, "broadcast-failed", END_REASONS.interrupted, needs);
-  if (how === "resume" && live.sound) await logActivity(row, "info", gapMessage(row, clock.now()), needs);
-  if (how === "finish" || how === "interrupted") await finishInterrupted(live, stopped ?? how, needs);
-  // It could not be made again: nothing more is to be heard by those who have joined.
+  if (how === "interrupted") await logActivity(row, "broadcast-failed", END_REASONS.interrupted, deps);
+  if (how === "resume" && live.sound) await logActivity(row, "info", gapMessage(row, clock.now()), deps);
+  if (how === "finish" || how === "interrupted") await finishInterrupted(live, stopped ?? how, deps);
+  // The audio could not be made again: silence those that have joined.
   else if (!live.sound && row.t0 !== null && how !== "carried") live.handleAudioEnd();
   return live;
 }
 
-/** An earlier run handed it to appliances, which carry it out and tell, whatever this one does. */
+/** An earlier run handed it to other appliances, which carry it out and report on their own. */
 function isHandedToAppliances({ pk }: NotificationRow, store: BroadcastActivatorDeps["store"]): boolean {
-  // Of one that is new, no row need be looked at.
+  // A new message has no rows to check.
   if (!readCounters(store, [pk]).get(pk)?.get("activity:broadcast-started")) return false;
   const open = `SELECT 1 FROM deliveries
     WHERE notification_pk = ? AND provider = ? AND attempt > 0 AND ended_at IS NULL LIMIT 1`;
@@ -141,7 +138,7 @@ function storedOf(row: NotificationRow) {
   };
 }
 
-/** The emergency gets as much time as it had at first. */
+/** The emergency gets its full time again. */
 async function restartFromBeginning(
   row: NotificationRow,
   { store, clock, laneOf, endpointId, by }: BroadcastActivatorDeps,
@@ -154,7 +151,7 @@ async function restartFromBeginning(
         notAfter,
         row.pk,
       );
-      const details = { message: "The appliance was not running: the message starts again from the beginning." };
+      const details = { message: "The appliance was not running: the message is sent again from the beginning." };
       addActivity(tx, { notificationId: row.id, type: "info", endpointId: endpointId(), details }, by);
     },
     laneOf(row.priorityLevel ?? 5),
@@ -165,44 +162,49 @@ async function restartFromBeginning(
 async function createFromRow(
   row: NotificationRow,
   how: ResumeDecision | "carried",
-  needs: BroadcastActivatorDeps,
+  deps: BroadcastActivatorDeps,
 ): Promise<ActiveBroadcast> {
-  const { clock, store, activeBroadcasts, laneOf } = needs;
+  const { clock, store, activeBroadcasts, laneOf } = deps;
   const lane = laneOf(row.priorityLevel ?? 5);
   const isBell = row.notificationSource === "bell-schedule";
-  const target = multicastTargetOf(row, needs.ttl);
+  const target = multicastTargetOf(row, deps.ttl);
   const moment = (column: "t0" | "stream_ended_at", at: number): void => {
     store
       .write((tx) => void tx.run(`UPDATE notifications SET ${column} = ? WHERE pk = ?`, at, row.pk), lane)
-      .catch((error) => needs.log.error({ err: error, notificationId: row.id }, "moment of the sound not stored"));
+      .catch((error) =>
+        deps.log.error(
+          { event: "notification.audio_start_not_stored", err: error, notificationId: row.id },
+          "Start time of the audio could not be stored.",
+        ),
+      );
   };
   const sounds = how === "begin" || how === "resume" || how === "again";
   const sound = sounds
-    ? await createAudio(row, needs, {
+    ? await createAudio(row, deps, {
         hasPendingStreams: () => live.hasPendingStreams(),
         wouldBeMissed: (endsAt) => live.wouldBeMissed(endsAt),
         onEnd() {
           moment("stream_ended_at", clock.now());
-          needs.events.emit("notification.audio-ended", { notificationId: row.id });
+          deps.events.emit("notification.audio-ended", { notificationId: row.id });
           live.handleAudioEnd();
         },
       })
     : null;
   if (sound && row.t0 !== null) {
     sound.resume(row.t0);
-    needs.events.emit("notification.audio-started", { notificationId: row.id, at: clock.now() });
+    deps.events.emit("notification.audio-started", { notificationId: row.id, at: clock.now() });
   }
-  const hasGroup = sound ? await openMulticastGroup(row, sound, needs) : target !== null;
+  const hasGroup = sound ? await openMulticastGroup(row, sound, deps) : target !== null;
   const profile = parseSendingProfile(row);
   const live: ActiveBroadcast = createActiveBroadcast({
     clock,
-    providers: needs.providers,
+    providers: deps.providers,
     dispatcher: activeBroadcasts.dispatcher,
-    ledger: needs.ledger,
+    ledger: deps.ledger,
     shared: createSharedItem(row, row.notAfter ?? row.createdAt, imagePathOf(row, store.files)),
     callsUntil: callsUntil(row),
-    settingsFor: settingsByProvider(row, needs.providers),
-    // A bell that is heard late tells the wrong time.
+    settingsFor: settingsByProvider(row, deps.providers),
+    // A late bell tells the wrong time.
     canQueue: !isBell && profile.queueingAllowed,
     synchronizedStart: profile.synchronizedStart,
     singleAttempt: profile.skipUnresponsiveRecipients && row.priorityLevel !== 0,
@@ -212,18 +214,18 @@ async function createFromRow(
     abandoned: !sounds && how !== "carried",
     sound,
     singlePassMs: sound && singlePassMs(sound.durationMs, profile),
-    targets: targetsOf(row, hasGroup, needs.ttl),
+    targets: targetsOf(row, hasGroup, deps.ttl),
     hasPendingRows: () => hasPendingRecipients(store, row.id),
     onAudioStarted(t0) {
       moment("t0", t0);
-      needs.events.emit("notification.audio-started", { notificationId: row.id, at: t0 });
+      deps.events.emit("notification.audio-started", { notificationId: row.id, at: t0 });
     },
   });
-  if (isHeld(row)) needs.holds.onStart(row.id, live.startAt);
+  if (isHeld(row)) deps.holds.onStart(row.id, live.startAt);
   return live;
 }
 
-/** Of what goes on until the message ends, or is spoken at this moment, nobody knows: null. */
+/** Null for audio of unknown length: it repeats until the message ends, or is a live page. */
 function singlePassMs(
   durationMs: number | null,
   { repetitions, repetitionPauseMs, repeatIndefinitely }: ReturnType<typeof parseSendingProfile>,
@@ -232,7 +234,7 @@ function singlePassMs(
   return (durationMs - repetitionPauseMs * (repetitions - 1)) / repetitions;
 }
 
-/** How much longer people are called than devices are asked, where the message does not expire. own choice */
+/** How much longer people are called than devices are asked, where the message does not expire. */
 const EXTRA_CALL_TIME_MS = { emergency: 45 * 60_000, routine: 28 * 60_000 } as const;
 
 function callsUntil({ notAfter, createdAt, expiresAt, priorityLevel }: NotificationRow): number {
@@ -245,7 +247,7 @@ function targetsOf(row: NotificationRow, hasGroup: boolean, ttl: number): Active
   return { group: hasGroup ? multicastTargetOf(row, ttl) : null, own, call: own };
 }
 
-/** What the settings of a message say of each provider, put together once. */
+/** The message's settings for each provider, computed once. */
 function settingsByProvider(
   row: NotificationRow,
   providers: DeliveryProviders,
@@ -261,46 +263,46 @@ function settingsByProvider(
 
 async function createAudio(
   row: NotificationRow,
-  needs: BroadcastActivatorDeps,
+  deps: BroadcastActivatorDeps,
   course: Pick<BroadcastAudioDeps, "hasPendingStreams" | "wouldBeMissed" | "onEnd">,
 ): Promise<BroadcastAudio | null> {
-  const programme = await renderAudioWithRetry(row, needs);
-  if (!programme || row.ssrc === null) return null;
+  const renderedAudio = await renderAudioWithRetry(row, deps);
+  if (!renderedAudio || row.ssrc === null) return null;
   return createBroadcastAudio({
-    clock: needs.clock,
-    streamer: needs.streamer,
+    clock: deps.clock,
+    streamer: deps.streamer,
     notificationId: row.id,
     ssrc: row.ssrc,
-    programme,
+    renderedAudio,
     synchronizedStart: parseSendingProfile(row).synchronizedStart,
-    interfaceAddress: needs.interfaceAddress,
+    interfaceAddress: deps.interfaceAddress,
     ...course,
-    onLost: () => void logActivity(row, "broadcast-failed", "The streamer failed: the sound was cut off.", needs),
+    onLost: () => void logActivity(row, "broadcast-failed", "The streamer failed: the audio was cut off.", deps),
   });
 }
 
-/** A message must not stay unseen because it can't be heard. */
-async function renderAudioWithRetry(
-  row: NotificationRow,
-  needs: BroadcastActivatorDeps,
-): Promise<RenderedAudio | null> {
+/** A message must be shown even if its audio fails. */
+async function renderAudioWithRetry(row: NotificationRow, deps: BroadcastActivatorDeps): Promise<RenderedAudio | null> {
   try {
-    return await renderedAudioFor(row, needs).catch(() => renderedAudioFor(row, needs));
+    return await renderedAudioFor(row, deps).catch(() => renderedAudioFor(row, deps));
   } catch (error) {
-    needs.log.error({ err: error, notificationId: row.id }, "no sound");
-    await logActivity(row, "broadcast-failed", "The sound could not be made; the message is shown only.", needs);
+    deps.log.error(
+      { event: "notification.audio_failed", err: error, notificationId: row.id },
+      "Audio could not be rendered.",
+    );
+    await logActivity(row, "broadcast-failed", "The audio could not be made; the message is shown only.", deps);
     return null;
   }
 }
 
-/** Opens the stream that phones join; false when there are none, or when it can't be opened. */
+/** Opens the stream that phones join; false when there are no phones, or it cannot be opened. */
 async function openMulticastGroup(
   row: NotificationRow,
   sound: BroadcastAudio,
-  needs: BroadcastActivatorDeps,
+  deps: BroadcastActivatorDeps,
 ): Promise<boolean> {
-  const target = multicastTargetOf(row, needs.ttl);
-  const phones = needs.store.one(
+  const target = multicastTargetOf(row, deps.ttl);
+  const phones = deps.store.one(
     "SELECT 1 FROM deliveries WHERE notification_pk = ? AND type = 'phones' AND ended_at IS NULL LIMIT 1",
     row.pk,
   );
@@ -309,12 +311,15 @@ async function openMulticastGroup(
     await sound.openStream(target);
     return true;
   } catch (error) {
-    needs.log.error({ err: error, notificationId: row.id }, "pooled stream not opened");
+    deps.log.error(
+      { event: "notification.multicast_failed", err: error, notificationId: row.id },
+      "Multicast stream could not be opened.",
+    );
     await logActivity(
       row,
       "broadcast-failed",
-      "The stream for phones could not be opened; they only show the message.",
-      needs,
+      "The multicast stream could not be opened; phones only show the message.",
+      deps,
     );
     return false;
   }
@@ -331,32 +336,37 @@ async function logActivity(
       const values = { notificationId: row.id, type, endpointId: endpointId() };
       addActivity(tx, { ...values, details: { message } }, by);
     })
-    .catch((error) => log.error({ err: error, notificationId: row.id }, "activity not written"));
+    .catch((error) =>
+      log.error(
+        { event: "notification.activity_not_written", err: error, notificationId: row.id },
+        "Activity log entry could not be written.",
+      ),
+    );
 }
 
-/** The ledger says of each device that it plays, but not that there was a hole in what it played. */
+/** The ledger shows which devices play, but not the gap in what they played. */
 function gapMessage({ t0 }: NotificationRow, now: number): string {
   const second = Math.max(1, Math.round((now - (t0 ?? now)) / 1_000));
-  return `The appliance was not running for a time: the sound went on at its second ${second}, part of what came before was not heard.`;
+  return `The appliance was not running for a time: the audio resumed at second ${second}; part of what came before was not heard.`;
 }
 
 /**
- * `givenUp`: what was not reached ends with these words instead of being asked; `silenced`: keys of devices that are left
- * alone. Other messages give way to an emergency, but for what has a moment of its own.
+ * `givenUp`: reason with which unreached deliveries end instead of being asked; `silenced`: keys of devices that are
+ * skipped. Other messages yield to an emergency, except those with a scheduled start.
  */
 async function loadRows(
   live: ActiveBroadcast,
-  needs: BroadcastActivatorDeps,
+  deps: BroadcastActivatorDeps,
   { again, givenUp, silenced }: { again: boolean; givenUp: string | null; silenced: ReadonlySet<number> },
 ): Promise<void> {
-  const { clock, emergencyPrecedence } = needs;
+  const { clock, emergencyPrecedence } = deps;
   const isUrgent = live.priority === EMERGENCY;
   let began = clock.monotonicMs();
-  for (const page of loadOpenDeliveries(live, needs.store, again, needs.providers)) {
-    needs.signal.throwIfAborted();
+  for (const page of loadOpenDeliveries(live, deps.store, again, deps.providers)) {
+    deps.signal.throwIfAborted();
     if (givenUp !== null) for (const delivery of page) delivery.reached ||= mayHaveJoined(delivery);
-    needs.activeBroadcasts.addDeliveries(live, page);
-    const silent = live.skipsUnresponsive ? findUnresponsiveDevices(page, needs.store, clock.now()) : noDevices();
+    deps.activeBroadcasts.addDeliveries(live, page);
+    const silent = live.skipsUnresponsive ? findUnresponsiveDevices(page, deps.store, clock.now()) : noDevices();
     for (const delivery of page) {
       if (givenUp !== null && !delivery.reached) live.end(delivery, "expired", givenUp);
       else if (silent.has(delivery.device ?? 0)) live.end(delivery, "skipped", END_REASONS.unresponsive);
@@ -369,33 +379,34 @@ async function loadRows(
   }
 }
 
-/** It was asked, and the answer may have been lost with the process: it is silenced like those that had answered. */
+/**
+ * The device was asked, and its answer may have been lost with the process: it is silenced like those that had
+ * answered.
+ */
 function mayHaveJoined({ audioMode, attempt }: Delivery): boolean {
   return audioMode === "group" && attempt > 0;
 }
 
-/** Ends what an earlier run left: channels first hear of what they are to silence. */
+/** Ends what an earlier run left: channels first learn of the devices that they are to silence. */
 async function finishInterrupted(
   live: ActiveBroadcast,
   how: "finish" | "interrupted" | "aborted" | "expired",
-  needs: BroadcastActivatorDeps,
+  deps: BroadcastActivatorDeps,
 ) {
   const patience = new AbortController();
-  const late = sleep(needs.clock, FOLLOW_UP_TIMEOUT_MS, AbortSignal.any([patience.signal, needs.signal])).catch(
-    () => {},
-  );
+  const late = sleep(deps.clock, FOLLOW_UP_TIMEOUT_MS, AbortSignal.any([patience.signal, deps.signal])).catch(() => {});
   await Promise.race([live.handedOver, late]);
   patience.abort();
-  needs.signal.throwIfAborted();
+  deps.signal.throwIfAborted();
   if (how === "finish") live.handleAudioEnd();
   else live.halt(how);
 }
 
 const END_REASONS = {
-  finish: "The sound was over before it answered.",
-  interrupted: "The appliance was not running and came back too late.",
-  aborted: "Somebody ended the message.",
+  finish: "The audio was over before the device answered.",
+  interrupted: "The appliance was not running and recovered too late.",
+  aborted: "The message was ended by a user.",
   expired: "The message has expired.",
-  unresponsive: "It did not answer the last messages, and this message leaves such devices out.",
-  silenced: "An emergency silences the bells here until its all-clear.",
+  unresponsive: "The device did not answer the last messages, and this message skips such devices.",
+  silenced: "An emergency suppresses bells here until its all-clear.",
 };

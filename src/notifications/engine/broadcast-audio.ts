@@ -7,127 +7,132 @@ import { resumeStream } from "../../media/stream-resume.ts";
 import type { Streamer } from "../../media/streamer.ts";
 import type { StreamSpec } from "../../media/streamer-messages.ts";
 
-/** Whom one stream reaches. */
+/** Address of one stream. */
 export interface AudioStreamAddress {
   group: string;
   port: number;
 }
 
-/** Where one stream goes. */
+/** Target of one stream. */
 export interface AudioStreamTarget extends AudioStreamAddress {
   ttl: number;
-  /** µ-law unless given. */
+  /** µ-law by default. */
   codec?: Codec;
-  /** Own port that the packets come from; any unless given. */
+  /** Local source port; any port by default. */
   sourcePort?: number;
-  /** What the packets are encrypted with. */
+  /** SRTP key. */
   secrecy?: SrtpMasterKey;
 }
 
-/** The sound of one broadcast: all its streams share one programme, one SSRC and one first moment. */
+/** The audio of one broadcast: all its streams share one payload, one SSRC and one start time. */
 export interface BroadcastAudio {
   /** Epoch ms of the first packet; null before the start. */
   readonly t0: number | null;
-  /** Nothing is to be heard any more. */
+  /** The audio has ended. */
   readonly over: boolean;
-  /** Length of the programme; null where somebody speaks at this moment. */
+  /** Length of the audio; null for a live page. */
   readonly durationMs: number | null;
-  /** Opens a stream to a target; what one hears that is opened after the start, `isTogether` says. Rejects with UpstreamError. */
+  /**
+   * Opens a stream to a target; `synchronizedStart` decides where a stream that is opened after the start begins.
+   * Rejects with UpstreamError.
+   */
   openStream(target: AudioStreamTarget): Promise<void>;
-  /** Resolves when the first packet to an opened target has left; rejects when it ended before. */
+  /** Resolves when the first packet to an opened target has left; rejects when the stream ended before. */
   waitForFirstPacket(target: AudioStreamTarget): Promise<void>;
-  /** Lets all open streams begin together, once: at `at` (epoch ms) unless that is over. */
+  /** Starts all open streams together, once: at `at` (epoch ms), at once if that is past. */
   start(at?: number): void;
-  /** Goes on at the place where a programme stands now that began at `t0`. */
+  /** Resumes audio that began at `t0` at its current position. */
   resume(t0: number): void;
-  /** Ends the stream to a target, which another message wants or where nobody listens any more. */
+  /** Ends the stream to a target that another message claims or nobody listens to. */
   closeStream(target: AudioStreamAddress): void;
-  /** Ends all streams at once, without `onOver`. */
+  /** Ends all streams at once, without `onEnd`. */
   stop(): void;
 }
 
-/** What a sound needs. */
 export interface BroadcastAudioDeps {
   clock: Clock;
   streamer: Pick<Streamer, "open" | "startGroup" | "setRepeats" | "end" | "on">;
   notificationId: string;
   ssrc: number;
-  programme: RenderedAudio;
-  /** What is opened after the start joins where the others are; else it hears all from the beginning. */
+  renderedAudio: RenderedAudio;
+  /** A stream opened after the start joins the position of the others; otherwise it begins at the start. */
   synchronizedStart: boolean;
-  /** Somebody is being reached who is to hear all from the beginning. */
+  /** A device is being reached that must hear the audio from the start. */
   hasPendingStreams(): boolean;
-  /** Somebody who is where the others are would miss it if the sound ended at `endsAt` (epoch ms): it comes once more. */
+  /**
+   * A device at the common position would miss the audio if it ended at `endsAt` (epoch ms): the audio repeats once
+   * more.
+   */
   wouldBeMissed(endsAt: number): boolean;
-  /** Own IPv4 address on the network to send into. */
+  /** Local IPv4 address of the network to send into. */
   interfaceAddress: string;
-  /** The programme has been sent. */
+  /** The audio has been sent. */
   onEnd(): void;
-  /** The streamer gave a stream up. */
+  /** The streamer lost a stream. */
   onLost(): void;
 }
 
 interface OpenAudioStream {
-  /** The streamer has been asked for it; before, its rendition is being made. */
-  asked: boolean;
+  /** The streamer was asked to open it; before that, its rendition is being encoded. */
+  requested: boolean;
   opened: boolean;
-  /** It began by itself, not with the others. */
+  /** It started on its own, not with the others. */
   startsAlone: boolean;
   started: Promise<void>;
   hasStarted(): void;
   hasEnded(error: UpstreamError): void;
 }
 
-/** Time for the streamer's thread to hear of a start before its first packet is due. */
+/** Time for the streamer's thread to get a start before its first packet is due. */
 const START_LEAD_TIME_MS = 10;
-/** Time for the account of the last packet to come back. */
+/** Time for the report on the last packet to come back. */
 const END_LAG_MS = 40;
-/** A stream that has not ended so long after the programme is given up: the message must end. own choice */
-const LONGEST_LAG_MS = 5_000;
-/** How long after the end the sound can still begin for those who are being reached, and how often that is looked at. own choice */
+/** A stream that has not ended this long after the audio is dropped: the message must end. */
+const MAX_LAG_MS = 5_000;
+/** How long after the end the audio may still start for devices that are being reached, and the polling interval. */
 const PENDING_STREAM_WAIT_MS = { most: 60_000, every: 500 };
-/** So long before its end the streamer's thread is told that the sound comes once more. own choice */
+/** How long before its end the streamer's thread is told to repeat the audio. */
 const REPEAT_LEAD_MS = 500;
 
-/** Text form of a target, as key. */
+/** Key of a target. */
 export function audioAddressKey(target: AudioStreamAddress): string {
   return `${target.group}:${target.port}`;
 }
 
-/** Makes the sound of one broadcast, with no stream yet. */
-export function createBroadcastAudio(needs: BroadcastAudioDeps): BroadcastAudio {
-  const { clock, streamer, programme } = needs;
+/** Creates the audio of one broadcast, without streams. */
+export function createBroadcastAudio(deps: BroadcastAudioDeps): BroadcastAudio {
+  const { clock, streamer, renderedAudio } = deps;
   const streams = new Map<string, OpenAudioStream>();
   let t0: number | null = null;
-  /** The same moment on the clock that is never set. */
+  /** The same time on the monotonic clock. */
   let t0MonotonicMs = 0;
-  /** By the same clock: when the last stream has been sent. */
+  /** When the last stream has been sent; same clock. */
   let endsAtMs = 0;
-  /** How often those who hear it together hear the programme. */
+  /** Number of passes for the devices at the common position. */
   let passes = 1;
-  // What somebody speaks at this moment ends with them for all.
-  let joinsInPlace = needs.synchronizedStart || programme.closed !== undefined;
+  // A live page ends for all when the speaker ends.
+  let joinsInPlace = deps.synchronizedStart || renderedAudio.closed !== undefined;
   let over = false;
   let endTimer: Timer | null = null;
   let repeatTimer: Timer | null = null;
 
-  const idOf = (target: AudioStreamAddress): string => `${needs.notificationId}/${audioAddressKey(target)}`;
+  const idOf = (target: AudioStreamAddress): string => `${deps.notificationId}/${audioAddressKey(target)}`;
   const specOf = (target: AudioStreamTarget, payload: Uint8Array): StreamSpec => ({
     streamId: idOf(target),
     group: target.group,
     port: target.port,
     ttl: target.ttl,
-    interfaceAddress: needs.interfaceAddress,
+    interfaceAddress: deps.interfaceAddress,
     ...(target.sourcePort === undefined ? {} : { sourcePort: target.sourcePort }),
     ...(target.secrecy === undefined ? {} : { secrecy: target.secrecy }),
-    ssrc: needs.ssrc,
+    ssrc: deps.ssrc,
     payloadType: CODECS[target.codec ?? "PCMU"].payloadType,
     payload,
     repeats: t0 !== null && !joinsInPlace ? 1 : passes,
     offsetPackets: 0,
   });
 
-  /** Where a stream begins: with the first packet, or where the others are; null when it is too late. */
+  /** Where a stream begins: at the first packet, or at the common position; null when it is too late. */
   const positionOf = (spec: StreamSpec): { spec: StreamSpec; t0Ms: number | null } | null =>
     t0 === null || !joinsInPlace ? { spec, t0Ms: null } : resumeStream(spec, wallClockT0(), clock.now());
 
@@ -142,11 +147,10 @@ export function createBroadcastAudio(needs: BroadcastAudioDeps): BroadcastAudio 
   const finish = (): void => {
     for (const id of streams.keys()) streamer.end(id);
     close();
-    needs.onEnd();
+    deps.onEnd();
   };
   const restMs = (): number => endsAtMs - clock.monotonicMs();
-  const isAwaited = (): boolean =>
-    !joinsInPlace && restMs() > -PENDING_STREAM_WAIT_MS.most && needs.hasPendingStreams();
+  const isAwaited = (): boolean => !joinsInPlace && restMs() > -PENDING_STREAM_WAIT_MS.most && deps.hasPendingStreams();
   const finishIfDone = (): void => {
     if (!over && t0 !== null && streams.size === 0 && restMs() <= 0 && !isAwaited()) finish();
   };
@@ -155,7 +159,7 @@ export function createBroadcastAudio(needs: BroadcastAudioDeps): BroadcastAudio 
       endTimer = clock.after(PENDING_STREAM_WAIT_MS.every, scheduleEnd);
       return;
     }
-    endTimer = clock.after(LONGEST_LAG_MS, finish);
+    endTimer = clock.after(MAX_LAG_MS, finish);
     finishIfDone();
   };
   const setT0 = (moment: number): void => {
@@ -164,21 +168,21 @@ export function createBroadcastAudio(needs: BroadcastAudioDeps): BroadcastAudio 
     extendUntil(passEndsAtMs());
     scheduleRepeat();
   };
-  const passEndsAtMs = (): number => t0MonotonicMs + passes * programme.durationMs;
+  const passEndsAtMs = (): number => t0MonotonicMs + passes * renderedAudio.durationMs;
   const scheduleRepeat = (): void => {
-    // What is spoken at this moment can't come once more.
-    if (programme.closed) return;
+    // A live page cannot be repeated.
+    if (renderedAudio.closed) return;
     const waitMs = passEndsAtMs() - REPEAT_LEAD_MS - clock.monotonicMs();
     repeatTimer = clock.after(Math.max(0, waitMs), repeatWhereMissed);
   };
   const repeatWhereMissed = (): void => {
-    const moreMs = (passes - 1) * programme.durationMs;
+    const moreMs = (passes - 1) * renderedAudio.durationMs;
     const restOfPassMs = passEndsAtMs() - clock.monotonicMs();
     if (
       over ||
       restOfPassMs <= 0 ||
       moreMs >= PENDING_STREAM_WAIT_MS.most ||
-      !needs.wouldBeMissed(clock.now() + restOfPassMs)
+      !deps.wouldBeMissed(clock.now() + restOfPassMs)
     )
       return;
     passes++;
@@ -191,12 +195,12 @@ export function createBroadcastAudio(needs: BroadcastAudioDeps): BroadcastAudio 
     endTimer?.cancel();
     endTimer = clock.after(Math.max(0, restMs()) + END_LAG_MS, scheduleEnd);
   };
-  /** The first moment of a stream that begins by itself. */
+  /** Start time of a stream that starts on its own. */
   const startAlone = (): number => {
-    extendUntil(clock.monotonicMs() + START_LEAD_TIME_MS + programme.durationMs);
+    extendUntil(clock.monotonicMs() + START_LEAD_TIME_MS + renderedAudio.durationMs);
     return clock.now() + START_LEAD_TIME_MS;
   };
-  /** The first moment by the wall clock as it goes now: somebody may have set it since. */
+  /** The start time by the current wall clock, which may have been set since. */
   const wallClockT0 = (): number => Math.round(clock.now() + t0MonotonicMs - clock.monotonicMs());
   const listening = [
     streamer.on("started", ({ streamId }) => streams.get(streamId)?.hasStarted()),
@@ -205,12 +209,12 @@ export function createBroadcastAudio(needs: BroadcastAudioDeps): BroadcastAudio 
       if (!stream) return;
       streams.delete(streamId);
       stream.hasEnded(soundIsOver());
-      if (reason === "lost") needs.onLost();
+      if (reason === "lost") deps.onLost();
       finishIfDone();
     }),
   ];
 
-  programme.closed?.addEventListener("abort", () => over || finish(), { once: true });
+  renderedAudio.closed?.addEventListener("abort", () => over || finish(), { once: true });
 
   return {
     get t0() {
@@ -219,7 +223,7 @@ export function createBroadcastAudio(needs: BroadcastAudioDeps): BroadcastAudio 
     get over() {
       return over;
     },
-    durationMs: programme.closed ? null : programme.durationMs,
+    durationMs: renderedAudio.closed ? null : renderedAudio.durationMs,
     async openStream(target) {
       if (over) throw soundIsOver();
       const streamId = idOf(target);
@@ -229,12 +233,12 @@ export function createBroadcastAudio(needs: BroadcastAudioDeps): BroadcastAudio 
       let t0Ms: number | null;
       try {
         const { codec = "PCMU" } = target;
-        const payload = codec === "PCMU" ? programme.payload : await payloadForCodec(programme, codec);
+        const payload = codec === "PCMU" ? renderedAudio.payload : await payloadForCodec(renderedAudio, codec);
         const place = positionOf(specOf(target, payload));
         if (!place || streams.get(streamId) !== stream) throw soundIsOver();
         t0Ms = place.t0Ms;
         stream.startsAlone = t0 !== null && !joinsInPlace;
-        stream.asked = true;
+        stream.requested = true;
         await streamer.open(place.spec);
       } catch (error) {
         if (streams.get(streamId) === stream) streams.delete(streamId);
@@ -243,7 +247,7 @@ export function createBroadcastAudio(needs: BroadcastAudioDeps): BroadcastAudio 
       }
       stream.opened = true;
       if (over) streamer.end(streamId);
-      // One that was being opened at the start is late by ms; the streamer catches up.
+      // A stream that was being opened at the start is late by ms; the streamer catches up.
       else if (t0 !== null)
         streamer.startGroup([streamId], stream.startsAlone ? startAlone() : (t0Ms ?? wallClockT0()));
     },
@@ -257,13 +261,13 @@ export function createBroadcastAudio(needs: BroadcastAudioDeps): BroadcastAudio 
       streamer.startGroup(opened, t0 as unknown as number);
     },
     resume(moment) {
-      // Where each that was open began by itself, nobody knows any more.
+      // Where each open stream began on its own is not stored.
       joinsInPlace = true;
       setT0(moment);
     },
     closeStream(target) {
       const streamId = idOf(target);
-      if (streams.get(streamId)?.asked === false) streams.delete(streamId);
+      if (streams.get(streamId)?.requested === false) streams.delete(streamId);
       streamer.end(streamId);
     },
     stop() {
@@ -280,11 +284,11 @@ function createOpenStream(): OpenAudioStream {
     hasStarted = resolve;
     hasEnded = reject;
   });
-  // Whoever waits hears of it; often nobody does.
+  // A caller that awaits it gets the error; often nothing does.
   started.catch(() => {});
-  return { asked: false, opened: false, startsAlone: false, started, hasStarted, hasEnded };
+  return { requested: false, opened: false, startsAlone: false, started, hasStarted, hasEnded };
 }
 
 function soundIsOver(): UpstreamError {
-  return new UpstreamError("upstream", "The sound of the message is over.");
+  return new UpstreamError("upstream", "The audio of the message is over.");
 }

@@ -1,6 +1,6 @@
 import type { NotificationRow } from "../compose/message-builder.ts";
 
-/** What ended a message before its time; null while nothing has. */
+/** Why a message ended early; null while it has not. */
 export function cancellationReason(
   row: Pick<NotificationRow, "abortedAt" | "expiresAt">,
   now: number,

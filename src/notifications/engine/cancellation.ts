@@ -11,16 +11,18 @@ import { cancellationReason } from "./cancellation-state.ts";
 import type { PipelineStageDeps } from "./pipeline-stage.ts";
 import { stopDeliveries } from "./stop-deliveries.ts";
 
-/** How messages end before their time: by somebody, or by their own clock. */
+/** Ends messages early: by a user, or by expiry. */
 export interface CancellationService {
   abort(notificationId: string, by: ActorContext): Promise<ActivityRow>;
   expire(notificationId: string, by: ActorContext): Promise<ActivityRow>;
-  /** Expires what is due, also what became due while nothing ran, and waits for the next; again whenever one was accepted. */
+  /**
+   * Expires what is due, also what became due while the appliance was down, and schedules the next; call it again after
+   * accepting a message.
+   */
   watch(): void;
   stop(): void;
 }
 
-/** What endings need. */
 export type CancellationDeps = Pick<
   PipelineStageDeps,
   "store" | "clock" | "log" | "providers" | "by" | "endpointId"
@@ -29,25 +31,25 @@ export type CancellationDeps = Pick<
 };
 
 const ACTIVITY = { aborted: "abort", expired: "expire" } as const;
-/** Timers can't count further than 24 days. */
-const LONGEST_TIMER_MS = 86_400_000;
-/** How long after its time a message still expires when nothing ran then. own choice */
-const LOOK_BACK_MS = 7 * 86_400_000;
-/** A disk that is full now may take the row later. */
-const TRY_AGAIN_MS = 5_000;
+/** Maximum of a timer: 24 days. */
+const MAX_TIMER_MS = 86_400_000;
+/** How long after its time a message still expires when the appliance was down. */
+const MAX_OVERDUE_MS = 7 * 86_400_000;
+/** A full disk may have space again later. */
+const RETRY_MS = 5_000;
 
-/** Sent here, or carried out here for the cloud: what was sent elsewhere expires there, and is told. */
+/** Sent here, or carried out here for the cloud: a message sent elsewhere expires there, and its end is reported. */
 const SENT_HERE_SQL = `(n.initiating_endpoint_pk IS NULL OR n.initiation_source_type = 'cloud'
   OR n.initiating_endpoint_pk = (SELECT pk FROM endpoints WHERE id = ?))`;
 
-/** Makes the endings; nothing expires by itself before `watch`. */
-export function createCancellationService(needs: CancellationDeps): CancellationService {
-  const { store, clock, activeBroadcasts } = needs;
+/** Creates the service; nothing expires before `watch`. */
+export function createCancellationService(deps: CancellationDeps): CancellationService {
+  const { store, clock, activeBroadcasts } = deps;
   let timer: Timer | null = null;
   let stopped = false;
   const expiring = new Set<string>();
-  /** Everything due up to here has been looked at; epoch ms. */
-  let lookedUpTo = clock.now() - LOOK_BACK_MS;
+  /** Everything due up to here has been handled; epoch ms. */
+  let handledUpTo = clock.now() - MAX_OVERDUE_MS;
 
   const cancel = async (
     notificationId: string,
@@ -62,7 +64,7 @@ export function createCancellationService(needs: CancellationDeps): Cancellation
   const cancelRow = (tx: Transaction, notificationId: string, reason: "aborted" | "expired", by: ActorContext) => {
     const row = tx.get(notifications, notificationId, by.scope);
     if (!row) throw notFound();
-    if (row.draft) throw new ConflictError("A preview was not sent and can't be ended.");
+    if (row.draft) throw new ConflictError("A preview was not sent and cannot be ended.");
     const earlier = findEndActivity(tx, notificationId);
     if (earlier) return { activity: earlier, fresh: false };
     const now = clock.now();
@@ -72,26 +74,26 @@ export function createCancellationService(needs: CancellationDeps): Cancellation
     tx.update(notifications, notificationId, {}, by, { ...change, ...unsent?.change });
     endTracking(tx, row, was === "aborted" ? "tracking-terminated" : "tracking-completed", now, by);
     const values = {
-      ...{ notificationId, type: ACTIVITY[was], userId: by.actor.userId, endpointId: needs.endpointId() },
+      ...{ notificationId, type: ACTIVITY[was], userId: by.actor.userId, endpointId: deps.endpointId() },
       ...(unsent && { details: { message: unsent.message } }),
     };
     tx.emit("notification.stopped", { notificationId, reason: was });
     return { activity: addActivity(tx, values, by), fresh: true };
   };
 
-  /** Sound ends, and displays are cleared, also those whose delivery had ended. */
+  /** Ends audio and clears displays, also of deliveries that had ended. */
   const stopDevices = (notificationId: string, reason: "aborted" | "expired"): void => {
     const live = activeBroadcasts.find(notificationId);
     live?.halt(reason);
-    const told = new Set([...(live?.deliveries ?? [])].map(({ pk }) => pk));
+    const activeKeys = new Set([...(live?.deliveries ?? [])].map(({ pk }) => pk));
     const rows = store.all<{ pk: number; provider: string }>(
       `SELECT l.pk, l.provider FROM notifications n JOIN deliveries l ON l.notification_pk = n.pk
        WHERE n.id = ? AND l.accepted_at IS NOT NULL AND l.provider IS NOT NULL`,
       notificationId,
     );
     stopDeliveries(
-      needs.providers,
-      rows.filter(({ pk }) => !told.has(pk)),
+      deps.providers,
+      rows.filter(({ pk }) => !activeKeys.has(pk)),
       reason,
     );
   };
@@ -101,14 +103,14 @@ export function createCancellationService(needs: CancellationDeps): Cancellation
     timer = null;
     if (stopped) return;
     const now = clock.now();
-    const due = findExpired(lookedUpTo, now);
-    lookedUpTo = now;
+    const due = findExpired(handledUpTo, now);
+    handledUpTo = now;
     for (const { id, at } of due) void expireOne(id, at);
     const next = store.one<{ at: number | null }>(
       "SELECT min(expires_at) AS at FROM notifications WHERE expires_at > ?",
       now,
     );
-    const delayMs = next?.at ? Math.min(next.at - now, LONGEST_TIMER_MS) : null;
+    const delayMs = next?.at ? Math.min(next.at - now, MAX_TIMER_MS) : null;
     if (delayMs !== null) timer = clock.after(delayMs, watch, { background: true });
   };
 
@@ -119,18 +121,21 @@ export function createCancellationService(needs: CancellationDeps): Cancellation
          AND NOT EXISTS (SELECT 1 FROM notification_activities a WHERE a.notification_pk = n.pk AND a.type = 'expire')`,
       from,
       to,
-      needs.endpointId(),
+      deps.endpointId(),
     );
 
   const expireOne = async (notificationId: string, at: number): Promise<void> => {
     if (expiring.has(notificationId)) return;
     expiring.add(notificationId);
     try {
-      await cancel(notificationId, "expired", needs.by);
+      await cancel(notificationId, "expired", deps.by);
     } catch (error) {
-      needs.log.error({ err: error, notificationId }, "notification not expired");
-      lookedUpTo = Math.min(lookedUpTo, at);
-      if (!stopped) clock.after(TRY_AGAIN_MS, watch, { background: true });
+      deps.log.error(
+        { event: "notification.expiry_failed", err: error, notificationId },
+        "Notification could not be expired; retrying.",
+      );
+      handledUpTo = Math.min(handledUpTo, at);
+      if (!stopped) clock.after(RETRY_MS, watch, { background: true });
     } finally {
       expiring.delete(notificationId);
     }
@@ -147,15 +152,17 @@ export function createCancellationService(needs: CancellationDeps): Cancellation
   };
 }
 
-/** A message that another person did not let go out. */
+/** The change of a message that was not approved. */
 function rejectedChange(row: NotificationRow, was: "aborted" | "expired", { actor }: ActorContext, now: number) {
   const over = { stage: "settled", stageAt: now, settledAt: now } as const;
   if (was === "expired") {
-    const message = "Nobody else approved it in time: it was not sent.";
+    const message = "The message was not approved in time and was not sent.";
     return { change: { ...over, approval: "expired" } as const, message };
   }
-  const isOwn = actor.userId === row.initiatorId;
-  const message = isOwn ? "It was withdrawn: it was not sent." : `${actor.name} refused it: it was not sent.`;
+  const isInitiator = actor.userId === row.initiatorId;
+  const message = isInitiator
+    ? "The message was withdrawn and was not sent."
+    : `${actor.name} refused the message; it was not sent.`;
   return { change: { ...over, approval: "refused", approverId: actor.userId } as const, message };
 }
 

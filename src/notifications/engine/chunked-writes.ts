@@ -1,49 +1,48 @@
 import type { Transaction } from "../../store/store.ts";
 import type { PipelineStageDeps } from "./pipeline-stage.ts";
 
-/** What work in slices needs. */
 export type ChunkedWriteDeps = Pick<PipelineStageDeps, "store" | "clock" | "signal">;
 
-/** Which of the store's two lanes a write takes. */
+/** Write lane of the store. */
 export type WriteLane = ReturnType<PipelineStageDeps["laneOf"]>;
 
 /**
- * Rows of the first slice, and the bounds within which the size follows the machine's speed; of an emergency more, since each
- * slice waits for the disk. own choice
+ * Rows of the first chunk, and the bounds of the adaptive size; more for an emergency, since each chunk waits for the
+ * disk.
  */
 const INITIAL_ROWS = { normal: 200, emergency: 1_500 } as const;
 const MIN_ROWS = 50;
 const MAX_ROWS = 5_000;
-/** A slice is aimed at a time between these two, so that other work gets its turn. @source interfaces.md, Writing and reading */
+/** Target duration of a chunk, so that other work gets its turn. @source docs/decisions/0017-store.md */
 const MIN_CHUNK_MS = 2;
 const MAX_CHUNK_MS = 5;
 
 /**
- * Writes much in short transactions: calls `slice` with the number of rows it may handle until it handles fewer; `last`
- * goes in the transaction of that one, which spares a wait for the disk; `safety` is that of each.
- * Rejects with the signal's reason when that aborts; what was committed stays.
+ * Writes in short transactions: calls `slice` with the number of rows it may handle until it handles fewer; `last` runs
+ * in the transaction of the last chunk, which saves a disk sync; `safety` applies to each. Rejects with the signal's
+ * reason when that aborts; committed chunks stay.
  */
 export async function writeInChunks(
-  needs: ChunkedWriteDeps,
+  deps: ChunkedWriteDeps,
   lane: WriteLane,
-  slice: (tx: Transaction, most: number) => number,
+  writeChunk: (tx: Transaction, limit: number) => number,
   last?: (tx: Transaction) => void,
   safety?: Parameters<ChunkedWriteDeps["store"]["write"]>[2],
 ): Promise<void> {
-  for (let most: number = INITIAL_ROWS[lane]; ; ) {
-    needs.signal.throwIfAborted();
-    const { handled, tookMs } = await needs.store.write(
+  for (let limit: number = INITIAL_ROWS[lane]; ; ) {
+    deps.signal.throwIfAborted();
+    const { handled, tookMs } = await deps.store.write(
       (tx) => {
-        const began = needs.clock.monotonicMs();
-        const handled = slice(tx, most);
-        if (handled < most) last?.(tx);
-        return { handled, tookMs: needs.clock.monotonicMs() - began };
+        const began = deps.clock.monotonicMs();
+        const handled = writeChunk(tx, limit);
+        if (handled < limit) last?.(tx);
+        return { handled, tookMs: deps.clock.monotonicMs() - began };
       },
       lane,
       safety,
     );
-    if (handled < most) return;
-    most = nextChunkSize(most, tookMs);
+    if (handled < limit) return;
+    limit = nextChunkSize(limit, tookMs);
   }
 }
 

@@ -1,7 +1,7 @@
 import type { StoreReader, Transaction } from "../../store/store.ts";
 
 /**
- * What is counted of a notification: people, readers, answers by option, places taken by reply, diary entries by type,
+ * Counters of a notification: people, readers, answers by option, quota slots by reply, activity log entries by type,
  * and, once it is settled, devices by level.
  */
 export type CounterName =
@@ -12,7 +12,7 @@ export type CounterName =
   | `activity:${string}`
   | `level:${string}`;
 
-/** Adds to a number that belongs to a notification (by its internal key), in the transaction that changes what it counts. */
+/** Increments a counter of a notification (by its internal key), in the transaction that makes the counted change. */
 export function incrementCounter(tx: Transaction, notificationPk: number, name: CounterName, by: number): void {
   if (by === 0) return;
   tx.run(
@@ -24,13 +24,13 @@ export function incrementCounter(tx: Transaction, notificationPk: number, name: 
   );
 }
 
-/** Adds to a number that belongs to the notification with this id. */
+/** Increments a counter of the notification with this id. */
 export function incrementCounterById(tx: Transaction, notificationId: string, name: CounterName, by: number): void {
   const row = tx.one<{ pk: number }>("SELECT pk FROM notifications WHERE id = ?", notificationId);
   if (row) incrementCounter(tx, row.pk, name, by);
 }
 
-/** The devices of a settled notification by level; from then on they need not be counted any more. */
+/** Stores the devices of a settled notification by level, so that they need not be counted any more. */
 export function storeLevelCounts(
   tx: Transaction,
   notificationPk: number,
@@ -40,12 +40,12 @@ export function storeLevelCounts(
   for (const [level, n] of Object.entries(levels)) incrementCounter(tx, notificationPk, `level:${level}`, n);
 }
 
-/** From now on devices are counted anew: the notification is no longer settled. */
+/** Drops the stored counts: the notification is no longer settled, so devices are counted again. */
 export function clearLevelCounts(tx: Transaction, notificationPk: number): void {
   tx.run("DELETE FROM notification_counters WHERE notification = ? AND name LIKE 'level:%'", notificationPk);
 }
 
-/** All numbers of some notifications, by internal key and name; one query. */
+/** All counters of some notifications, by internal key and name; one query. */
 export function readCounters(
   reader: StoreReader,
   notificationPks: readonly number[],
@@ -59,7 +59,7 @@ export function readCounters(
   return counts;
 }
 
-/** Adds up the devices of notifications that are not settled to their numbers, from an index alone; one query. */
+/** Adds the devices of unsettled notifications to their counters, from an index alone; one query. */
 export function countLevels(reader: StoreReader, counts: ReadonlyMap<number, Map<string, number>>): void {
   const open = [...counts].filter(([, known]) => ![...known.keys()].some((name) => name.startsWith("level:")));
   if (open.length === 0) return;

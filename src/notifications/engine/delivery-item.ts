@@ -3,13 +3,13 @@ import { deliveryText } from "../compose/delivery-text.ts";
 import type { NotificationRow } from "../compose/message-builder.ts";
 import { parseSendingProfile } from "../compose/sending-profile.ts";
 
-/** What is the same for all devices of one message. */
+/** The part of a message's items that is the same for all devices. */
 export type SharedItem = Omit<
   DeliveryItem,
   "deliveryId" | "device" | "attempt" | "reached" | "audio" | "holdMs" | "settings"
 >;
 
-/** Makes the shared part of a message's items; `imagePath` is that of its stored picture. */
+/** Creates the shared part of a message's items; `imagePath` is the path of its stored image. */
 export function createSharedItem(row: NotificationRow, notAfter: number, imagePath: string | null): SharedItem {
   const { volume, ringtone, persistentText, skipPhonesInUse, showsText, concatenatedText, durationMs, scroll } =
     parseSendingProfile(row);
@@ -32,17 +32,17 @@ export function createSharedItem(row: NotificationRow, notAfter: number, imagePa
   };
 }
 
-/** No group: whoever opens no stream of its own has nothing to join. */
+/** No multicast group: a device that opens no stream of its own has nothing to join. */
 const NO_MULTICAST = { group: "0.0.0.0", port: 0 };
 
-/** What devices with a stream of their own are told, whose channel knows where they listen; null for an SSRC not stored. */
+/** Audio target of devices with their own stream, whose channel knows their address; null when no SSRC is stored. */
 export function streamTargetOf(row: NotificationRow, ttl: number): AudioTarget | null {
   return (
     multicastTargetOf(row, ttl) ?? (row.ssrc === null ? null : { ...NO_MULTICAST, codec: "PCMU", ttl, ssrc: row.ssrc })
   );
 }
 
-/** The pooled stream of a message as its listeners are told of it; null for a message without one. */
+/** Audio target of a message's multicast stream; null for a message without one. */
 export function multicastTargetOf(row: NotificationRow, ttl: number): AudioTarget | null {
   const { audioGroup: group, audioPort: port, ssrc } = row;
   return group && port && ssrc !== null ? { group, port, codec: "PCMU", ttl, ssrc } : null;

@@ -5,10 +5,10 @@ import type { TargetRange } from "../recipients/target-ranges.ts";
 import { type DeliveryProviders, providerSettings } from "./delivery-providers.ts";
 import { UNREACHED_LEVELS_SQL } from "./delivery-state.ts";
 
-/** Words for what keeps a provider from working, by its name; JSON. */
+/** JSON: why a provider cannot work, by its name. */
 export type ProviderProblems = string;
 
-/** Names of the providers of devices, read by jumps in the index. */
+/** Distinct providers of devices, read by skip scan of the index. */
 const PROVIDERS = `WITH RECURSIVE named(name) AS (
     SELECT min(provider) FROM devices
     UNION ALL SELECT (SELECT min(provider) FROM devices WHERE provider > named.name) FROM named WHERE named.name IS NOT NULL
@@ -17,58 +17,58 @@ const PROVIDERS = `WITH RECURSIVE named(name) AS (
 const COLUMNS = `id, created_at, updated_at, notification_pk, device_pk, user_device_pk, user_pk, endpoint_pk,
   device_identifier, name, type, provider, level, reason, attempt, priority, late, planned_at, ended_at, not_after`;
 
-/** Devices that another appliance than the one that serves them activates, with its key; 0 where none can be reached. */
+/** Devices that another appliance activates, with its key; 0 where none is reachable. */
 export type RemoteActivations = readonly (readonly [device: number, endpoint: number])[];
 
 /**
- * Why nothing is sent to a device `d` that the appliance `acting` activates, as two columns, null where nothing is wrong:
- * `skipped` for what is out of use, not licensed or left out by the profile, `failed` for what is another appliance's or whose plugin is gone
- * or off. Takes our endpoint's key; needs the table `troubles`. own choice: which is which, and that an emergency asks for
- * no licence
+ * Why nothing is sent to a device `d` that the appliance `acting` activates, as two columns, null where there is no
+ * reason: `skipped` for a device that is disabled, unlicensed or excluded by the profile, `failed` for one that another
+ * appliance serves or whose plugin is missing or disabled. Takes our endpoint's key; needs the table `troubles`. An
+ * emergency ignores the licence.
  */
 function deliverabilitySql(acting: string, { priorityLevel }: Pick<NotificationRow, "priorityLevel">): string {
   const unlicensed = "WHEN d.is_licensed = 0 THEN 'The licence does not include the device.'";
   return `CASE WHEN d.defunct = 1 THEN 'The device is marked as out of use.'
       ${priorityLevel === 0 ? "" : unlicensed}
-      ELSE (SELECT words FROM troubles WHERE troubles.provider = d.provider AND skips) END AS skipped,
+      ELSE (SELECT problem FROM troubles WHERE troubles.provider = d.provider AND skips) END AS skipped,
     CASE WHEN ${acting} = 0 THEN 'None of the appliances that may activate the device can be reached.'
       WHEN ${acting} <> ? THEN 'The device belongs to an appliance that is not connected.'
       WHEN d.provider IS NULL THEN 'No plugin serves the device.'
-      ELSE (SELECT words FROM troubles WHERE troubles.provider = d.provider AND NOT skips) END AS failed`;
+      ELSE (SELECT problem FROM troubles WHERE troubles.provider = d.provider AND NOT skips) END AS failed`;
 }
 
 const ELSEWHERE = `elsewhere(device, endpoint) AS MATERIALIZED (
   SELECT value ->> 0, value ->> 1 FROM json_each(?))`;
 const ACTING = "coalesce((SELECT endpoint FROM elsewhere WHERE device = d.pk), d.endpoint_pk)";
 
-const TROUBLES = `troubles(provider, words, skips) AS MATERIALIZED (
-  SELECT key, value ->> 'words', value ->> 'skips' FROM json_each(?))`;
+const TROUBLES = `troubles(provider, problem, skips) AS MATERIALIZED (
+  SELECT key, value ->> 'problem', value ->> 'skips' FROM json_each(?))`;
 
-/** Looks which providers can, or are to, do nothing now, before the rows of a broadcast are made. */
+/** Determines which providers cannot, or must not, deliver now; before the rows of a broadcast are created. */
 export function findProviderProblems(
   reader: StoreReader,
   providers: DeliveryProviders,
   row: MessageSettings,
 ): ProviderProblems {
-  const troubles: Record<string, { words: string; skips: boolean }> = {};
+  const troubles: Record<string, { problem: string; skips: boolean }> = {};
   const settings = parseEffectiveSettings(row);
   for (const { name } of reader.all<{ name: string }>(PROVIDERS)) {
     const skips = providerSettings(name, settings, providers).disabled;
-    const words = skips ? excludedByProfile(name) : providerProblem(name, providers);
-    if (words !== null) troubles[name] = { words, skips };
+    const problem = skips ? excludedByProfile(name) : providerProblem(name, providers);
+    if (problem !== null) troubles[name] = { problem, skips };
   }
   return JSON.stringify(troubles);
 }
 
-const excludedByProfile = (provider: string): string => `The notification profile leaves the plugin ${provider} out.`;
+const excludedByProfile = (provider: string): string => `The notification profile excludes the plugin ${provider}.`;
 
 function providerProblem(provider: string, providers: DeliveryProviders): string | null {
   const state = providers.state(provider);
   if (state === "absent") return `The plugin ${provider} is not installed.`;
-  return state === "disabled" ? `The plugin ${provider} is switched off.` : null;
+  return state === "disabled" ? `The plugin ${provider} is disabled.` : null;
 }
 
-/** The rows for devices of appliances; those of others go by `carrier`, where there is one. */
+/** Creates the rows for on-premises devices; those of other appliances go through `carrier`, if there is one. */
 export function insertDeviceDeliveries(
   tx: Transaction,
   row: NotificationRow,
@@ -110,20 +110,20 @@ export function insertDeviceDeliveries(
   );
 }
 
-/** A device as a preview sees it; `words` says why nothing would be sent, `doubt` why it may not answer. */
+/** A device in a preview; `problem` says why nothing would be sent, `doubt` why it may not answer. */
 export interface PreviewedDevice {
   id: string;
   name: string;
   type: string;
-  words: string | null;
+  problem: string | null;
   doubt: string | null;
   /** 1 when another message holds it now, else 0. */
   busy: number;
 }
 
 /**
- * What would become of devices. own choice: one that did not answer the last message, or that its call manager does not
- * see, is thought to be offline.
+ * What a message would do on devices. A device that did not answer the last message, or that its call manager does not
+ * see, is presumed offline.
  */
 export function previewDevices(
   reader: StoreReader,
@@ -136,9 +136,9 @@ export function previewDevices(
      seen AS (
        SELECT d.*, ${deliverabilitySql(ACTING, row)} FROM devices d WHERE d.pk IN (SELECT value FROM json_each(?))
      )
-     SELECT id, description AS name, type, coalesce(skipped, failed) AS words,
-       CASE WHEN failures > 0 THEN 'It did not answer the last message.'
-            WHEN attributes ->> 'IsRegistered' = 'false' THEN 'It is not registered.' END AS doubt,
+     SELECT id, description AS name, type, coalesce(skipped, failed) AS problem,
+       CASE WHEN failures > 0 THEN 'The device did not answer the last message.'
+            WHEN attributes ->> 'IsRegistered' = 'false' THEN 'The device is not registered.' END AS doubt,
        EXISTS (SELECT 1 FROM notifications n JOIN deliveries l ON l.notification_pk = n.pk AND l.device_pk = seen.pk
          WHERE n.stage IN ('deliver', 'collect') AND l.ended_at IS NULL) AS busy
      FROM seen`,
@@ -149,21 +149,20 @@ export function previewDevices(
   );
 }
 
-/** Devices of appliances, by internal key, that a settled message has not reached. */
+/** On-premises devices, by internal key, that a settled message has not reached. */
 export function findUnreachedDevices(reader: StoreReader, row: NotificationRow, before: number): number[] {
   const sql = `SELECT device_pk AS pk FROM deliveries WHERE pk IN (${UNREACHED_SQL} AND device_pk IS NOT NULL)`;
   return reader.all<{ pk: number }>(sql, row.pk, before).map(({ pk }) => pk);
 }
 
-/** What opening rows again needs to know. */
 export interface ReopenDeps {
   ours: number;
   troubles: ProviderProblems;
   providers: DeliveryProviders;
   elsewhere: RemoteActivations;
-  /** What carries messages to other appliances; null where nothing does. */
+  /** The provider that carries messages to other appliances; null without one. */
   carrier: string | null;
-  /** Rows that ended before are opened; epoch ms. */
+  /** Reopens rows that ended before this; epoch ms. */
   before: number;
 }
 
@@ -171,7 +170,7 @@ const REOPEN_SQL = `SET level = CASE WHEN skipped IS NOT NULL THEN 'skipped' WHE
   reason = coalesce(skipped, failed), ended_at = CASE WHEN coalesce(skipped, failed) IS NOT NULL THEN ? END,
   provider = carrier, retry_at = NULL, sent_at = NULL, accepted_at = NULL, playing_at = NULL, proven_at = NULL, late = 0, repeat_level = NULL, not_after = ?, updated_at = ?`;
 
-/** What was proven before stays proven, whatever becomes of the repeat. */
+/** Proven states stay, whatever the result of the repeat. */
 const REPEAT_SQL = `SET repeat_level = iif(skipped IS NULL, 'planned', 'skipped'), reason = 'Not sent again: ' || skipped,
   ended_at = CASE WHEN skipped IS NOT NULL THEN ? END, provider = carrier, retry_at = NULL, not_after = ?, updated_at = ?`;
 
@@ -180,11 +179,11 @@ const REACHED = "level IN ('accepted', 'playing', 'heard', 'confirmed')";
 const UNREACHED_SQL = `SELECT pk FROM deliveries WHERE notification_pk = ? AND level IN ${UNREACHED_LEVELS_SQL} AND ended_at < ?`;
 
 /**
- * Opens the ledger rows of devices of appliances again that a settled message has not reached, at most `most`, judged by
- * what is true now; tells how many it has handled. A row is opened once per retry, so it may be repeated.
+ * Reopens the deliveries of on-premises devices that a settled message has not reached, at most `most`, by the current
+ * configuration; returns the number handled. A row is reopened once per retry, so repeating is safe.
  */
-export function reopenDeviceDeliveries(tx: Transaction, row: NotificationRow, most: number, needs: ReopenDeps): number {
-  const { ours, troubles, elsewhere, before } = needs;
+export function reopenDeviceDeliveries(tx: Transaction, row: NotificationRow, limit: number, deps: ReopenDeps): number {
+  const { ours, troubles, elsewhere, before } = deps;
   return tx.run(
     `WITH ${TROUBLES}, ${ELSEWHERE},
      judged AS (
@@ -201,102 +200,110 @@ export function reopenDeviceDeliveries(tx: Transaction, row: NotificationRow, mo
     JSON.stringify(elsewhere),
     ours,
     ours,
-    needs.carrier,
+    deps.carrier,
     row.pk,
     before,
-    most,
+    limit,
     before,
     row.notAfter,
     before,
   ).changes;
 }
 
-/** The same for devices of users; one that was switched off meanwhile is skipped in words. */
-export function reopenUserDeliveries(tx: Transaction, row: NotificationRow, most: number, needs: ReopenDeps): number {
-  const seen = `SELECT l.pk AS row, c.provider AS carrier, NULL AS failed,
-      CASE WHEN d.disabled = 1 THEN 'The device was switched off.' ELSE ${NO_CHANNEL} END AS skipped
+/** The same for user devices; one disabled since then is skipped with a reason. */
+export function reopenUserDeliveries(tx: Transaction, row: NotificationRow, limit: number, deps: ReopenDeps): number {
+  const query = `SELECT l.pk AS row, c.provider AS carrier, NULL AS failed,
+      CASE WHEN d.disabled = 1 THEN 'The device was disabled.' ELSE ${NO_CHANNEL} END AS skipped
     FROM deliveries l JOIN user_devices d ON d.pk = l.user_device_pk LEFT JOIN channels c ON c.type = ${DEVICE_TYPE_SQL}
     WHERE l.pk IN (${UNREACHED_SQL} AND user_device_pk IS NOT NULL LIMIT ?)`;
-  const { providers, before } = needs;
-  return reopenRows(tx, row, { seen, asked: [row.pk, before, most], channels: channelsOf(tx, providers, row), before });
+  const { providers, before } = deps;
+  return reopenRows(tx, row, {
+    query,
+    params: [row.pk, before, limit],
+    channels: channelsOf(tx, providers, row),
+    before,
+  });
 }
 
 /**
- * The same for all devices of those who have not answered; of those that were reached, that stays written. Goes through
- * the ledger by user devices: looks at `most` after `after`, and tells up to which, and at how many, it has looked.
+ * The same for all devices of recipients who have not answered; the proven state of reached ones is kept. Scans the
+ * ledger by user devices: reads at most `most` after `after`, and returns up to which, and how many, it has read.
  */
 export function reopenUnansweredDeliveries(
   tx: Transaction,
   row: NotificationRow,
-  most: number,
+  limit: number,
   { providers, before, after }: Pick<ReopenDeps, "providers" | "before"> & { after: number },
 ): { last: number; n: number } {
   const looked = tx.one<{ last: number | null; n: number }>(
     `SELECT max(device) AS last, count(*) AS n FROM (SELECT user_device_pk AS device FROM deliveries
      WHERE notification_pk = ? AND user_device_pk > ? ORDER BY user_device_pk LIMIT ?)`,
-    ...[row.pk, after, most],
+    ...[row.pk, after, limit],
   );
   const { last, n } = { last: looked?.last ?? after, n: looked?.n ?? 0 };
-  const seen = `SELECT l.pk AS row, c.provider AS carrier, NULL AS failed,
-      CASE WHEN d.disabled = 1 THEN 'The device was switched off.' ELSE ${NO_CHANNEL} END AS skipped
+  const query = `SELECT l.pk AS row, c.provider AS carrier, NULL AS failed,
+      CASE WHEN d.disabled = 1 THEN 'The device was disabled.' ELSE ${NO_CHANNEL} END AS skipped
     FROM deliveries l JOIN user_devices d ON d.pk = l.user_device_pk LEFT JOIN channels c ON c.type = ${DEVICE_TYPE_SQL}
     WHERE l.pk IN (SELECT o.pk FROM deliveries o JOIN notification_recipients r
         ON r.notification_pk = o.notification_pk AND r.user_pk = o.user_pk
       WHERE o.notification_pk = ? AND o.ended_at < ? AND o.user_device_pk > ? AND o.user_device_pk <= ?
         AND r.confirmation_response IS NULL)`;
-  const asked = [row.pk, before, after, last];
+  const params = [row.pk, before, after, last];
   const channels = channelsOf(tx, providers, row);
-  // Before the others: a row that is opened anew has no end any more, and is not found again.
-  reopenRows(tx, row, { seen: `${seen} AND l.${REACHED}`, asked, channels, before, opened: REPEAT_SQL });
-  reopenRows(tx, row, { seen: `${seen} AND NOT l.${REACHED}`, asked, channels, before });
+  // Before the others: a reopened row has no end and is not found again.
+  reopenRows(tx, row, { query: `${query} AND l.${REACHED}`, params, channels, before, opened: REPEAT_SQL });
+  reopenRows(tx, row, { query: `${query} AND NOT l.${REACHED}`, params, channels, before });
   return { last, n };
 }
 
 /** The same for groups of other systems. */
-export function reopenGroupDeliveries(tx: Transaction, row: NotificationRow, most: number, needs: ReopenDeps): number {
-  const seen = `SELECT l.pk AS row, c.provider AS carrier, NULL AS failed, ${NO_GROUP_CHANNEL} AS skipped
+export function reopenGroupDeliveries(tx: Transaction, row: NotificationRow, limit: number, deps: ReopenDeps): number {
+  const query = `SELECT l.pk AS row, c.provider AS carrier, NULL AS failed, ${NO_GROUP_CHANNEL} AS skipped
     FROM deliveries l JOIN collaboration_groups g ON g.pk = l.collaboration_group_pk
     LEFT JOIN channels c ON c.type = g.type
     WHERE l.pk IN (${UNREACHED_SQL} AND collaboration_group_pk IS NOT NULL LIMIT ?)`;
-  const channels = channelsOf(tx, needs.providers, row, "collaboration");
-  return reopenRows(tx, row, { seen, asked: [row.pk, needs.before, most], channels, before: needs.before });
+  const channels = channelsOf(tx, deps.providers, row, "collaboration");
+  return reopenRows(tx, row, { query, params: [row.pk, deps.before, limit], channels, before: deps.before });
 }
 
 interface ReopenedRows {
-  seen: string;
-  asked: readonly number[];
+  query: string;
+  params: readonly number[];
   channels: string;
   before: number;
   opened?: string;
 }
 
-/** Opens what `seen` finds, asked with these values, by the channels of its type. */
+/** Reopens the rows that `seen` selects, with these parameters, for the channels of its type. */
 function reopenRows(
   tx: Transaction,
   row: NotificationRow,
-  { seen, asked, channels, before, opened = REOPEN_SQL }: ReopenedRows,
+  { query, params, channels, before, opened = REOPEN_SQL }: ReopenedRows,
 ): number {
   return tx.run(
-    `WITH ${CHANNELS}, seen AS (${seen}) UPDATE deliveries ${opened} FROM seen WHERE pk = seen.row`,
-    ...[channels, ...asked],
+    `WITH ${CHANNELS}, seen AS (${query}) UPDATE deliveries ${opened} FROM seen WHERE pk = seen.row`,
+    ...[channels, ...params],
     ...[before, row.notAfter, before],
   ).changes;
 }
 
-/** Other spellings of user device types, by the one that plugins serve; a test service is one's own. @source decisions.md 5 */
+/**
+ * Maps user device types to the type that plugins serve; a test service has its own. @source
+ * docs/decisions/0005-users-and-devices.md, User devices
+ */
 const DEVICE_TYPE_SQL =
   "CASE d.type WHEN 'APNS' THEN 'apns' WHEN 'apns-sandbox' THEN 'apns' WHEN 'GCM' THEN 'Android' ELSE d.type END";
 
-const CHANNELS = `channels(type, provider, words) AS MATERIALIZED (
-  SELECT value ->> 'type', value ->> 'provider', value ->> 'words' FROM json_each(?))`;
+const CHANNELS = `channels(type, provider, problem) AS MATERIALIZED (
+  SELECT value ->> 'type', value ->> 'provider', value ->> 'problem' FROM json_each(?))`;
 const NO_CHANNEL =
-  "CASE WHEN c.provider IS NULL THEN 'Nothing here serves devices of type ' || d.type || '.' ELSE c.words END";
+  "CASE WHEN c.provider IS NULL THEN 'No plugin serves devices of type ' || d.type || '.' ELSE c.problem END";
 const NO_GROUP_CHANNEL =
-  "CASE WHEN c.provider IS NULL THEN 'Nothing here serves groups of type ' || g.type || '.' ELSE c.words END";
+  "CASE WHEN c.provider IS NULL THEN 'No plugin serves groups of type ' || g.type || '.' ELSE c.problem END";
 
 /**
- * The rows for the devices of recipients: carried by the plugin that serves their type, skipped when there is none. own
- * choice: none for those of who has declined, which nobody has missed and nothing is sent to again.
+ * Creates the rows for the recipients' devices: carried by the plugin that serves their type, skipped when there is
+ * none. Recipients who opted out get no rows, so they count neither as unreached nor for a retry.
  */
 export function insertUserDeliveries(
   tx: Transaction,
@@ -333,7 +340,10 @@ export function insertUserDeliveries(
   );
 }
 
-/** The rows for groups of other systems, which a message names itself: at most 5,000; skipped where no plugin serves their type. */
+/**
+ * Creates the rows for groups of other systems that a message names: at most 5,000; skipped where no plugin serves
+ * their type.
+ */
 export function insertGroupDeliveries(
   tx: Transaction,
   row: NotificationRow,
@@ -365,7 +375,7 @@ export function insertGroupDeliveries(
   );
 }
 
-/** The plugins that serve types of user devices, or of groups, with words for what keeps them from it; JSON. */
+/** JSON: the plugins that serve types of user devices, or of groups, and why they cannot deliver. */
 function channelsOf(
   reader: StoreReader,
   providers: DeliveryProviders,
@@ -378,15 +388,15 @@ function channelsOf(
      FROM extensions WHERE type = ? AND device_type IS NOT NULL AND plugin IS NOT NULL GROUP BY device_type`,
     kind,
   );
-  const wordsFor = (provider: string, isOff: boolean): string | null => {
+  const problemFor = (provider: string, isOff: boolean): string | null => {
     if (providerSettings(provider, settings, providers).disabled) return excludedByProfile(provider);
-    return isOff ? `The plugin ${provider} is switched off.` : providerProblem(provider, providers);
+    return isOff ? `The plugin ${provider} is disabled.` : providerProblem(provider, providers);
   };
   return JSON.stringify(
     channels.map(({ type, provider, off }) => ({
       type,
       provider,
-      words: wordsFor(provider, off === 1),
+      problem: problemFor(provider, off === 1),
     })),
   );
 }

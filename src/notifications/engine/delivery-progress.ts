@@ -1,22 +1,22 @@
 import type { StoreReader } from "../../store/store.ts";
 import type { NotificationRow } from "../compose/message-builder.ts";
 
-/** How far a message had come by one moment: devices that had come so far at least. */
+/** Progress of a message at one time: number of devices that had reached each level. */
 export interface ProgressPoint {
   /** Epoch ms. */
   at: number;
   sent: number;
   accepted: number;
   playing: number;
-  /** Failed, or in time no more. */
+  /** Failed or expired. */
   missed: number;
-  /** Passed over on purpose, which is no fault. */
+  /** Skipped on purpose; not an error. */
   passedOver: number;
 }
 
-/** Points that a message's time is divided into at most; own choice. */
+/** Maximum number of points. */
 const MAX_POINTS = 60;
-const SHORTEST_STEP_MS = 100;
+const MIN_STEP_MS = 100;
 
 const COUNTED = {
   sent: "sent_at",
@@ -26,11 +26,11 @@ const COUNTED = {
   passedOver: "CASE WHEN level = 'skipped' THEN ended_at END",
 } as const;
 
-/** How the numbers grew from the send (or the last retry, when it was sent again) until it was over, or until `now`. */
+/** Progress from the send (or the last retry) until the end, or until `now`. */
 export function progressOverTime(row: NotificationRow, reader: StoreReader, now: number): ProgressPoint[] {
   const start = row.retriedAt ?? row.createdAt;
-  const span = Math.max(SHORTEST_STEP_MS, (row.settledAt ?? now) - start);
-  const stepMs = Math.max(SHORTEST_STEP_MS, Math.ceil(span / MAX_POINTS));
+  const span = Math.max(MIN_STEP_MS, (row.settledAt ?? now) - start);
+  const stepMs = Math.max(MIN_STEP_MS, Math.ceil(span / MAX_POINTS));
   const steps = Math.ceil(span / stepMs);
   const grown = growth(reader, row.pk, { start, stepMs, steps });
   const sums = { sent: 0, accepted: 0, playing: 0, missed: 0, passedOver: 0 };
@@ -42,7 +42,7 @@ export function progressOverTime(row: NotificationRow, reader: StoreReader, now:
 
 type ProgressCounter = keyof typeof COUNTED;
 
-/** What was added in each step; what came before the first belongs to it. */
+/** Increments per step; earlier ones count for the first. */
 function growth(
   reader: StoreReader,
   notificationPk: number,

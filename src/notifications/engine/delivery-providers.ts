@@ -1,40 +1,40 @@
 import type { DeliveryItem, OutcomeDetails, OutcomeLevel, StopRequest } from "../../plugin-api/index.ts";
 import type { ProfileSchema, ProfileSetting } from "../compose/profile-settings.ts";
 
-/** The channels that carry deliveries, as the pipeline sees them; the plugin host stands behind it. */
+/** The channels that carry deliveries, as the pipeline sees them; implemented by the plugin host. */
 export interface DeliveryProviders {
-  /** `absent` = no such plugin. Items given to a provider that is not running are kept until it runs or they expire. */
+  /** `absent` = no such plugin. Items for a provider that is not running are kept until it runs or they expire. */
   state(provider: string): "running" | "restarting" | "disabled" | "absent";
-  /** Items a provider may hold without outcome. */
+  /** Maximum number of items in flight. */
   window(provider: string): number;
   /** True for one that calls its devices, so that each call has to be ended. */
   placesCalls(provider: string): boolean;
-  /** Id of the extension behind which a provider stands. */
+  /** Id of the provider's extension. */
   extensionId(provider: string): string;
-  /** What profiles may say of the provider behind an extension; null where it does not say. */
+  /** Profile settings of the provider behind an extension; null where it declares none. */
   profileSchema(extensionId: string): ProfileSchema | null;
   /** Hands over at most 200 items; never blocks, never throws. */
   deliver(provider: string, items: DeliveryItem[]): void;
   stop(provider: string, request: StopRequest): void;
 }
 
-/** One report of a provider about one delivery; `at` is epoch ms of its arrival. */
+/** One report of a provider on one delivery; `at` is its arrival, epoch ms. */
 export interface DeliveryOutcome {
   provider: string;
   deliveryId: number;
   level: OutcomeLevel;
   details: OutcomeDetails;
   at: number;
-  /** Nothing more will be said of it: the delivery ends where it stands. */
+  /** The last report: the delivery ends with its current state. */
   isLast?: boolean;
-  /** The device did it without the appliance, which had given it up. */
+  /** The device acted on its own, after the appliance had abandoned the delivery. */
   isAutonomous?: boolean;
 }
 
-/** Carries messages to devices of other appliances, where there is such a channel; these play and prove by themselves. */
+/** Provider that carries messages to the devices of other appliances, which play and prove on their own. */
 export const APPLIANCES_PROVIDER = "appliances";
 
-/** What the settings of a message say of one provider; `value` has the defaults filled in. */
+/** The message's settings for one provider; `value` includes the defaults. */
 export function providerSettings(
   provider: string,
   settings: readonly ProfileSetting[],

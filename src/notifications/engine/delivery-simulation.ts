@@ -9,11 +9,11 @@ import { endpointPkOf } from "../recipients/recipient-writer.ts";
 import { findProviderProblems, previewDevices } from "./delivery-planner.ts";
 import { type AcceptDeps, prepareMessage } from "./stages/accept.ts";
 
-/** Devices looked at in one turn. */
+/** Devices handled per turn. */
 const CHUNK_SIZE = 500;
 
 /**
- * Foresees with the code that sends a message which devices would sound it, and how; those of one plugin, of all without.
+ * Simulates a message with the code that sends it: which devices of one plugin, or of all, would play it and how.
  * Throws CallerError.
  */
 export async function simulateDelivery(
@@ -21,15 +21,15 @@ export async function simulateDelivery(
   by: ActorContext,
   options: SendOptions,
   provider: string | null,
-  needs: AcceptDeps,
+  deps: AcceptDeps,
 ): Promise<SimulatedDelivery> {
-  const { named, own } = await prepareMessage(input, by, options, needs);
+  const { named, own } = await prepareMessage(input, by, options, deps);
   const row = { ...own, ...named } as unknown as NotificationRow;
   const { volume, reachesDevices, priority: rank } = parseSendingProfile(row);
-  const deviceIds = reachesDevices ? await reachableDeviceIds(row, provider, needs) : [];
-  const { programme } = deviceIds.length > 0 ? await prepareAudio(row, needs) : { programme: null };
+  const deviceIds = reachesDevices ? await reachableDeviceIds(row, provider, deps) : [];
+  const { renderedAudio } = deviceIds.length > 0 ? await prepareAudio(row, deps) : { renderedAudio: null };
   const { priorityLevel: priority, notAfter } = own;
-  const sound = programme?.payload ?? null;
+  const sound = renderedAudio?.payload ?? null;
   const until = notAfter ?? own.createdAt;
   return { deviceIds, reachesPeople: reachesPeople(row), priority, rank: rank ?? 5, volume, notAfter: until, sound };
 }
@@ -39,21 +39,21 @@ function reachesPeople(row: NotificationRow): boolean {
   return [distributionListIds, userIds, areaOfInterestIds, collaborationGroupIds].some((ids) => ids?.length);
 }
 
-async function reachableDeviceIds(row: NotificationRow, provider: string | null, needs: AcceptDeps): Promise<string[]> {
-  const { store, clock } = needs;
+async function reachableDeviceIds(row: NotificationRow, provider: string | null, deps: AcceptDeps): Promise<string[]> {
+  const { store, clock } = deps;
   const groups = { deviceGroupIds: row.deviceGroupIds ?? [], additionalDeviceIds: row.additionalDeviceIds ?? [] };
-  const pks = await resolveTargetDevices({ ...groups, toldBefore: null }, needs);
-  const ours = endpointPkOf(store, needs.endpointId());
-  const troubles = findProviderProblems(store, needs.providers, row);
+  const pks = await resolveTargetDevices({ ...groups, toldBefore: null }, deps);
+  const ours = endpointPkOf(store, deps.endpointId());
+  const troubles = findProviderProblems(store, deps.providers, row);
   const found: string[] = [];
   for (let at = 0; at < pks.length; at += CHUNK_SIZE) {
     const sql =
       "SELECT pk FROM devices WHERE pk IN (SELECT value FROM json_each(?)) AND provider = coalesce(?, provider)";
-    const mine = store.all<{ pk: number }>(sql, JSON.stringify(pks.slice(at, at + CHUNK_SIZE)), provider);
-    const piece = mine.map(({ pk }) => pk);
-    const elsewhere = await needs.activations.activatedElsewhere(piece);
+    const ownDevices = store.all<{ pk: number }>(sql, JSON.stringify(pks.slice(at, at + CHUNK_SIZE)), provider);
+    const piece = ownDevices.map(({ pk }) => pk);
+    const elsewhere = await deps.activations.activatedElsewhere(piece);
     for (const device of previewDevices(store, row, piece, { ours, troubles, elsewhere }))
-      if (device.words === null) found.push(device.id);
+      if (device.problem === null) found.push(device.id);
     await yieldToEventLoop(clock);
   }
   return found;

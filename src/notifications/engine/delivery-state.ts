@@ -13,21 +13,21 @@ const LEVEL_RANK = {
   expired: 9,
 };
 
-/** Longest reason that the ledger keeps. */
+/** Maximum length of a reason in the ledger. */
 const MAX_REASON_LENGTH = 500;
 
-/** Waits before the second and later tries, by class of the message. own choice */
+/** Retry backoff by class of the message. @source docs/decisions/0101-delivery-engine.md, Retries */
 const RETRY_AFTER_MS = { emergency: [1_000, 3_000, 10_000, 30_000], routine: [1_000, 3_000] } as const;
 
-/** The levels of devices that a settled message has not reached, as they stand in SQL. */
+/** SQL list of the levels of devices that a settled message has not reached. */
 export const UNREACHED_LEVELS_SQL = "('failed', 'skipped', 'expired')";
 
-/** True for a level that says that it did not work, or was not tried. */
+/** True for a level of a failed delivery or one that was not tried. */
 export function isFailureLevel(level: OutcomeLevel): level is EndLevel {
   return level === "failed" || level === "skipped" || level === "expired";
 }
 
-/** True when as much is proven as the end of a message can't take back: the device said yes, or a zone got our packets. */
+/** True when the proof is final whatever follows: the device confirmed, or a zone got our packets. */
 export function isReached(delivery: Delivery): boolean {
   return (
     LEVEL_RANK[delivery.level] >= (delivery.audioMode === "own" ? LEVEL_RANK.sent : LEVEL_RANK.accepted) &&
@@ -35,7 +35,7 @@ export function isReached(delivery: Delivery): boolean {
   );
 }
 
-/** It has joined the pooled group, or taken the call. */
+/** It has joined the multicast group, or answered the call. */
 export function isListening(delivery: Delivery): boolean {
   return (delivery.audioMode === "group" || delivery.audioMode === "call") && delivery.audible && isReached(delivery);
 }
@@ -45,7 +45,7 @@ export function willListen(delivery: Delivery): boolean {
   return delivery.endedAt === null && (delivery.dispatchState === "in-flight" || isListening(delivery));
 }
 
-/** Raises the level of a delivery; false when that much was known already, or it had failed. */
+/** Raises the level of a delivery; false when it had that level already, or has failed. */
 export function promote(
   delivery: Pick<
     Delivery,
@@ -65,7 +65,7 @@ export function promote(
   return true;
 }
 
-/** Ends a delivery in words; its level becomes `level` only where the device was not reached. */
+/** Ends a delivery with a reason; its level becomes `level` only where the device was not reached. */
 export function finish(delivery: Delivery, level: EndLevel | null, reason: string | null, at: number): void {
   if (level !== null && !isReached(delivery)) delivery.level = level;
   if (reason !== null) delivery.reason = reason.slice(0, MAX_REASON_LENGTH);
@@ -74,8 +74,8 @@ export function finish(delivery: Delivery, level: EndLevel | null, reason: strin
 }
 
 /**
- * What the row of a delivery says: of a repeat the best that was ever proven, at its first moment, with words where the
- * repeat itself did not get through. own choice
+ * The state to store for a delivery: for a repeat the best state ever proven, at its first time, with a reason where
+ * the repeat itself failed.
  */
 export function effectiveState(delivery: Delivery): ProvenState & Pick<Delivery, "reason"> {
   const { previousProof, level, reason } = delivery;
@@ -91,7 +91,7 @@ export function effectiveState(delivery: Delivery): ProvenState & Pick<Delivery,
   };
 }
 
-/** Ms until a failed delivery is tried again; null when that makes no sense any more. The only place that decides it. */
+/** Ms until a failed delivery is retried; null when it is not. The only place that decides this. */
 export function retryDelayMs(
   delivery: Delivery,
   details: OutcomeDetails,

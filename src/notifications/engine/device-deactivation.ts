@@ -4,10 +4,10 @@ import type { ActorContext, Store, Sync } from "../../store/store.ts";
 import type { Delivery } from "./delivery.ts";
 import type { DeliveryOutcome } from "./delivery-providers.ts";
 
-/** Longest reason that is kept. */
-const MOST_REASON = 250;
+/** Maximum length of the stored reason. */
+const MAX_REASON_LENGTH = 250;
 
-/** Switches a person's device off of which its channel says that there is no such device any more; others are left alone. */
+/** Disables a user device that its channel reports as gone; has no effect otherwise. */
 export function deactivateUserDevice(
   { userDevice }: Pick<Delivery, "userDevice">,
   { details }: Pick<DeliveryOutcome, "details">,
@@ -15,14 +15,19 @@ export function deactivateUserDevice(
 ): void {
   const row = userDevice === null ? null : store.getByPk(userDevices, userDevice);
   if (!row) return;
-  const disabledReason = (details.reason ?? "There is no such device any more.").slice(0, MOST_REASON);
+  const disabledReason = (details.reason ?? "The device no longer exists.").slice(0, MAX_REASON_LENGTH);
   store
     .write((tx) => {
-      // It may have been removed, or registered anew, meanwhile.
+      // It may have been removed or registered again in the meantime.
       const now = tx.get(userDevices, row.id);
       const isSame = now?.deviceIdentifier === row.deviceIdentifier && !now.disabled;
       if (isSame) tx.update(userDevices, row.id, { disabled: true }, by, { disabledReason });
       return undefined as Sync<undefined>;
     })
-    .catch((error) => log.error({ err: error, userDevice: row.id }, "a device that is gone was not switched off"));
+    .catch((error) =>
+      log.error(
+        { event: "device.deactivation_failed", err: error, userDevice: row.id },
+        "Device that no longer exists could not be disabled.",
+      ),
+    );
 }

@@ -2,22 +2,22 @@ import type { StoreReader, Transaction } from "../../store/store.ts";
 import type { NotificationRow } from "../compose/message-builder.ts";
 import type { DevicePlaybackReport } from "./delivery.ts";
 
-/** When one device began to play, as it said itself. */
+/** Playback start of one device, as it reported. */
 export interface DeviceStartTime {
   deviceId: string;
   deviceIdentifier: string;
   model: string | null;
-  /** Epoch ms; null where it did not say. */
+  /** Epoch ms; null without a report. */
   startedAt: number | null;
-  /** After the first packet was due; null where either is not known. */
+  /** After the first packet was due; null where either is unknown. */
   afterMs: number | null;
-  /** It joined after the first packet, at the place where the others were: when it began says nothing of it. */
+  /** It joined after the first packet, at the position of the others: its start says nothing about its latency. */
   late: boolean;
-  /** How often it was asked again because it had dropped the sound. */
+  /** How often it was asked again because it had dropped the audio. */
   askedAgain: number;
 }
 
-/** How far apart the devices of one model began. */
+/** Start skew of the devices of one model. */
 export interface ModelSkew {
   model: string;
   devices: number;
@@ -33,7 +33,7 @@ const WRITE = `INSERT INTO notification_device_starts (notification, delivery, m
     model = coalesce(model, excluded.model), started_at = coalesce(started_at, excluded.started_at),
     asked_again = max(asked_again, excluded.asked_again)`;
 
-/** Writes what a device has said; its first word on its beginning holds. */
+/** Stores a device's report; its first report of the start counts. */
 export function recordDeviceReport(
   tx: Transaction,
   deliveryPk: number,
@@ -42,7 +42,7 @@ export function recordDeviceReport(
   tx.run(WRITE, started?.model ?? null, started?.at ?? null, askedAgain ?? null, deliveryPk);
 }
 
-/** Devices told of at once. own choice */
+/** Maximum number of devices returned. */
 const MAX_DEVICES = 5_000;
 
 const FOUND = `SELECT d.id AS deviceId, d.device_identifier AS deviceIdentifier, s.model, s.started_at AS startedAt,
@@ -50,7 +50,7 @@ const FOUND = `SELECT d.id AS deviceId, d.device_identifier AS deviceIdentifier,
   FROM notification_device_starts s JOIN deliveries l ON l.pk = s.delivery JOIN devices d ON d.pk = l.device_pk
   WHERE s.notification = ? ORDER BY s.started_at IS NULL, s.started_at, d.device_identifier LIMIT ${MAX_DEVICES}`;
 
-/** When the devices of a message began to play, the earliest first; at most 5,000 of them. */
+/** Playback starts of a message's devices, the earliest first; at most 5,000. */
 export function deviceStartTimes(
   { pk, t0 }: Pick<NotificationRow, "pk" | "t0">,
   reader: StoreReader,
@@ -63,7 +63,7 @@ export function deviceStartTimes(
   }));
 }
 
-/** The same by model, those that began last first; whoever joined late counts for nothing. */
+/** The same by model, the slowest first; without late joiners. */
 export function startSkewByModel(starts: readonly DeviceStartTime[]): ModelSkew[] {
   const models = new Map<string, number[]>();
   for (const { model, afterMs, late } of starts)

@@ -5,53 +5,52 @@ import type { Delivery, DeliveryOwner } from "./delivery.ts";
 import type { DeliveryProviders } from "./delivery-providers.ts";
 import { stopDeliveries } from "./stop-deliveries.ts";
 
-/** Hands deliveries to the channels that carry them: a window per channel, urgent ones first, dead devices last. */
+/** Hands deliveries to their channels: a window per channel, urgent ones first, unresponsive devices last. */
 export interface Dispatcher {
   /** Puts a delivery into its channel's queue. */
   enqueue(delivery: Delivery): void;
-  /** The channel has said something of a delivery that was out: its place in the window is free. */
+  /** The channel has reported on an in-flight delivery: releases its window slot. */
   releaseWindowSlot(delivery: Delivery): void;
-  /** The delivery needs its device no more, though its channel has more to say of it. */
+  /** The delivery no longer needs its device, though its channel still reports on it. */
   releaseDevice(delivery: Delivery): void;
-  /** The delivery has ended: gives back its place and its device. */
+  /** The delivery has ended: releases its slot and its device. */
   finish(delivery: Delivery): void;
-  /** Looks again at a channel whose state has changed. */
+  /** Checks a channel again whose state has changed. */
   wake(provider: string): void;
 }
 
-/** What a dispatcher needs. */
 export interface DispatcherDeps {
   clock: Clock;
   providers: DeliveryProviders;
   busy: DeviceClaims;
   find(deliveryPk: number): Delivery | undefined;
-  /** What the channel gets for each, in order; null for a device that is gone. */
+  /** The item of each delivery, in order; null for a device that was deleted. */
   createItems(batch: readonly Delivery[]): (DeliveryItem | null)[];
 }
 
-/** @source interfaces.md, The plugin's door: batches of at most 200 */
+/** @source docs/decisions/0018-plugin-api.md: batches of at most 200 */
 const MAX_BATCH_ITEMS = 200;
-/** Priorities 0..9, each with a lane for those that are likely to answer and one for the others. */
+/** Priorities 0..9, each with a lane for devices likely to answer and one for the others. */
 const PRIORITY_LANES = 20;
 
 const EMERGENCY = 0;
-/** Those of emergencies come first. */
+/** Lanes of emergencies come first. */
 const URGENT_LANES = 2;
-const PREEMPTED_REASON = "A more urgent message took the device.";
+const PREEMPTED_REASON = "A more urgent message took over the device.";
 
 interface ProviderQueue {
   /** First in, first out; `heads` counts those taken. */
   lanes: Delivery[][];
   headIndexes: number[];
-  /** Items with the channel and without a word of them; those of emergencies apart, which wait for no others. */
+  /** Items with the channel without a report; emergencies counted separately, since they wait for no others. */
   inFlight: number;
   emergenciesInFlight: number;
   scheduled: boolean;
 }
 
-/** Makes a dispatcher with empty queues. */
-export function createDispatcher(needs: DispatcherDeps): Dispatcher {
-  const { clock, providers, busy } = needs;
+/** Creates a dispatcher with empty queues. */
+export function createDispatcher(deps: DispatcherDeps): Dispatcher {
+  const { clock, providers, busy } = deps;
   const queues = new Map<string, ProviderQueue>();
 
   const queueOf = (provider: string): ProviderQueue => {
@@ -90,9 +89,9 @@ export function createDispatcher(needs: DispatcherDeps): Dispatcher {
     if (hasQueued(channel, PRIORITY_LANES)) schedule(provider);
   };
 
-  const claimBatch = (channel: ProviderQueue, most: number, preempted: Delivery[], lanes: number): Delivery[] => {
+  const claimBatch = (channel: ProviderQueue, limit: number, preempted: Delivery[], lanes: number): Delivery[] => {
     const batch: Delivery[] = [];
-    while (batch.length < most) {
+    while (batch.length < limit) {
       const delivery = nextDelivery(channel, lanes);
       if (!delivery) break;
       if (delivery.dispatchState === "queued" && !delivery.owner.closed && claimDevice(delivery, preempted))
@@ -101,13 +100,13 @@ export function createDispatcher(needs: DispatcherDeps): Dispatcher {
     return batch;
   };
 
-  /** True when the device is the delivery's own now. */
+  /** True when the delivery holds the device now. */
   const claimDevice = (delivery: Delivery, preempted: Delivery[]): boolean => {
     if (delivery.device === null || !delivery.owner.requiresDevice(delivery)) return true;
     const { pk, device, priority, owner } = delivery;
     const canQueue = owner.canQueue && !delivery.reached;
     const { rank } = owner;
-    // Of two bells it is decided as soon as both ask.
+    // Conflicts between two bells are decided as soon as both request the device.
     const canPreempt = owner.canPreempt(delivery) || typeof busy.holder(device)?.rank === "number";
     const verdict = busy.claim({ deliveryId: pk, device, priority, rank, canQueue, canPreempt });
     if (verdict.kind === "preempts") preempt(verdict.deliveryId, preempted);
@@ -117,28 +116,28 @@ export function createDispatcher(needs: DispatcherDeps): Dispatcher {
       owner.markDispatched(delivery);
     }
     if (verdict.kind === "busy")
-      owner.end(delivery, "skipped", busyReason(needs.find(busy.holder(device)?.deliveryId ?? 0), owner));
+      owner.end(delivery, "skipped", busyReason(deps.find(busy.holder(device)?.deliveryId ?? 0), owner));
     return verdict.kind === "free" || verdict.kind === "preempts";
   };
 
   const preempt = (deliveryPk: number, preempted: Delivery[]): void => {
-    const victim = needs.find(deliveryPk);
+    const victim = deps.find(deliveryPk);
     if (!victim) return;
     preempted.push(victim);
     victim.owner.end(victim, "skipped", PREEMPTED_REASON);
   };
 
-  /** An emergency silences bells, also when its own sound is over before their moment. */
+  /** An emergency suppresses bells, also when its own audio ends before their time. */
   const endWaitingBells = (device: number): void => {
     for (const { deliveryId } of busy.queued(device)) {
-      const bell = needs.find(deliveryId);
+      const bell = deps.find(deliveryId);
       if (bell && bell.owner.rank !== null) bell.owner.end(bell, "skipped", PREEMPTED_REASON);
     }
   };
 
   const handToProvider = (provider: string, channel: ProviderQueue, batch: readonly Delivery[]): void => {
     if (batch.length === 0) return;
-    const items = needs.createItems(batch);
+    const items = deps.createItems(batch);
     const ready: DeliveryItem[] = [];
     for (const [at, delivery] of batch.entries()) {
       const item = items[at];
@@ -148,7 +147,7 @@ export function createDispatcher(needs: DispatcherDeps): Dispatcher {
       }
       ready.push(item);
       delivery.owner.markDispatched(delivery);
-      // What is only followed up may stay without a word until the message ends.
+      // A delivery that is only monitored may have no report until the message ends.
       delivery.dispatchState = delivery.reached ? "monitoring" : "in-flight";
       if (!delivery.reached) countInFlight(channel, delivery, 1);
     }
@@ -156,20 +155,18 @@ export function createDispatcher(needs: DispatcherDeps): Dispatcher {
   };
 
   const failQueued = (provider: string, channel: ProviderQueue, state: "disabled" | "absent"): void => {
-    const words =
-      state === "disabled"
-        ? `The channel ${provider} is switched off.`
-        : `There is no channel ${provider} to carry it.`;
+    const reason =
+      state === "disabled" ? `The channel ${provider} is disabled.` : `The channel ${provider} does not exist.`;
     for (let taken = 0; taken < MAX_BATCH_ITEMS; taken++) {
       const delivery = nextDelivery(channel, PRIORITY_LANES);
       if (!delivery) return;
-      if (delivery.dispatchState === "queued") delivery.owner.end(delivery, "failed", words);
+      if (delivery.dispatchState === "queued") delivery.owner.end(delivery, "failed", reason);
     }
     schedule(provider);
   };
 
   const requeueNextHolder = (claim: DeviceClaim | null): void => {
-    const heir = claim && needs.find(claim.deliveryId);
+    const heir = claim && deps.find(claim.deliveryId);
     if (heir?.dispatchState === "waiting-for-device") dispatcher.enqueue(heir);
   };
 
@@ -198,10 +195,12 @@ export function createDispatcher(needs: DispatcherDeps): Dispatcher {
   return dispatcher;
 }
 
-/** Two bells that ring at one moment are heard as one. */
+/** Two bells that ring at the same time are heard as one. */
 function busyReason(holder: Delivery | undefined, { soundsAt }: DeliveryOwner): string {
   const isTwin = holder && soundsAt !== null && holder.owner.soundsAt === soundsAt;
-  return isTwin ? `It rings for ${holder.owner.id} at the same moment.` : "The device is busy with another message.";
+  return isTwin
+    ? `The device rings for ${holder.owner.id} at the same time.`
+    : "The device is busy with another message.";
 }
 
 function createProviderQueue(): ProviderQueue {
@@ -214,7 +213,7 @@ function createProviderQueue(): ProviderQueue {
   };
 }
 
-/** What has failed before must not delay what has not been tried. */
+/** Devices that failed before must not delay untried ones. */
 function laneIndexOf(delivery: Delivery): number {
   const unlikely = !delivery.reached && (delivery.previouslyFailed || delivery.attempt > 0);
   return delivery.priority * 2 + Number(unlikely);
@@ -225,7 +224,7 @@ function countInFlight(channel: ProviderQueue, { priority }: Delivery, by: 1 | -
   else channel.inFlight += by;
 }
 
-/** The next one of the first `lanes`. */
+/** The next delivery of the first `lanes`. */
 function nextDelivery(channel: ProviderQueue, lanes: number): Delivery | undefined {
   for (let lane = 0; lane < lanes; lane++) {
     const waiting = channel.lanes[lane] as Delivery[];

@@ -1,17 +1,17 @@
 import { type Clock, sleep } from "../../lib/clock.ts";
 
-/** Who goes before others: nothing may delay an emergency that is not heard yet. */
+/** Precedence of emergencies: nothing may delay one that is not audible yet. */
 export interface EmergencyPrecedence {
-  /** Has others wait for this, at most 2 s. */
+  /** Makes others wait for `work`, at most 2 s. */
   holdOthersUntil(work: Promise<unknown>): void;
-  /** Resolves once nothing goes first of what does now, at once when nothing does. */
+  /** Resolves once no emergency has precedence, at once when none does. */
   waitForEmergencies(): Promise<void>;
 }
 
-/** Longest wait of other messages for an emergency that is not heard yet. own choice */
+/** Maximum wait of other messages for an emergency that is not audible yet. */
 const MAX_HOLD_MS = 2_000;
 
-/** Makes it, with nothing that goes first; nobody waits any more once `signal` aborts. */
+/** Creates it without any precedence; waiting ends when `signal` aborts. */
 export function createEmergencyPrecedence(clock: Clock, signal: AbortSignal): EmergencyPrecedence {
   const first = new Set<Promise<unknown>>();
   return {

@@ -3,15 +3,18 @@ import type { Events } from "../../lib/events.ts";
 import type { NotificationRow } from "../compose/message-builder.ts";
 import { createDeferred, type Deferred } from "./active-broadcast-state.ts";
 
-/** Where messages wait that somebody else times: bells. What was said is not stored: after a restart it is said again. */
+/**
+ * Messages held until another module times them: bells. The commands are not stored: after a restart they are given
+ * again.
+ */
 export interface HoldRegistry {
-  /** Resolves once the devices of a message that is held back may be asked. */
+  /** Resolves once the devices of a held message may be asked. */
   waitForRelease(notificationId: string, signal: AbortSignal): Promise<void>;
-  /** Calls `listener` with the moment of the first packet once it is known. */
+  /** Calls `listener` with the time of the first packet once it is known. */
   onStart(notificationId: string, listener: (at: number) => void): void;
   release(notificationId: string): void;
   startAt(notificationId: string, at: number): void;
-  /** Nothing of the message is to be expected any more. */
+  /** Forgets a message. */
   forget(notificationId: string): void;
 }
 
@@ -23,12 +26,12 @@ interface Hold {
   listener: ((at: number) => void) | null;
 }
 
-/** True for a message whose sound waits for `begin`. */
+/** True for a message whose audio waits for `startHeldAt`. */
 export function isHeld({ heldUntil, t0 }: HeldNotification): boolean {
   return heldUntil !== null && t0 === null;
 }
 
-/** Makes gates, all closed; a message that somebody ended passes. */
+/** Creates the registry; a message that was ended early passes. */
 export function createHoldRegistry(events: Events): HoldRegistry {
   const holds = new Map<string, Hold>();
   const holdOf = (notificationId: string): Hold => {

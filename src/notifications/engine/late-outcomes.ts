@@ -8,14 +8,17 @@ import { isFailureLevel, promote } from "./delivery-state.ts";
 import { deactivateUserDevice } from "./device-deactivation.ts";
 import { userChannelOf } from "./user-channel-counters.ts";
 
-/** Levels that a message has which was taken by somebody who may still send it back. */
+/** Levels of a message that an intermediary accepted and may still return. */
 const REVOCABLE_LEVELS: readonly string[] = ["sent", "accepted"];
-/** Rows of one transaction: some ms of the event loop. own choice */
+/** Rows of one transaction: some ms of the event loop. */
 const MAX_ROWS = 100;
 
 type KnownDelivery = Parameters<typeof promote>[0] & Pick<Delivery, "reason">;
 
-/** What a channel learned of a delivery that had ended: it came back, or more is proven; false where that changes nothing. */
+/**
+ * Applies what a channel learned about an ended delivery: it was returned, or more is proven; false where that changes
+ * nothing.
+ */
 export function applyLateOutcome(
   delivery: KnownDelivery,
   { level, details, at, isAutonomous }: DeliveryOutcome,
@@ -36,12 +39,12 @@ export function applyLateOutcome(
     return true;
   }
   if (details.afterwards !== true || isFailureLevel(level)) return false;
-  // The time of a text is over long before a handset is switched on again.
+  // The deadline of a text is long over before a handset is switched on again.
   if (wasUnanswered(delivery)) Object.assign(delivery, { level: "sent", reason: null });
   return promote(delivery, level, at);
 }
 
-/** It was taken, and nothing more was heard of it in its time. */
+/** It was accepted, and nothing more was reported in time. */
 function wasUnanswered({ level, sentAt }: KnownDelivery): boolean {
   return level === "expired" && sentAt !== null;
 }
@@ -63,31 +66,34 @@ const UPDATE = `UPDATE deliveries SET level = ?, reason = ?, accepted_at = ?, pl
   WHERE pk = ?`;
 
 /**
- * The same for deliveries whose messages are off air: mails come back after hours, push messages are shown when a device is
- * switched on. Their rows say so, the messages' numbers follow, and a person's device of which its channel says that it is
- * gone is switched off. Whatever is not the channel's own is left alone.
+ * The same for deliveries of broadcasts that are no longer active: mails are returned after hours, push messages are
+ * shown when a device is switched on. Updates their rows and the messages' counters, and disables user devices that the
+ * channel reports as gone. Reports of other channels' deliveries are dropped.
  */
 export function handleLateOutcomes(
   outcomes: readonly DeliveryOutcome[],
-  needs: { store: Store; log: Log; by: ActorContext; clock: { now(): number } },
+  deps: { store: Store; log: Log; by: ActorContext; clock: { now(): number } },
 ): void {
-  const told = outcomes.filter(({ details, isAutonomous }) => isAutonomous || details.returned || details.afterwards);
-  for (let first = 0; first < told.length; first += MAX_ROWS) {
-    const some = told.slice(first, first + MAX_ROWS);
-    needs.store
-      .write((tx) => writeRows(tx, some, needs.clock.now()))
-      .then((gone) => {
-        for (const [row, outcome] of gone) deactivateUserDevice(row, outcome, needs);
+  const late = outcomes.filter(({ details, isAutonomous }) => isAutonomous || details.returned || details.afterwards);
+  for (let first = 0; first < late.length; first += MAX_ROWS) {
+    const some = late.slice(first, first + MAX_ROWS);
+    deps.store
+      .write((tx) => writeRows(tx, some, deps.clock.now()))
+      .then((goneDevices) => {
+        for (const [row, outcome] of goneDevices) deactivateUserDevice(row, outcome, deps);
       })
       .catch((error) =>
-        needs.log.error({ err: error, rows: some.length }, "what was learned afterwards was not noted"),
+        deps.log.error(
+          { event: "delivery.late_outcomes_failed", err: error, rows: some.length },
+          "Late outcomes could not be stored.",
+        ),
       );
   }
 }
 
-/** Gives the devices that are gone. */
+/** Returns the devices that are gone. */
 function writeRows(tx: Transaction, outcomes: readonly DeliveryOutcome[], now: number): [EndedRow, DeliveryOutcome][] {
-  const gone: [EndedRow, DeliveryOutcome][] = [];
+  const goneDevices: [EndedRow, DeliveryOutcome][] = [];
   const messages = new Set<string>();
   for (const outcome of outcomes) {
     const row = tx.one<EndedRow & Record<string, string | number | null>>(FIND, outcome.deliveryId, outcome.provider);
@@ -98,10 +104,10 @@ function writeRows(tx: Transaction, outcomes: readonly DeliveryOutcome[], now: n
     tx.run(UPDATE, level, reason, acceptedAt, playingAt, provenAt, now, outcome.deliveryId);
     updateCounters(tx, row, level);
     messages.add(row.notificationId);
-    if (outcome.details.gone) gone.push([row, outcome]);
+    if (outcome.details.gone) goneDevices.push([row, outcome]);
   }
   for (const notificationId of messages) tx.emit("deliveries.changed", { notificationId });
-  return gone;
+  return goneDevices;
 }
 
 function updateCounters(tx: Transaction, row: EndedRow, level: Delivery["level"]): void {

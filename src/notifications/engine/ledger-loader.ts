@@ -5,9 +5,9 @@ import { APPLIANCES_PROVIDER, type DeliveryProviders } from "./delivery-provider
 import { isReached } from "./delivery-state.ts";
 import { userChannelOf } from "./user-channel-counters.ts";
 
-/** Rows of one page: a few ms of the event loop. */
+/** Rows per page: a few ms of the event loop. */
 const PAGE_ROWS = 250;
-/** From so many messages without answer on, a device is asked after the others. own choice */
+/** After this many messages without an answer, a device is asked after the others. */
 const FAILURES_UNTIL_DEPRIORITIZED = 2;
 
 const NOTHING_PROVEN = { sentAt: null, acceptedAt: null, playingAt: null, provenAt: null };
@@ -35,8 +35,8 @@ const SELECT = `SELECT l.pk, l.device_pk AS device, l.user_device_pk AS userDevi
   WHERE l.notification_pk = ? AND l.pk > ? AND l.ended_at IS NULL ORDER BY l.pk LIMIT ?`;
 
 /**
- * The deliveries of a message that have not ended and are not on air, page by page. `again`: what an earlier run has
- * reached is asked once more instead of being followed up.
+ * The open deliveries of a message that are not active, page by page. `again`: devices that an earlier run has reached
+ * are asked again instead of being monitored.
  */
 export function* loadOpenDeliveries(
   owner: DeliveryOwner & { deliveries: ReadonlySet<Delivery> },
@@ -84,7 +84,7 @@ function toDelivery(
     joinState: "no",
     deviceEvidence: null,
   };
-  // Streams of single devices and calls ended with the process that made them: they are made again.
+  // Streams of single devices and calls ended with their process and are opened again.
   delivery.reached = !again && delivery.audioMode !== "own" && delivery.audioMode !== "call" && isReached(delivery);
   return delivery;
 }

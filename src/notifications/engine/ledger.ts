@@ -9,33 +9,35 @@ import { writeLaneOf } from "./pipeline-stage.ts";
 import { type DeviceStartReport, recordStartReports } from "./start-latency.ts";
 import { countUserDelivery } from "./user-channel-counters.ts";
 
-/** Writes what is known of deliveries: many changes fold into one transaction. @source interfaces.md, The plugin's door */
+/**
+ * Writes the state of deliveries: many changes per transaction. @source docs/decisions/0016-notification-engine.md,
+ * Ledger
+ */
 export interface DeliveryLedger {
-  /** The row of this delivery differs from what is known. */
+  /** The row of this delivery is out of date. */
   markDirty(delivery: Delivery): void;
-  /** Resolves when everything touched before is committed; rejects with what the store says. */
+  /** Resolves when all earlier changes are committed; rejects with the store's error. */
   flush(): Promise<void>;
-  /** Ends the timer; what is touched after that waits for `flush`. */
+  /** Stops the timer; later changes wait for `flush`. */
   stop(): void;
 }
 
-/** What the ledger needs. */
 export interface DeliveryLedgerDeps {
   store: Pick<Store, "write">;
   clock: Clock;
   log: Log;
 }
 
-/** @source interfaces.md: folded into one ledger transaction per 50 ms */
+/** @source docs/decisions/0016-notification-engine.md, Ledger */
 const FLUSH_INTERVAL_MS = 50;
 /** Rows of one transaction: about 3 ms of the event loop. */
 const MAX_ROWS = 200;
-/** The disk may be full: what is known stays in memory until it can be written. */
+/** The disk may be full: changes stay in memory until they can be written. */
 const RETRY_MS = 1_000;
 
 const UPDATE = `UPDATE deliveries SET level = ?, reason = ?, attempt = ?, late = ?, sent_at = ?, accepted_at = ?,
   playing_at = ?, proven_at = ?, ended_at = ?, retry_at = ?, repeat_level = ?, updated_at = ? WHERE pk = ?`;
-/** What the last delivery says of its device. */
+/** What the last delivery says about its device. */
 const DEVICE_UPDATE_SQL = {
   life: `UPDATE main.devices SET state = 'answering', last_level = ?, last_seen_at = ?, failures = 0, proven_at = ?,
     proven_by = 'delivery' WHERE pk = ?`,
@@ -44,9 +46,8 @@ const DEVICE_UPDATE_SQL = {
     "UPDATE main.devices SET state = 'silent', last_level = ?, failures = coalesce(failures, 0) + 1 WHERE pk = ?",
 };
 
-/** Makes a ledger with nothing to write. */
-export function createDeliveryLedger(needs: DeliveryLedgerDeps): DeliveryLedger {
-  const { store, clock, log } = needs;
+export function createDeliveryLedger(deps: DeliveryLedgerDeps): DeliveryLedger {
+  const { store, clock, log } = deps;
   const dirty = new Set<Delivery>();
   let timer: Timer | null = null;
   let stopped = false;
@@ -59,14 +60,17 @@ export function createDeliveryLedger(needs: DeliveryLedgerDeps): DeliveryLedger 
       void flushAll().then(
         () => scheduleFlush(FLUSH_INTERVAL_MS),
         (error) => {
-          log.error({ err: error, rows: dirty.size }, "ledger not written");
+          log.error(
+            { event: "ledger.write_failed", err: error, rows: dirty.size },
+            "Ledger could not be written; retrying.",
+          );
           scheduleFlush(RETRY_MS);
         },
       );
     });
   };
 
-  /** One fold at a time, so that the rows of a failed one are back before the next looks. */
+  /** One flush at a time, so that the rows of a failed one are back before the next. */
   const flushAll = (): Promise<void> => {
     const next = writing.then(async () => {
       while (dirty.size > 0) await writeBatch();
@@ -107,10 +111,10 @@ export function createDeliveryLedger(needs: DeliveryLedgerDeps): DeliveryLedger 
   };
 }
 
-function* drainFirst<T>(set: Set<T>, most: number): Generator<T> {
+function* drainFirst<T>(set: Set<T>, limit: number): Generator<T> {
   let taken = 0;
   for (const item of set) {
-    if (taken++ === most) return;
+    if (taken++ === limit) return;
     set.delete(item);
     yield item;
   }
@@ -148,7 +152,7 @@ function writeRows(
     writeDevice(tx, delivery, now);
     const { deviceReport } = delivery;
     if (deviceReport) recordDeviceReport(tx, delivery.pk, deviceReport);
-    // When it began by itself, that says nothing of how slow its model is.
+    // A start on its own says nothing about the latency of the model.
     if (deviceReport?.started && delivery.owner.synchronizedStart)
       starts.push({ deliveryPk: delivery.pk, heldMs: 0, ...deviceReport.started });
     if (delivery.userChannel) counted.set(delivery, countUserDelivery(tx, delivery));
@@ -160,7 +164,7 @@ function writeRows(
 
 function writeDevice(tx: Transaction, delivery: Delivery, now: number): void {
   const { device, deviceEvidence, level, provider } = delivery;
-  // Of devices of other appliances these tell themselves.
+  // The devices of other appliances are reported by those appliances.
   if (device === null || deviceEvidence === null || provider === APPLIANCES_PROVIDER) return;
   const seenAt = lastSeenAt(delivery, now);
   const moments = deviceEvidence === "life" ? [seenAt, seenAt] : [];

@@ -5,44 +5,46 @@ import type { LivePageState } from "../notification-service.ts";
 /** Why a live page is over. */
 export type LivePageEndReason = Extract<LivePageState, { state: "over" }>["reason"];
 
-/** What one live page needs. */
 export interface LivePageSessionDeps {
   notificationId: string;
   clock: Clock;
   live: LiveAudio;
-  /** How long one may speak. */
+  /** Maximum length. */
   longestMs: number;
   onState(state: LivePageState): void;
-  /** Ends the message, whose sound has not begun. */
+  /** Ends the message before its audio has started. */
   giveUp(): void;
 }
 
-/** A page whose devices take so long to be ready is given up. own choice: as long as an unsent page is of use */
+/** A live page whose devices take longer to be ready is dropped: the deadline of an unsent live page. */
 const START_TIMEOUT_MS = 15_000;
-/** Who speaks sends sound also while silent: without any for so long the connection is gone, and devices are not held. own choice */
+/**
+ * The client sends audio also during silence: without any for this long the connection is lost, and devices are
+ * released.
+ */
 const SILENCE_TIMEOUT_MS = 4_000;
-/** Beyond the moment of the last packet, so that it has surely left. */
+/** Added to the time of the last packet, so that it has left. */
 const TAIL_MS = 40;
 
-/** Somebody speaks: from the wait for devices to the last word. */
+/** A live page from the wait for devices to the last word. */
 export class LivePageSession {
-  readonly #needs: LivePageSessionDeps;
+  readonly #deps: LivePageSessionDeps;
   #begun = false;
-  /** Why nothing more is taken; null while it is. */
+  /** Why no more speech is accepted; null while it is. */
   #ending: LivePageEndReason | null = null;
   #timer: Timer;
-  /** When sound came last, or may begin to; monotonic. */
+  /** Time of the last audio, or from which it may arrive; monotonic. */
   #heardAt = 0;
   #watching: Timer | null = null;
 
-  constructor(needs: LivePageSessionDeps) {
-    this.#needs = needs;
-    this.#timer = needs.clock.after(START_TIMEOUT_MS, () => this.end("unheard"));
+  constructor(deps: LivePageSessionDeps) {
+    this.#deps = deps;
+    this.#timer = deps.clock.after(START_TIMEOUT_MS, () => this.end("unheard"));
   }
 
-  /** Its first packet leaves at `at` (epoch ms). */
+  /** The first packet leaves at `at` (epoch ms). */
   start(at: number): void {
-    const { clock, live, longestMs, notificationId, onState } = this.#needs;
+    const { clock, live, longestMs, notificationId, onState } = this.#deps;
     const inMs = at - clock.now();
     this.#begun = true;
     live.start(clock.monotonicMs() + inMs);
@@ -54,17 +56,17 @@ export class LivePageSession {
     onState({ state: "speak", notificationId, inMs: Math.max(0, overInMs - longestMs) });
   }
 
-  /** Takes what was spoken, 8 kHz, full scale 1; false when nobody will hear it. */
+  /** Adds speech, 8 kHz, full scale 1; false when it will not be heard. */
   pushSamples(samples: Float32Array): boolean {
     if (this.#ending !== null) return false;
-    const now = this.#needs.clock.monotonicMs();
+    const now = this.#deps.clock.monotonicMs();
     this.#heardAt = Math.max(this.#heardAt, now);
-    return this.#needs.live.writeVoice(samples, now);
+    return this.#deps.live.writeVoice(samples, now);
   }
 
-  /** Takes nothing more; what was said is sent to its end. */
+  /** Accepts no more speech; the rest is sent to its end. */
   end(reason: LivePageEndReason): void {
-    const { clock, live, giveUp } = this.#needs;
+    const { clock, live, giveUp } = this.#deps;
     if (this.#ending !== null) return;
     this.#ending = reason;
     this.#timer.cancel();
@@ -73,9 +75,9 @@ export class LivePageSession {
     else this.#expect(live.remainingMs(clock.monotonicMs()) + TAIL_MS, () => live.close());
   }
 
-  /** Nothing of it is heard any more. */
+  /** Ends the audio at once. */
   close(reason: LivePageEndReason): void {
-    const { live, notificationId, onState } = this.#needs;
+    const { live, notificationId, onState } = this.#deps;
     this.#timer.cancel();
     this.#watching?.cancel();
     this.#ending ??= reason;
@@ -84,11 +86,11 @@ export class LivePageSession {
   }
 
   #watch(): void {
-    if (this.#needs.clock.monotonicMs() - this.#heardAt >= SILENCE_TIMEOUT_MS) this.end("lost");
+    if (this.#deps.clock.monotonicMs() - this.#heardAt >= SILENCE_TIMEOUT_MS) this.end("lost");
   }
 
   #expect(ms: number, then: () => void): void {
     this.#timer.cancel();
-    this.#timer = this.#needs.clock.after(Math.max(0, ms), then);
+    this.#timer = this.#deps.clock.after(Math.max(0, ms), then);
   }
 }

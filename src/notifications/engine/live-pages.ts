@@ -11,28 +11,26 @@ import type { LivePageHandle, LivePageState } from "../notification-service.ts";
 import { type LivePageEndReason, LivePageSession } from "./live-page-session.ts";
 import type { PipelineStageDeps } from "./pipeline-stage.ts";
 
-/** The live pages of this moment. */
+/** The live pages in progress. */
 export interface LivePageRegistry {
-  /** What is heard of a live page that goes on; null for any other message. */
-  programmeOf(notificationId: string): RenderedAudio | null;
-  /** Takes up an accepted message that somebody speaks; it must not be on air yet. */
-  open(row: NotificationRow, by: ActorContext, tell: (state: LivePageState) => void): Promise<LivePageHandle>;
+  /** The audio of a live page in progress; null for any other message. */
+  renderedAudioOf(notificationId: string): RenderedAudio | null;
+  /** Starts the session of an accepted live page, which must not be active yet. */
+  open(row: NotificationRow, by: ActorContext, onStateChange: (state: LivePageState) => void): Promise<LivePageHandle>;
 }
 
-/** What live pages need. */
 export interface LivePagesDeps
   extends Pick<PipelineStageDeps, "store" | "clock" | "events" | "log" | "audio" | "speech"> {
-  /** How long one may speak. */
+  /** Maximum length. */
   longestMs: number;
-  /** Ends a message before its time. */
+  /** Ends a message early. */
   abort(notificationId: string, by: ActorContext): Promise<unknown>;
 }
 
 const WAV = { fileName: "page.wav", maxBytes: 64 * 1_048_576, types: ["audio/wav"] };
 
-/** Makes the live pages: none goes on yet. */
-export function createLivePageRegistry(needs: LivePagesDeps): LivePageRegistry {
-  const { clock, events, log, longestMs } = needs;
+export function createLivePageRegistry(deps: LivePagesDeps): LivePageRegistry {
+  const { clock, events, log, longestMs } = deps;
   const active = new Map<string, LiveAudio>();
 
   const follow = (talk: LivePageSession, live: LiveAudio, id: string, by: ActorContext): void => {
@@ -40,7 +38,12 @@ export function createLivePageRegistry(needs: LivePagesDeps): LivePageRegistry {
       if (event.notificationId !== id || !active.delete(id)) return;
       for (const forget of listening) forget();
       talk.close(reason);
-      storeRecording(id, live, by, needs).catch((err) => log.error({ err, notificationId: id }, "words not kept"));
+      storeRecording(id, live, by, deps).catch((err) =>
+        log.error(
+          { event: "live_page.recording_failed", err, notificationId: id },
+          "Recording of a live page could not be stored.",
+        ),
+      );
     };
     const listening = [
       events.on("notification.audio-started", (event) => event.notificationId === id && talk.start(event.at)),
@@ -51,14 +54,18 @@ export function createLivePageRegistry(needs: LivePagesDeps): LivePageRegistry {
   };
 
   return {
-    programmeOf: (notificationId) => active.get(notificationId)?.rendered ?? null,
+    renderedAudioOf: (notificationId) => active.get(notificationId)?.rendered ?? null,
     async open(row, by, onState) {
       const { id } = row;
-      // A page without its tone is better than none.
-      const opening = await renderOpening(row, needs).catch(() => null);
+      // A live page without its tone is better than none.
+      const opening = await renderOpening(row, deps).catch(() => null);
       const live = createLiveAudio(`live-page/${id}`, opening, longestMs);
       const giveUp = (): void => {
-        needs.abort(id, by).catch((err) => log.error({ err, notificationId: id }, "live page not ended"));
+        deps
+          .abort(id, by)
+          .catch((err) =>
+            log.error({ event: "live_page.abort_failed", err, notificationId: id }, "Live page could not be ended."),
+          );
       };
       const talk = new LivePageSession({ notificationId: id, clock, live, longestMs, onState, giveUp });
       active.set(id, live);
@@ -72,7 +79,7 @@ export function createLivePageRegistry(needs: LivePagesDeps): LivePageRegistry {
   };
 }
 
-/** What was said stays with the message as its recording. */
+/** Stores the speech as the message's recording. */
 async function storeRecording(
   notificationId: string,
   live: LiveAudio,
@@ -98,7 +105,7 @@ async function storeRecording(
     await store.write((tx) => tx.update(notifications, notificationId, {}, by, { audio: upload.file }));
     kept = true;
   } catch (error) {
-    // Who removed the message meanwhile wants no recording of it either.
+    // If the message was deleted in the meantime, its recording is not needed.
     if (!(error instanceof CallerError)) throw error;
   } finally {
     store.files.release(upload, kept);

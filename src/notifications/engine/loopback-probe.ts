@@ -10,23 +10,22 @@ import type { Streamer } from "../../media/streamer.ts";
 import type { Store } from "../../store/store.ts";
 import { createBroadcastAudio } from "./broadcast-audio.ts";
 
-/** Sends a test broadcast to itself again and again, and listens whether it comes. */
+/** Periodic self-test: sends audio to a listener on this machine and checks that it arrives. */
 export interface LoopbackProbe {
   start(): void;
   stop(): Promise<void>;
-  /** Sends one now; resolves when it was heard, or told why not. */
+  /** Runs the probe now; resolves when it has passed or failed. */
   run(): Promise<void>;
-  /** What is wrong: the first one that was not heard is told, the second is severe. */
+  /** Health reasons: the first failure is a warning, the second is severe. */
   healthReasons(): { level: "red" | "yellow"; code: string; reason: string }[];
-  /** No test broadcast was heard for several tries: a new start may help. */
+  /** The probe failed several times in a row: a restart may help. */
   readonly isSilent: boolean;
-  /** When one was last heard, epoch ms; null before. */
+  /** Time of the last success, epoch ms; null before. */
   readonly heardAt: number | null;
-  /** Tries since then that were not heard. */
+  /** Failures since then. */
   readonly misses: number;
 }
 
-/** What it is made of: what messages are sent with. */
 export interface LoopbackProbeDeps {
   store: Pick<Store, "write" | "one">;
   clock: Clock;
@@ -35,30 +34,29 @@ export interface LoopbackProbeDeps {
   streamer: Pick<Streamer, "open" | "startGroup" | "setRepeats" | "end" | "on">;
 }
 
-/** @source reliability.md 2.4, R15 */
+/** @source docs/decisions/0038-reliability.md, 2. Mechanisms and their tests */
 const EVERY_MS = 5 * 60_000;
-const LONGEST_MS = 10_000;
-/** One that was not heard is tried again soon: what is severe is told within a minute. own choice */
+const TIMEOUT_MS = 10_000;
+/** Retry after a failure, so that a severe problem is reported within a minute. */
 const RETRY_MS = 30_000;
-/** Tries that were not heard one after the other before a restart is of use. own choice */
+/** Failures in a row after which a restart may help. */
 const SILENT_TRIES = 3;
 const LOOPBACK = "127.0.0.1";
 const NOT_STORED = "could not be stored";
-/** own choice: 1.5 s */
+/** 1.5 s. */
 const TONE: AudioSpec = {
   ...{ tone: "chime", recording: null },
   ...{ gapMs: 0, repetitions: 1, repetitionPauseMs: 0, volumeDb: 0 },
 };
 
 /**
- * Makes it; nothing is sent before `start`. own choice: a test broadcast takes the way of every message's sound, from a
- * durable write in the lane of emergencies over the thread that makes sound and the one that sends it to a listener on the
- * loopback address, which must get every packet. It has no notification, recipient or device, so no list, ledger, count,
- * display or loudspeaker ever has anything of it: as a message, each of these would have to leave it out. That messages get
- * on from their acceptance to their deliveries is seen from those that there are (health/queues.ts).
+ * Creates the probe; nothing is sent before `start`. It takes the path of every message's audio, from a durable write
+ * in the emergency lane through the audio thread and the streamer to a listener on the loopback address, which must get
+ * every packet. It has no notification, recipient or device, so that no list, ledger, counter or display has to exclude
+ * it. Whether messages advance from acceptance to delivery is observed on real ones (health/queues.ts).
  */
-export function createLoopbackProbe(needs: LoopbackProbeDeps): LoopbackProbe {
-  const { clock, log } = needs;
+export function createLoopbackProbe(deps: LoopbackProbeDeps): LoopbackProbe {
+  const { clock, log } = deps;
   const ending = new AbortController();
   let failures: { tries: number; reason: string } = { tries: 0, reason: "" };
   let heardAt: number | null = null;
@@ -69,21 +67,24 @@ export function createLoopbackProbe(needs: LoopbackProbeDeps): LoopbackProbe {
     const progress = { stage: NOT_STORED };
     const late = new AbortController();
     try {
-      await Promise.race([runProbe(needs, progress, late.signal), rejectAfterTimeout(late.signal)]);
+      await Promise.race([runProbe(deps, progress, late.signal), rejectAfterTimeout(late.signal)]);
       failures = { tries: 0, reason: "" };
       heardAt = clock.now();
     } catch (error) {
       if (ending.signal.aborted) return;
       failures = { tries: failures.tries + 1, reason: progress.stage };
-      log.error({ err: error, stage: progress.stage, tries: failures.tries }, "a test broadcast was not heard");
+      log.error(
+        { event: "loopback_probe.failed", err: error, stage: progress.stage, tries: failures.tries },
+        "Loopback probe failed.",
+      );
     } finally {
       late.abort();
     }
   }
 
   async function rejectAfterTimeout(signal: AbortSignal): Promise<never> {
-    await sleep(clock, LONGEST_MS, AbortSignal.any([signal, ending.signal]));
-    throw new UpstreamError("upstream", `It took more than ${LONGEST_MS / 1_000} s.`);
+    await sleep(clock, TIMEOUT_MS, AbortSignal.any([signal, ending.signal]));
+    throw new UpstreamError("upstream", `The probe took more than ${TIMEOUT_MS / 1_000} s.`);
   }
 
   function run(): Promise<void> {
@@ -110,11 +111,11 @@ export function createLoopbackProbe(needs: LoopbackProbeDeps): LoopbackProbe {
     healthReasons() {
       const { tries, reason } = failures;
       if (tries === 0) return [];
-      const words = `The appliance does not hear its own test broadcast: it ${reason}.`;
-      return [{ level: tries === 1 ? "yellow" : "red", code: "canary", reason: words }];
+      const message = `The appliance's audio self-test failed: the test audio ${reason}.`;
+      return [{ level: tries === 1 ? "yellow" : "red", code: "canary", reason: message }];
     },
     get isSilent() {
-      // What keeps it from being stored is told to the watchdog by others; a full disk is not put right by a restart.
+      // Storage failures are reported elsewhere; a restart does not help against a full disk.
       return failures.tries >= SILENT_TRIES && failures.reason !== NOT_STORED;
     },
     get heardAt() {
@@ -126,7 +127,7 @@ export function createLoopbackProbe(needs: LoopbackProbeDeps): LoopbackProbe {
   };
 }
 
-/** `progress` says what has not been done yet, for whoever gives up waiting. */
+/** `progress` names the step in progress, for the timeout. */
 async function runProbe(
   { store, clock, audio, streamer }: LoopbackProbeDeps,
   progress: { stage: string },
@@ -135,28 +136,28 @@ async function runProbe(
   const id = newId();
   await store.write((tx) => void tx.run("INSERT OR REPLACE INTO loopback_probe VALUES (1, ?)", id), "emergency");
   if (store.one<{ id: string }>("SELECT id FROM loopback_probe")?.id !== id)
-    throw new UpstreamError("upstream", "What was stored is not there.");
-  progress.stage = "has no sound";
-  // What is remembered proves nothing of the thread that makes it.
+    throw new UpstreamError("upstream", "The stored probe was not found.");
+  progress.stage = "could not be rendered";
+  // A cached result proves nothing about the audio thread.
   audio.forget(TONE);
-  const programme = await audio.prepare(TONE);
-  progress.stage = "is not heard";
-  const ear = await openLoopbackReceiver(LOOPBACK, ssrcOf(id), programme.payload);
+  const renderedAudio = await audio.prepare(TONE);
+  progress.stage = "was not received";
+  const receiver = await openLoopbackReceiver(LOOPBACK, ssrcOf(id), renderedAudio.payload);
   try {
-    await sendAndListen(id, programme, ear, { clock, streamer, signal });
+    await sendAndListen(id, renderedAudio, receiver, { clock, streamer, signal });
   } finally {
-    ear.close();
+    receiver.close();
   }
 }
 
-/** Resolves once the ear has heard all of it. */
+/** Resolves once the listener has received everything. */
 async function sendAndListen(
   id: string,
-  programme: RenderedAudio,
-  ear: LoopbackReceiver,
+  renderedAudio: RenderedAudio,
+  receiver: LoopbackReceiver,
   { clock, streamer, signal }: Pick<LoopbackProbeDeps, "clock" | "streamer"> & { signal: AbortSignal },
 ): Promise<void> {
-  const given = { clock, streamer, programme, notificationId: `canary/${id}`, ssrc: ssrcOf(id) };
+  const given = { clock, streamer, renderedAudio, notificationId: `canary/${id}`, ssrc: ssrcOf(id) };
   const lost = new AbortController();
   const interfaceAddress = LOOPBACK;
   const sound = createBroadcastAudio({
@@ -169,13 +170,13 @@ async function sendAndListen(
     onLost: () => lost.abort(),
   });
   const ended = new Promise<never>((_, reject) => {
-    const end = (): void => reject(new UpstreamError("upstream", "Its stream ended before its time."));
+    const end = (): void => reject(new UpstreamError("upstream", "The stream ended early."));
     for (const each of [signal, lost.signal]) each.addEventListener("abort", end, { once: true });
   });
   const play = async (): Promise<void> => {
-    await sound.openStream({ group: LOOPBACK, port: ear.port, ttl: 1 });
+    await sound.openStream({ group: LOOPBACK, port: receiver.port, ttl: 1 });
     sound.start();
-    await ear.received;
+    await receiver.received;
   };
   try {
     await Promise.race([play(), ended]);

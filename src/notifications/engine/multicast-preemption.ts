@@ -7,7 +7,6 @@ import type { Delivery } from "./delivery.ts";
 import { APPLIANCES_PROVIDER, type DeliveryProviders } from "./delivery-providers.ts";
 import { willListen } from "./delivery-state.ts";
 
-/** What taking groups over needs. */
 export interface MulticastPreemptionDeps {
   clock: Clock;
   log: Log;
@@ -15,38 +14,37 @@ export interface MulticastPreemptionDeps {
   providers: Pick<DeliveryProviders, "placesCalls">;
 }
 
-/** The emergency class. @source interfaces.md, Priorities */
+/** The emergency class. @source docs/decisions/0022-priorities.md */
 const EMERGENCY = 0;
 
-/** By then phones have moved to the emergency's own group, or can't be; the address rests for longer. own choice */
+/** By then phones have moved to the emergency's own group, or never will; the address is reserved for longer. */
 const GROUP_TAKEOVER_MS = 120_000;
 
 const PHONES = `SELECT l.device_pk AS device, l.provider FROM notifications n JOIN deliveries l ON l.notification_pk = n.pk
   WHERE n.id = ? AND l.type = 'phones' AND l.ended_at IS NULL AND l.device_pk IS NOT NULL`;
 
 /**
- * Sends an emergency into the groups, too, where phones listen to something less urgent and are all meant: they hear it
- * from its beginning, and only then are told, one by one, to leave for its own group. A group with somebody in it who is
- * not meant is left alone. Gives, by internal key of the phone, the deliveries of those who listen or were asked to and have
- * not answered yet; none for any other message.
- * own choice; to be called before the deliveries of the emergency are added.
+ * Sends an emergency also into the groups of less urgent messages if all phones there are targets: they hear it from
+ * its beginning, and are then asked, one by one, to move to its own group. A group with a phone that is not a target is
+ * left alone. Returns, by internal key of the phone, the deliveries of those that listen or were asked to and have not
+ * answered; null for any other message. Call before adding the emergency's deliveries.
  */
 export function preemptMulticastGroups(
   live: ActiveBroadcast,
   onAir: Iterable<ActiveBroadcast>,
-  needs: MulticastPreemptionDeps,
+  deps: MulticastPreemptionDeps,
 ): Map<number, Delivery> {
   const listening = new Map<number, Delivery>();
   const { sound } = live;
   if (live.priority !== EMERGENCY || !sound || sound.over || sound.t0 !== null) return listening;
   const others = [...onAir].filter((other) => other.group && other.sound?.over === false && isMoreUrgent(live, other));
   if (others.length === 0) return listening;
-  const meant = phonesOf(live.id, needs);
+  const targets = phonesOf(live.id, deps);
   for (const other of others) {
     const joining = [...other.deliveries].filter(({ audioMode }) => audioMode === "group");
-    if (!joining.every(({ device }) => device !== null && meant.has(device))) continue;
+    if (!joining.every(({ device }) => device !== null && targets.has(device))) continue;
     for (const delivery of joining) if (willListen(delivery)) listening.set(delivery.device ?? 0, delivery);
-    preemptGroup(live, other, needs);
+    preemptGroup(live, other, deps);
   }
   return listening;
 }
@@ -62,7 +60,11 @@ function preemptGroup(
   sound.openStream(group).then(
     () => void clock.after(GROUP_TAKEOVER_MS, () => sound.closeStream(group), { background: true }),
     (error: unknown) => {
-      if (!sound.over) log.warn({ err: error, notificationId: live.id }, "a group of phones was not taken over");
+      if (!sound.over)
+        log.warn(
+          { event: "multicast.preemption_failed", err: error, notificationId: live.id },
+          "Multicast group could not be taken over.",
+        );
     },
   );
 }

@@ -11,15 +11,16 @@ import { countLevels, readCounters } from "./counters.ts";
 import { isHeld } from "./hold-registry.ts";
 
 /**
- * What notifications do beyond being stored: only the notificationService makes them, one that is being sent can't be deleted but
- * by the appliance that holds it back, and they show what became of them. A page costs a fixed number of queries, however many people were reached.
+ * Hooks of notifications: only the notification service creates them; one in progress cannot be deleted, except by the
+ * appliance that holds it; computed fields show the results. A fixed number of queries per page, whatever the number of
+ * recipients.
  */
 export const notificationHooks: ResourceHooks<typeof notifications> = {
   beforeWrite({ op, before, after }, _tx, { actor }) {
     if (op === "create" && after?.stage === null)
-      throw new BugError("A notification is made by the notificationService.");
+      throw new BugError("Notifications must be created by the notification service.");
     if (op === "delete" && before && !isFinal(before) && !(isHeld(before) && actor.kind === "system")) {
-      throw new ConflictError("The message is still being sent: end it first.");
+      throw new ConflictError("The message is still being sent; end it before deleting it.");
     }
   },
   afterWrite({ op, before }, tx) {
@@ -49,7 +50,7 @@ export const notificationHooks: ResourceHooks<typeof notifications> = {
         progress: preview ? { ...progressOf(row, known), preview } : progressOf(row, known),
         soundsAt: isoTimeOrNull(row.heldUntil),
         imageMimeType: row.image?.contentType ?? null,
-        // own choice: a continuation is offered for whatever was really sent
+        // A follow-up is offered for everything that was really sent.
         followUpAllowed: !row.draft,
         ...around[at],
         ...own[at],
@@ -58,7 +59,7 @@ export const notificationHooks: ResourceHooks<typeof notifications> = {
   },
 };
 
-/** Where it came from, as far as the query asks: the appliance, and the plan of the floor. */
+/** Origin as requested by the query: the appliance and the floor plan. */
 function serializeContext(
   rows: readonly NotificationRow[],
   { reader, query }: PresentContext,
@@ -98,7 +99,7 @@ function deleteRelatedRows(tx: Transaction, pk: number): void {
   for (const { name } of NOTIFICATION_OWNED_TABLES) tx.run(`DELETE FROM ${name} WHERE notification = ?`, pk);
 }
 
-/** The answers that each notification's request offers, by internal key; one query. */
+/** The options of each notification's confirmation request, by internal key; one query. */
 function answersOf(reader: StoreReader, rows: readonly NotificationRow[]): Map<number, string[]> {
   const lines = reader.all<{ pk: number; options: string }>(
     `SELECT n.pk, c.options FROM notifications n JOIN confirmation_requests c ON c.pk = n.confirmation_request_pk
@@ -134,8 +135,8 @@ const NOTHING_COUNTED: Readonly<Record<string, number>> = Object.fromEntries(
 );
 
 /**
- * percentComplete, one counter per kind of diary entry, and `devices`: the ledger's levels with their numbers.
- * own choice: complete is what is no longer planned, at most 99 % before it is settled.
+ * percentComplete, one counter per type of activity, and `devices`: number of deliveries per level. Complete is
+ * everything that is no longer planned, at most 99 % before the message is settled.
  */
 function progressOf(row: NotificationRow, known: ReadonlyMap<string, number>): Record<string, unknown> {
   const devices: Record<string, number> = {};

@@ -7,20 +7,20 @@ import type { EngineDeps } from "./broadcast-activator.ts";
 import { cancellationReason } from "./cancellation-state.ts";
 import { advanceStage, type NotificationStage, type PipelineStage } from "./pipeline-stage.ts";
 
-/** Takes broadcasts through the stages: each for itself, so that one that is stuck delays no other. */
+/** Takes broadcasts through the stages, independently, so that a stuck one does not delay others. */
 export interface PipelineRunner {
-  /** Takes one through what it still has before it; one that is under way or settled is left alone. */
+  /** Runs the remaining stages of a broadcast; has no effect on one in progress or settled. */
   run(notificationId: string): void;
-  /** Takes up everything that is not settled, emergencies first. */
+  /** Resumes everything that is not settled, emergencies first. */
   runUnfinished(): void;
   /** Resolves when nothing runs any more. */
   waitUntilIdle(): Promise<void>;
 }
 
-/** Waits after a stage that failed, from the first time on. own choice */
+/** Backoff after a failed stage. */
 const BACKOFF_MS = [500, 1_000, 2_000, 5_000, 10_000, 30_000];
 
-/** Failures in a row after which a stage of a message that is too late is given up. */
+/** Failures in a row after which a message past its deadline is abandoned. */
 const MAX_FAILURES = 5;
 
 interface PipelineProgress {
@@ -29,26 +29,26 @@ interface PipelineProgress {
   expiresAt: number | null;
   notAfter: number | null;
   priorityLevel: number;
-  /** 1 for what is made ready for a moment of its own, else 0. */
+  /** 1 for a message with a scheduled start, else 0. */
   isTimed: number;
 }
 
 const PROGRESS = `SELECT stage, aborted_at AS abortedAt, expires_at AS expiresAt, not_after AS notAfter,
   coalesce(priority_level, 5) AS priorityLevel, held_until IS NOT NULL AS isTimed FROM notifications WHERE id = ?`;
 
-/** Stages before any device is asked: what was ended meanwhile need not go through them. */
+/** Stages before any device is asked: a message that has ended early skips them. */
 const BEFORE_DEVICES: ReadonlySet<string> = new Set(stagesBefore("deliver"));
 
-/** Stages until an emergency is heard. */
+/** Stages until an emergency is audible. */
 const BEFORE_AUDIBLE: ReadonlySet<string> = new Set(stagesBefore("collect"));
 
-/** Makes a runner of `stages`, given in their order. */
-export function createPipelineRunner(stages: readonly PipelineStage<EngineDeps>[], needs: EngineDeps): PipelineRunner {
-  const { store, clock, log, signal, emergencyPrecedence } = needs;
+/** Creates a runner of `stages`, in order. */
+export function createPipelineRunner(stages: readonly PipelineStage<EngineDeps>[], deps: EngineDeps): PipelineRunner {
+  const { store, clock, log, signal, emergencyPrecedence } = deps;
   const byName = new Map<string, PipelineStage<EngineDeps>>(stages.map((stage) => [stage.name, stage]));
   const running = new Map<string, Promise<void>>();
-  /** Emergencies that are not heard yet, by their ids. */
-  const unheard = new Map<string, Deferred>();
+  /** Emergencies that are not audible yet, by id. */
+  const inaudible = new Map<string, Deferred>();
 
   const progressOf = (notificationId: string): PipelineProgress | null =>
     store.one<PipelineProgress>(PROGRESS, notificationId);
@@ -64,9 +64,9 @@ export function createPipelineRunner(stages: readonly PipelineStage<EngineDeps>[
       try {
         if (BEFORE_DEVICES.has(stage.name) && cancellationReason(progress, clock.now())) {
           await skipToEnd(notificationId, progress);
-        } else await stage.run(notificationId, needs);
+        } else await stage.run(notificationId, deps);
         if (progressOf(notificationId)?.stage === stage.name)
-          throw new BugError("A stage did not advance.", { stage: stage.name });
+          throw new BugError("Pipeline stage returned without advancing.", { stage: stage.name });
         failures = 0;
       } catch (error) {
         if (signal.aborted) return;
@@ -78,23 +78,26 @@ export function createPipelineRunner(stages: readonly PipelineStage<EngineDeps>[
 
   const trackEmergency = (notificationId: string, progress: PipelineProgress | null): void => {
     if (progress?.priorityLevel === 0 && BEFORE_AUDIBLE.has(progress.stage)) {
-      if (unheard.has(notificationId)) return;
-      const heard = createDeferred();
-      unheard.set(notificationId, heard);
-      emergencyPrecedence.holdOthersUntil(heard.promise);
+      if (inaudible.has(notificationId)) return;
+      const audible = createDeferred();
+      inaudible.set(notificationId, audible);
+      emergencyPrecedence.holdOthersUntil(audible.promise);
     } else {
-      unheard.get(notificationId)?.resolve();
-      unheard.delete(notificationId);
+      inaudible.get(notificationId)?.resolve();
+      inaudible.delete(notificationId);
     }
   };
 
-  /** Nothing may delay an emergency: others wait a little while one is on its way, but for bells, whose moment is set. */
+  /**
+   * Nothing may delay an emergency: other messages wait briefly for one that is not audible yet, except bells, whose
+   * time is fixed.
+   */
   const waitForEmergencies = async ({ priorityLevel, isTimed }: PipelineProgress): Promise<void> => {
     if (priorityLevel !== 0 && isTimed === 0) await emergencyPrecedence.waitForEmergencies();
   };
 
   const skipToEnd = (notificationId: string, { priorityLevel }: PipelineProgress): Promise<void> =>
-    store.write((tx) => advanceStage(tx, notificationId, "settle"), needs.laneOf(priorityLevel));
+    store.write((tx) => advanceStage(tx, notificationId, "settle"), deps.laneOf(priorityLevel));
 
   const handleFailure = async (
     notificationId: string,
@@ -103,22 +106,24 @@ export function createPipelineRunner(stages: readonly PipelineStage<EngineDeps>[
     error: unknown,
     failures: number,
   ): Promise<void> => {
-    log.error({ err: error, notificationId, stage, failures }, "stage failed");
+    log.error(
+      { event: "pipeline.stage_failed", err: error, notificationId, stage, failures },
+      "Pipeline stage failed; retrying.",
+    );
     const late = progress.notAfter !== null && clock.now() > progress.notAfter;
     const tooLate = late && failures >= MAX_FAILURES && stage !== "settle";
     if (failures > 0 && !tooLate) return;
     try {
       await store.write((tx) => {
         const details = { stage, message: wordsOf(error), givenUp: tooLate };
-        addActivity(
-          tx,
-          { notificationId, type: "broadcast-failed", endpointId: needs.endpointId(), details },
-          needs.by,
-        );
+        addActivity(tx, { notificationId, type: "broadcast-failed", endpointId: deps.endpointId(), details }, deps.by);
         if (tooLate) advanceStage(tx, notificationId, "settle");
-      }, needs.laneOf(progress.priorityLevel));
-    } catch (fault) {
-      log.error({ err: fault, notificationId, stage }, "failure not recorded");
+      }, deps.laneOf(progress.priorityLevel));
+    } catch (recordError) {
+      log.error(
+        { event: "pipeline.failure_not_recorded", err: recordError, notificationId, stage },
+        "Failure could not be recorded in the activity log.",
+      );
     }
   };
 
@@ -126,7 +131,11 @@ export function createPipelineRunner(stages: readonly PipelineStage<EngineDeps>[
     if (running.has(notificationId) || signal.aborted) return;
     const done = runStages(notificationId)
       .catch((error) => {
-        if (!signal.aborted) log.error({ err: error, notificationId }, "broadcast left alone until the next start");
+        if (!signal.aborted)
+          log.error(
+            { event: "pipeline.abandoned", err: error, notificationId },
+            "Broadcast abandoned until the next start.",
+          );
       })
       .finally(() => {
         running.delete(notificationId);
@@ -152,5 +161,5 @@ export function createPipelineRunner(stages: readonly PipelineStage<EngineDeps>[
 
 function wordsOf(error: unknown): string {
   if (error instanceof CallerError || error instanceof UpstreamError) return error.message;
-  return "Something went wrong inside; the log says more.";
+  return "Internal error; see the log.";
 }

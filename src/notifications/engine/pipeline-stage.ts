@@ -12,53 +12,56 @@ import type { SpeechSynthesizer } from "../compose/speech-synthesis.ts";
 import type { DeliveryProviders } from "./delivery-providers.ts";
 
 /**
- * What the column `notifications.stage` may hold: the stage that is next, `settled` at the end, `draft` for a preview,
- * `approval` while another person is waited for.
+ * Values of the column `notifications.stage`: the next stage, `settled` at the end, `draft` for a preview, `approval`
+ * while it waits for approval.
  */
 export type NotificationStage = StageName | "settled" | "draft" | "approval";
 
-/** What every stage may use. */
+/** Dependencies of every stage. */
 export interface PipelineStageDeps {
   store: Store;
   clock: Clock;
   events: Events;
   log: Log;
   providers: DeliveryProviders;
-  /** Absent where nothing speaks. */
+  /** Absent without a speech engine. */
   speech?: Pick<SpeechSynthesizer, "synthesize" | "drillAnnouncement">;
-  /** What is heard of a message that somebody speaks; absent where nobody can. */
-  livePages?: { programmeOf(notificationId: string): RenderedAudio | null };
-  /** Which devices groups have. */
+  /** Audio of live pages; undefined if live paging is not available. */
+  livePages?: { renderedAudioOf(notificationId: string): RenderedAudio | null };
+  /** Members of device groups. */
   memberships: Pick<GroupMemberships, "members">;
   /** Which appliance activates which devices. */
   activations: Pick<Activations, "activatedElsewhere" | "shareDevices" | "devicesWithin">;
   audio: Pick<AudioRenderer, "prepare">;
   addresses: MulticastAddressPool;
-  /** The pipeline itself as actor of what it writes. */
+  /** The pipeline's own actor. */
   by: ActorContext;
   /** This appliance's endpoint. */
   endpointId(): string;
-  /** Lane of a notification's writes, by its priority level. */
+  /** Write lane of a notification, by its priority level. */
   laneOf(priorityLevel: number): "normal" | "emergency";
-  /** Aborts when the notificationService stops. */
+  /** Aborts when the notification service stops. */
   signal: AbortSignal;
 }
 
 /**
- * One step of a broadcast: reads rows, writes rows, and calls `advance` in its last transaction. A crash before that
- * repeats the stage, so it must give the same rows again.
+ * One step of a broadcast: reads rows, writes rows, and calls `advanceStage` in its last transaction. After a crash the
+ * stage is repeated, so it must be idempotent.
  */
 export interface PipelineStage<N extends PipelineStageDeps = PipelineStageDeps> {
   name: StageName;
-  run(notificationId: string, needs: N): Promise<void>;
+  run(notificationId: string, deps: N): Promise<void>;
 }
 
-/** Says which stage is next; belongs into the last transaction of the stage before. */
+/** Sets the next stage; belongs in the last transaction of the previous one. */
 export function advanceStage(tx: Transaction, notificationId: string, next: NotificationStage): void {
   tx.run("UPDATE notifications SET stage = ? WHERE id = ?", next, notificationId);
 }
 
-/** Emergencies go before everything else in the database too: level 0 is the emergency class. @source interfaces.md, Priorities */
+/**
+ * Emergencies have precedence in the database, too: level 0 is the emergency class. @source
+ * docs/decisions/0022-priorities.md
+ */
 export function writeLaneOf(priorityLevel: number): "normal" | "emergency" {
   return priorityLevel === 0 ? "emergency" : "normal";
 }

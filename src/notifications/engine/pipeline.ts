@@ -9,8 +9,8 @@ import { resolve } from "./stages/resolve.ts";
 import { settle } from "./stages/settle.ts";
 
 /**
- * The flow of one broadcast, in order. Before it stands `accept`, which the sender waits for: what it has stored is
- * taken through these by the runner, each stage from its rows, so that a restart goes on where the last run was.
+ * The stages of one broadcast, in order. Before them is `accept`, which the sender waits for: the runner takes the
+ * stored message through the stages, each of which works from rows, so that a restart resumes where the last run was.
  */
 export const PIPELINE: readonly PipelineStage<EngineDeps>[] = [
   resolve,

@@ -9,50 +9,49 @@ import { countLevels, readCounters } from "./counters.ts";
 import { findProviderProblems, type PreviewedDevice, previewDevices } from "./delivery-planner.ts";
 import type { PipelineStageDeps } from "./pipeline-stage.ts";
 
-/** Who and what a message would reach. */
+/** Recipients and devices that a message would reach. */
 export interface NotificationPreview {
   recipientCount: number;
-  /** Devices of recipients by type. */
+  /** Recipients' devices by type. */
   userDevices: Record<string, number>;
-  /** Devices that would be called, by type. */
+  /** Devices that would be asked, by type. */
   devices: Record<string, number>;
-  /** Devices to which nothing would be sent, by the reason. */
+  /** Devices that would not be asked, by reason. */
   notReached: { reason: string; count: number }[];
-  /** Devices that would be called and may not answer; the first 100 of them by name. */
+  /** Devices that would be asked and may not answer; the first 100 of them by name. */
   offline: { count: number; devices: { id: string; name: string; type: string; reason: string }[] };
-  /** Devices that would be called and that another message holds now. */
+  /** Devices that would be asked and that another message holds now. */
   inUse: number;
-  /** Length of what would be heard; 0 without sound. */
+  /** Length of the audio; 0 without audio. */
   soundSeconds: number;
-  /** From the send to the last word of a device, by the past; null before the first broadcast. */
+  /** From the send to the last report of a device, estimated from the past; null before the first broadcast. */
   expectedSeconds: number | null;
 }
 
-/** What a preview needs. */
 export type PreviewDeps = Pick<
   PipelineStageDeps,
   "store" | "clock" | "log" | "providers" | "audio" | "endpointId" | "memberships" | "activations"
 >;
 
-/** Rows looked at in one turn: some 2 ms. */
+/** Rows handled per turn: some 2 ms. */
 const CHUNK_SIZE = 500;
-const MOST_NAMED = 100;
-/** Broadcasts of the past that are looked at, and how many of them, the nearest by their devices, are the measure. own choice */
+const MAX_NAMED = 100;
+/** Past broadcasts considered, and how many of them, the nearest by number of devices, make the estimate. */
 const PAST = 50;
 const NEAREST = 5;
 
-/** Foresees a message with the code that sends one, in slices, and keeps what it found with its row. */
-export async function writePreview(row: NotificationRow, needs: PreviewDeps): Promise<void> {
+/** Previews a message with the code that sends one, in chunks, and stores the result with its row. */
+export async function writePreview(row: NotificationRow, deps: PreviewDeps): Promise<void> {
   const preview = emptyPreview();
-  await previewUsers(row, preview, needs);
-  await previewDeviceGroups(row, preview, needs);
-  const { programme } = await prepareAudio(row, needs);
-  preview.soundSeconds = Math.round((programme?.durationMs ?? 0) / 100) / 10;
-  preview.expectedSeconds = expectedSeconds(needs.store, {
+  await previewUsers(row, preview, deps);
+  await previewDeviceGroups(row, preview, deps);
+  const { renderedAudio } = await prepareAudio(row, deps);
+  preview.soundSeconds = Math.round((renderedAudio?.durationMs ?? 0) / 100) / 10;
+  preview.expectedSeconds = expectedSeconds(deps.store, {
     soundSeconds: preview.soundSeconds,
     devices: sum(Object.values(preview.devices)),
   });
-  await needs.store.write((tx) => {
+  await deps.store.write((tx) => {
     tx.run(
       "INSERT OR REPLACE INTO notification_previews (notification, found) SELECT pk, ? FROM notifications WHERE id = ?",
       JSON.stringify(preview),
@@ -110,36 +109,35 @@ function addNotReached(preview: NotificationPreview, reason: string, count: numb
 async function previewDeviceGroups(
   row: NotificationRow,
   preview: NotificationPreview,
-  needs: PreviewDeps,
+  deps: PreviewDeps,
 ): Promise<void> {
-  const { store, clock } = needs;
-  const pks = await resolveTargetDevices(row, needs);
-  const ours = endpointPkOf(store, needs.endpointId());
-  const troubles = findProviderProblems(store, needs.providers, row);
+  const { store, clock } = deps;
+  const pks = await resolveTargetDevices(row, deps);
+  const ours = endpointPkOf(store, deps.endpointId());
+  const troubles = findProviderProblems(store, deps.providers, row);
   for (let at = 0; at < pks.length; at += CHUNK_SIZE) {
     const piece = pks.slice(at, at + CHUNK_SIZE);
-    const elsewhere = await needs.activations.activatedElsewhere(piece);
+    const elsewhere = await deps.activations.activatedElsewhere(piece);
     for (const device of previewDevices(store, row, piece, { ours, troubles, elsewhere })) addDevice(device, preview);
     await yieldToEventLoop(clock);
   }
 }
 
-function addDevice({ id, name, type, words, doubt, busy }: PreviewedDevice, preview: NotificationPreview): void {
-  if (words !== null) {
-    addNotReached(preview, words, 1);
+function addDevice({ id, name, type, problem, doubt, busy }: PreviewedDevice, preview: NotificationPreview): void {
+  if (problem !== null) {
+    addNotReached(preview, problem, 1);
     return;
   }
   preview.devices[type] = (preview.devices[type] ?? 0) + 1;
   preview.inUse += busy;
   if (doubt === null) return;
   preview.offline.count++;
-  if (preview.offline.devices.length < MOST_NAMED) preview.offline.devices.push({ id, name, type, reason: doubt });
+  if (preview.offline.devices.length < MAX_NAMED) preview.offline.devices.push({ id, name, type, reason: doubt });
 }
 
 /**
- * What a message was expected to take, by those before it, and what it took, in seconds from the send to the last word of
- * a device; null where that can't be told: before the first broadcast, before its end, for one that somebody ended or
- * sent again.
+ * Expected duration of a message, from earlier ones, and actual duration, in seconds from the send to the last report
+ * of a device; null where unknown: before the first broadcast, before its end, for one that was aborted or sent again.
  */
 export function expectedAndActualSeconds(
   row: NotificationRow,
@@ -162,8 +160,8 @@ export function expectedAndActualSeconds(
 }
 
 /**
- * The middle of what the broadcasts to about as many devices took beyond their sound, plus the sound of this one; those
- * after the key `before` are not looked at.
+ * The median time that broadcasts to about as many devices took beyond their audio, plus the audio of this one; ignores
+ * those after the key `before`.
  */
 function expectedSeconds(
   reader: StoreReader,
@@ -179,7 +177,7 @@ function expectedSeconds(
     sent.before ?? Number.MAX_SAFE_INTEGER,
     PAST,
   );
-  // Ten devices beside a hundred are as far apart as a hundred beside a thousand.
+  // Ten devices are as far from a hundred as a hundred from a thousand.
   const distance = (devices: number): number => Math.abs(Math.log((devices + 1) / (sent.devices + 1)));
   const nearest = past.sort((a, b) => distance(a.devices) - distance(b.devices)).slice(0, NEAREST);
   const sorted = nearest.map(({ ms }) => Math.max(0, ms)).sort((a, b) => a - b);

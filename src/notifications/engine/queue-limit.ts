@@ -17,29 +17,29 @@ import type { ActiveBroadcastRegistry } from "./active-broadcast-registry.ts";
 import { addActivity } from "./activity-log.ts";
 import type { PipelineStageDeps } from "./pipeline-stage.ts";
 
-/** What giving up needs; `send` stores messages in one transaction and carries them out. */
+/** `send` stores messages in one transaction and carries them out. */
 export type QueueLimitDeps = Pick<PipelineStageDeps, "store" | "clock" | "by" | "endpointId" | "laneOf"> & {
   activeBroadcasts: Pick<ActiveBroadcastRegistry, "find">;
   send(
     messages: readonly OutgoingNotification[],
     by: ActorContext,
-    belong: (tx: Transaction) => NotificationContext,
+    createContext: (tx: Transaction) => NotificationContext,
   ): Promise<unknown>;
 };
 
-/** What waits is given up so long before it would be of no use by itself, where somebody is to be told. own choice */
+/** Waiting ends this long before the deadline when a group is to be notified. */
 const NOTICE_LEAD_MS = 1_000;
-/** A message that is not on air yet is looked at again after so long. own choice */
+/** A message that is not active yet is checked again after this time. */
 const RECHECK_MS = 1_000;
-/** It is what `initiationSourceType` says of the message that tells. own choice */
+/** Value of `initiationSourceType` of the notice. */
 const QUEUED_FAILURE = "queued-failure";
 
 /**
- * Notes when a message has waited for its devices long enough, in the transaction that has them asked. own choice: an
- * emergency waits as long as it is of use, so that no limit ends it where its channel has yet to come to a device.
+ * Schedules the end of waiting for devices, in the transaction that has them asked. An emergency waits until its
+ * deadline, so that no limit ends it while its channel has yet to get to a device.
  */
 export function scheduleQueueLimit(tx: Transaction, row: NotificationRow): void {
-  // A bell waits for its moment and no longer, whatever its settings say.
+  // A bell waits for its time and no longer, whatever its settings say.
   if (row.notificationSource === "bell-schedule") return;
   const { limitMs, groupId } = parseSendingProfile(row).queue;
   if (limitMs === null && groupId === null) return;
@@ -49,58 +49,57 @@ export function scheduleQueueLimit(tx: Transaction, row: NotificationRow): void 
   scheduleTimer(tx, row, { kind: "queue-limit", ref: String(from), at: Math.min(limit, useless) });
 }
 
-/** Epoch ms from which on the newest try of a message waits. */
+/** Epoch ms since when the newest attempt of a message waits. */
 function queuedSince({ createdAt, stageAt, heldUntil, retriedAt }: NotificationRow): number {
   return Math.max(createdAt, stageAt ?? 0, heldUntil ?? 0, retriedAt ?? 0);
 }
 
 /**
- * Gives up what still waits for a device when a message has waited long enough, and has a group told of it, once, also
- * across a crash between the two. own choice: the message that tells is no emergency, has the default profile, and waits
- * itself without anybody being told.
+ * Ends waiting deliveries when a message has waited too long, and notifies a group exactly once, also across a crash
+ * between the two. The notice is not an emergency, has the default profile, and its own waiting is not reported.
  */
-export function createQueueLimitHandler(needs: QueueLimitDeps): TimerHandler {
-  const { store, clock, laneOf } = needs;
+export function createQueueLimitHandler(deps: QueueLimitDeps): TimerHandler {
+  const { store, clock, laneOf } = deps;
   return async (due) => {
     const row = store.get(notifications, due.notificationId);
     if (!row) return;
     const lane = laneOf(row.priorityLevel ?? 5);
-    const live = needs.activeBroadcasts.find(row.id);
+    const live = deps.activeBroadcasts.find(row.id);
     if (!live && due.decided === null && row.stage !== "settled") {
       await store.write((tx) => postponeTimer(tx, due, clock.now() + RECHECK_MS), lane);
       return;
     }
     const seconds = Math.round((due.at - Number(due.ref)) / 1_000);
     const found = due.decided === null ? (live?.abandonWaiting(timeoutReason(seconds)) ?? 0) : Number(due.decided);
-    const tells = await store.write((tx) => recordDecision(tx, row, due, { devices: found, seconds }, needs), lane);
+    const tells = await store.write((tx) => recordDecision(tx, row, due, { devices: found, seconds }, deps), lane);
     if (!tells) return;
     try {
-      await sendNotice(row, due, { devices: found, seconds }, needs);
+      await sendNotice(row, due, { devices: found, seconds }, deps);
     } catch (error) {
       if (!(error instanceof CallerError)) throw error;
-      const message = `Nobody was told that it waited too long: ${error.message}`;
-      await store.write((tx) => completeTimer(tx, due) && logActivity(tx, row, { message }, needs), lane);
+      const message = `The group could not be notified of the long wait: ${error.message}`;
+      await store.write((tx) => completeTimer(tx, due) && logActivity(tx, row, { message }, deps), lane);
     }
   };
 }
 
 interface QueueTimeout {
-  /** Devices that it was not sent to. */
+  /** Devices that were not asked. */
   devices: number;
   seconds: number;
 }
 
 function timeoutReason(seconds: number): string {
-  return `It waited for its device for ${seconds} s, as long as the message may.`;
+  return `The device was busy for ${seconds} s, the maximum wait of the message.`;
 }
 
-/** True when somebody is to be told. */
+/** True when a group is to be notified. */
 function recordDecision(
   tx: Transaction,
   row: NotificationRow,
   due: NotificationTimer,
   waited: QueueTimeout,
-  needs: QueueLimitDeps,
+  deps: QueueLimitDeps,
 ): boolean {
   if (due.decided !== null) return true;
   const { devices, seconds } = waited;
@@ -108,8 +107,8 @@ function recordDecision(
   if (tells) recordTimerDecision(tx, due, String(devices));
   else completeTimer(tx, due);
   if (devices > 0) {
-    const message = `It had waited for ${devices} devices for ${seconds} s and was given up there.`;
-    logActivity(tx, row, { message, ...waited }, needs);
+    const message = `The message waited for ${devices} devices for ${seconds} s and stopped waiting.`;
+    logActivity(tx, row, { message, ...waited }, deps);
   }
   return tells;
 }
@@ -118,7 +117,7 @@ async function sendNotice(
   row: NotificationRow,
   due: NotificationTimer,
   waited: QueueTimeout,
-  needs: QueueLimitDeps,
+  deps: QueueLimitDeps,
 ): Promise<void> {
   const { groupId, text } = parseSendingProfile(row).queue;
   const { devices, seconds } = waited;
@@ -131,10 +130,10 @@ async function sendNotice(
     deviceGroupIds: [groupId],
     extensionSettingsOverrides: { [ONPREM_EXTENSION_ID]: { [QUEUED_FAILURE_GROUP]: null } },
   };
-  const by = { ...needs.by, scope: { ...needs.by.scope, domainId: row.domainId } };
+  const by = { ...deps.by, scope: { ...deps.by.scope, domainId: row.domainId } };
   const options = { source: row.notificationSource ?? "unknown-source", overrules: true } as const;
-  await needs.send([{ input, options }], by, (tx) => {
-    if (!completeTimer(tx, due)) throw new CallerError("conflict", "It was sent already.");
+  await deps.send([{ input, options }], by, (tx) => {
+    if (!completeTimer(tx, due)) throw new CallerError("conflict", "The message was sent already.");
     return { parentNotificationId: row.id, incidentId: row.incidentId, initiationSourceType: QUEUED_FAILURE };
   });
 }

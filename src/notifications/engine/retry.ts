@@ -10,17 +10,17 @@ import { advanceStage, type PipelineStageDeps } from "./pipeline-stage.ts";
 import { notificationDeadline } from "./stages/accept.ts";
 
 /**
- * Lets a settled message go once more through the stages from `prepare` on, to what it has not reached: same row, same
- * ledger, a new moment of the sound, in a group of its own, since phones may still hear the old one. Resolves after COMMIT.
- * Throws ConflictError for what is a preview, still under way, ended by somebody, expired, or reached everything.
- * @source decisions.md 8
+ * Takes a settled message through the stages from `prepare` on again, to the devices it has not reached: same row, same
+ * ledger, a new start time, in a new multicast group, since phones may still listen to the old one. Resolves after
+ * COMMIT. Throws ConflictError for a preview, and for a message that is in progress, aborted, expired, or reached
+ * everything. @source docs/decisions/0008-notifications-and-templates.md, Sending
  */
 export async function retryNotification(
   notificationId: string,
   by: ActorContext,
-  needs: PipelineStageDeps,
+  deps: PipelineStageDeps,
 ): Promise<NotificationRow> {
-  const { store, clock } = needs;
+  const { store, clock } = deps;
   const known = store.get(notifications, notificationId, by.scope);
   if (!known) throw notFound();
   return store.write(
@@ -29,18 +29,18 @@ export async function retryNotification(
       if (!row) throw notFound();
       requireRetryable(row, clock.now());
       const devices = countUnreached(tx, row.pk);
-      if (devices === 0) throw new ConflictError("Every device was reached: there is nothing to send again.");
+      if (devices === 0) throw new ConflictError("Every device was reached; there is nothing to send again.");
       const after = reopenPipeline(tx, row, { goesAgainTo: "missed", repeatNumber: row.repeatNumber }, clock.now(), by);
       const details = { message: `Sent again to ${devices} that it had not reached.`, devices };
-      const entry = { notificationId, type: "info" as const, userId: by.actor.userId, endpointId: needs.endpointId() };
+      const entry = { notificationId, type: "info" as const, userId: by.actor.userId, endpointId: deps.endpointId() };
       addActivity(tx, { ...entry, details }, by);
       return after;
     },
-    needs.laneOf(known.priorityLevel ?? 5),
+    deps.laneOf(known.priorityLevel ?? 5),
   );
 }
 
-/** Opens the stages of a settled message from `prepare` on, to part of whom it went to. */
+/** Reopens the stages of a settled message from `prepare` on, for a part of its recipients. */
 export function reopenPipeline(
   tx: Transaction,
   row: NotificationRow,
@@ -48,12 +48,12 @@ export function reopenPipeline(
   now: number,
   by: ActorContext,
 ): NotificationRow {
-  // Later than any row has ended, so that rows of this try can be told from those before it.
+  // Later than the end of any row, so that the rows of this attempt can be told from earlier ones.
   const retriedAt = Math.max(now, (row.settledAt ?? 0) + 1);
   const notAfter = notificationDeadline({ ...row, createdAt: retriedAt, initiationSourceType: null });
-  const anew = { t0: null, streamEndedAt: null, settledAt: null, audioGroup: null, audioPort: null };
+  const reset = { t0: null, streamEndedAt: null, settledAt: null, audioGroup: null, audioPort: null };
   const after = tx.update(notifications, row.id, {}, by, {
-    ...anew,
+    ...reset,
     ...again,
     retriedAt,
     stageAt: retriedAt,
@@ -65,19 +65,21 @@ export function reopenPipeline(
 }
 
 function requireRetryable(row: NotificationRow, now: number): void {
-  const words = refusalReason(row, now);
-  if (words !== null) throw new ConflictError(words);
+  const refusal = refusalReason(row, now);
+  if (refusal !== null) throw new ConflictError(refusal);
 }
 
 function refusalReason(row: NotificationRow, now: number): string | null {
-  if (row.draft) return "A preview was not sent and can't be sent again.";
+  if (row.draft) return "A preview was not sent and cannot be sent again.";
   const stopped = cancellationReason(row, now);
-  if (stopped === "aborted") return "Somebody ended the message: send a new one instead.";
-  if (stopped === "expired") return "The message has expired: send a new one instead.";
-  return row.stage === "settled" ? null : "The message is still being sent: what fails is tried again by itself.";
+  if (stopped === "aborted") return "The message was ended by a user; send a new one instead.";
+  if (stopped === "expired") return "The message has expired; send a new one instead.";
+  return row.stage === "settled"
+    ? null
+    : "The message is still being sent; failed deliveries are retried automatically.";
 }
 
-/** Devices that a settled message has not reached and that are still there. */
+/** Existing devices that a settled message has not reached. */
 function countUnreached(reader: StoreReader, notificationPk: number): number {
   const found = reader.one<{ n: number }>(
     `SELECT count(*) AS n FROM deliveries WHERE notification_pk = ? AND level IN ${UNREACHED_LEVELS_SQL}

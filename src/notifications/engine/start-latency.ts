@@ -1,37 +1,37 @@
 import type { StoreReader, Transaction } from "../../store/store.ts";
 
-/** How long after the first packet the devices of one model begin, when nothing holds them back. */
+/** Start latency of one model after the first packet, without a start offset. */
 export interface ModelStartLatency {
   model: string;
-  /** The reports that this follows from, the newest ones of the model. */
+  /** Number of reports it is computed from, the newest ones of the model. */
   reports: number;
-  /** The middle of them: a few devices that are ill do not move it. */
+  /** Their median: a few faulty devices do not move it. */
   medianMs: number;
-  /** Within which nine of ten of them lie. */
+  /** Range of nine tenths of them. */
   spreadMs: number;
-  /** By how much devices of the model are held back, so that they sound together with slower ones. */
+  /** Start offset of the model, so that it plays together with slower ones. */
   holdMs: number;
   /** Epoch ms of the newest report. */
   measuredAt: number;
 }
 
-/** When a device said that it began. */
+/** A device's report of its playback start. */
 export interface DeviceStartReport {
   deliveryPk: number;
   model: string;
   /** Epoch ms. */
   at: number;
-  /** Ms by which it was held back. */
+  /** Start offset it was given, ms. */
   heldMs: number;
 }
 
-/** So many reports of a model count. own choice */
+/** Reports kept per model. */
 const MAX_REPORTS = 255;
-/** Fewer say too little of a model for others to be held back. own choice */
+/** With fewer reports a model does not delay others. */
 const MIN_REPORTS = 5;
-/** Whoever begins later than this has come late, and whoever is earlier has another clock. own choice */
+/** A later start is a late joiner, an earlier one a clock that is off. */
 const PLAUSIBLE_LATENCY_MS = { from: -100, to: 3_000 };
-/** Nobody is held back for longer: a model that is slower still is heard after the others. own choice */
+/** Maximum start offset: a model that is slower still is heard after the others. */
 const MAX_START_OFFSET_MS = 500;
 
 const T0 = `SELECT n.t0 FROM deliveries l JOIN notifications n ON n.pk = l.notification_pk
@@ -40,7 +40,9 @@ const WRITE = `INSERT INTO model_start_latencies (model, reports, median_ms, spr
   ON CONFLICT (model) DO UPDATE SET reports = excluded.reports, median_ms = excluded.median_ms,
     spread_ms = excluded.spread_ms, measured_at = excluded.measured_at`;
 
-/** Learns from devices that said when they began, in the transaction that writes that; those that came late teach nothing. */
+/**
+ * Learns from devices that reported their start, in the transaction that writes the reports; late joiners are ignored.
+ */
 export function recordStartReports(tx: Transaction, reports: readonly DeviceStartReport[], now: number): void {
   const byModel = new Map<string, number[]>();
   for (const { deliveryPk, model, at, heldMs } of reports) {
@@ -58,7 +60,6 @@ export function recordStartReports(tx: Transaction, reports: readonly DeviceStar
   }
 }
 
-/** The value below which this part of some lies. */
 function percentile(sorted: readonly number[], part: number): number {
   return sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * part))] ?? 0;
 }
@@ -66,7 +67,7 @@ function percentile(sorted: readonly number[], part: number): number {
 const READ = `SELECT model, json_array_length(reports) AS reports, median_ms AS medianMs, spread_ms AS spreadMs,
     measured_at AS measuredAt FROM model_start_latencies ORDER BY median_ms DESC, model`;
 
-/** What is known of the models, those that begin last first. */
+/** Start latency of all models, the slowest first. */
 export function startLatencies(reader: StoreReader): ModelStartLatency[] {
   const known = reader.all<Omit<ModelStartLatency, "holdMs"> & Record<string, string | number | null>>(READ);
   const sure = known.filter(({ reports }) => reports >= MIN_REPORTS).map(({ medianMs }) => medianMs);
@@ -78,7 +79,7 @@ export function startLatencies(reader: StoreReader): ModelStartLatency[] {
   });
 }
 
-/** By how much each model is held back, in ms; what is not in it is not. */
+/** Start offset by model, ms; models without one are absent. */
 export function startOffsetsByModel(reader: StoreReader): ReadonlyMap<string, number> {
   const held = startLatencies(reader).filter(({ holdMs }) => holdMs > 0);
   return new Map(held.map(({ model, holdMs }) => [model, holdMs]));

@@ -1,7 +1,7 @@
 import type { StopRequest } from "../../plugin-api/index.ts";
 import type { DeliveryProviders } from "./delivery-providers.ts";
 
-/** Calls deliveries off at their channels, one request per channel. */
+/** Stops deliveries at their channels, one request per channel. */
 export function stopDeliveries(
   providers: Pick<DeliveryProviders, "stop">,
   deliveries: Iterable<{ pk: number; provider: string }>,

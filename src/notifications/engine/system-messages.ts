@@ -3,7 +3,7 @@ import type { Log } from "../../lib/log.ts";
 import type { ActorContext, Store } from "../../store/store.ts";
 import type { NotificationService, SendOptions } from "../notification-service.ts";
 
-/** What rooms need that send messages by themselves. */
+/** Dependencies of modules that send messages. */
 export interface SystemMessageDeps {
   store: Store;
   log: Log;
@@ -12,8 +12,8 @@ export interface SystemMessageDeps {
 }
 
 /**
- * Works off a queue in order: `next` selects the first row behind the `pk` that is its parameter, and `take` removes it.
- * One that fails is told to `failed`, stays for the next time and holds up nobody.
+ * Works off an outbox in order: `next` selects the first row after the `pk` that is its parameter, and `take` sends and
+ * removes it. One that fails is reported to `failed`, stays for the next time and does not block the others.
  */
 export async function drainQueue<Q extends { pk: number }>(
   { store }: Pick<SystemMessageDeps, "store">,
@@ -28,17 +28,17 @@ export async function drainQueue<Q extends { pk: number }>(
   }
 }
 
-/** A message that a room sends by itself. */
+/** A message that a module sends. */
 export interface SystemMessage {
   input: Record<string, unknown>;
   options: SendOptions;
-  /** Domain whose people see it; the room's own where it is null. */
+  /** Domain whose users see it; null: the module's own. */
   domainId: string | null;
 }
 
 /**
- * Sends a message that stands for the fact `key` of a room, once, also after a crash. Id of the notification; null where
- * `compose` says that there is nothing to send, and when it can't be sent, which `refused` is told.
+ * Sends a message for the fact `key` of a module, exactly once, also across a crash. Returns the notification's id;
+ * null where `compose` returns nothing to send, and when it cannot be sent, which is reported to `refused`.
  */
 export async function sendSystemMessageOnce(
   { store, notificationService, by }: SystemMessageDeps,

@@ -1,7 +1,7 @@
 import type { StoreReader } from "../../store/store.ts";
 import type { Delivery } from "./delivery.ts";
 
-/** A device that has been left out for so long is asked once more: nobody else would find out that it is back. own choice */
+/** A device skipped for this long is asked once more, since nothing else would find out that it is back. */
 const SKIP_PERIOD_MS = 3_600_000;
 
 const UNRESPONSIVE_SQL = `SELECT d.pk FROM json_each(?) asked JOIN devices d ON d.pk = asked.value
@@ -9,8 +9,8 @@ const UNRESPONSIVE_SQL = `SELECT d.pk FROM json_each(?) asked JOIN devices d ON 
     WHERE level IN ('failed', 'expired')) > max(?, coalesce(d.proven_at, 0))`;
 
 /**
- * Internal keys of the devices among those of `page` that did not answer the last messages, the last of them within the
- * hour, and that no quiet test has proven since. What was reached already is none of them.
+ * Internal keys of the devices of `page` that did not answer the last messages, the last of them within the hour, and
+ * that no silent connectivity test has verified since. Excludes devices that were reached already.
  */
 export function findUnresponsiveDevices(
   page: readonly Delivery[],

@@ -8,15 +8,17 @@ const BY_TYPE: ReadonlyMap<string, UserChannel> = new Map([
   ["phone-call", "call"],
 ]);
 
-/** The channel of a device of a user, by its type. @source decisions.md 5, 14 */
+/**
+ * The channel of a user device, by its type. @source docs/decisions/0014-enumerations.md, Notification activity type
+ */
 export function userChannelOf(type: string): UserChannel {
   return BY_TYPE.get(type) ?? "push";
 }
 
 /**
- * Counts what became of a delivery to a device of a user, in the transaction that writes its row; gives what is counted
- * then. own choice: the counters of its diary words grow (sms-sent, email-failed, call-answered), without an entry for
- * each of thousands.
+ * Counts the result of a delivery to a user device, in the transaction that writes its row; returns what is counted
+ * then. Increments the counters of its activity types (sms-sent, email-failed, call-answered) without an entry for each
+ * of thousands.
  */
 export function countUserDelivery(
   tx: Transaction,

@@ -10,13 +10,15 @@ import type { NotificationRow } from "../compose/message-builder.ts";
 import { type AudioStreamAddress, audioAddressKey } from "./broadcast-audio.ts";
 import type { PipelineStageDeps } from "./pipeline-stage.ts";
 
-/** Speaks in calls that channels make: each has a stream of its own, which begins when somebody answers. */
+/** Speech in calls that channels place: each call has its own stream, which begins when the call is answered. */
 export interface VoiceCalls {
-  /** Makes what is to be said; resolves with its length in ms. Rejects with CallerError, UpstreamError. */
+  /** Renders what is to be said; resolves with its length in ms. Rejects with CallerError, UpstreamError. */
   prepare(parts: readonly VoicePart[], notificationId: string): Promise<number>;
   /** Opens a silent stream. Rejects with UpstreamError. */
   open(provider: string, target: VoiceTarget): Promise<void>;
-  /** Says this from its beginning; resolves with its length in ms. Rejects with UpstreamError when the call is over. */
+  /**
+   * Plays this from its beginning; resolves with its length in ms. Rejects with UpstreamError when the call is over.
+   */
   say(
     provider: string,
     target: AudioStreamAddress,
@@ -26,33 +28,32 @@ export interface VoiceCalls {
   close(provider: string, target: AudioStreamAddress): void;
 }
 
-/** What speaking in calls needs. */
 export interface VoiceCallsDeps extends Pick<PipelineStageDeps, "store" | "audio" | "speech"> {
   events: Events;
   streamer: Pick<Streamer, "open" | "startGroup" | "play" | "end">;
   clock: { now(): number };
-  /** Own IPv4 address on the network to send into. */
+  /** Local IPv4 address of the network to send into. */
   interfaceAddress: string;
 }
 
-/** A part as it is sent. */
+/** A rendered part. */
 interface CallAudio {
   payload: Uint8Array;
   durationMs: number;
 }
 
 const MAX_HOPS = 64;
-/** Everything of a call at its level, once, without an alert tone: nobody holds a siren to the ear. own choice */
+/** One pass without an alert tone, which would be too loud at the ear. */
 const ONCE = { tone: null, gapMs: 0, repetitions: 1, repetitionPauseMs: 0, volumeDb: 0 };
-/** Messages are said to many people in the same words, which are put together once: some half an hour of them. own choice */
-const MOST_REMEMBERED_BYTES = 16 * 1_048_576;
+/** Many people hear the same parts, which are rendered once: the cache holds about half an hour. */
+const MAX_CACHE_BYTES = 16 * 1_048_576;
 
-/** Makes it, with no call yet; calls of a channel that has stopped are ended. */
-export function createVoiceCalls(needs: VoiceCallsDeps): VoiceCalls {
-  const { store, streamer, clock, events } = needs;
+/** Creates it without calls; the calls of a channel that has stopped are ended. */
+export function createVoiceCalls(deps: VoiceCallsDeps): VoiceCalls {
+  const { store, streamer, clock, events } = deps;
   /** Stream ids by channel and address. */
   const calls = new Map<string, { provider: string; streamId: string; codec: Codec }>();
-  /** Least lately asked for first; 0 bytes while it is being made. */
+  /** Least recently used first; 0 bytes while being rendered. */
   const audioCache = new Map<string, { made: Promise<CallAudio[]>; bytes: number }>();
   let opened = 0;
 
@@ -69,7 +70,7 @@ export function createVoiceCalls(needs: VoiceCallsDeps): VoiceCalls {
 
   const audioFor = (parts: readonly VoicePart[], notificationId: string, codec: Codec): Promise<CallAudio[]> => {
     const row = store.get(notifications, notificationId);
-    if (!row) throw invalidValue("notificationId", "There is no such message.");
+    if (!row) throw invalidValue("notificationId", "Message not found.");
     const key = JSON.stringify([notificationId, row.updatedAt, codec, parts]);
     const known = audioCache.get(key);
     if (known !== undefined) {
@@ -77,7 +78,7 @@ export function createVoiceCalls(needs: VoiceCallsDeps): VoiceCalls {
       audioCache.set(key, known);
       return known.made;
     }
-    const entry = { made: Promise.all(parts.map((part) => renderPart(part, row, codec, needs))), bytes: 0 };
+    const entry = { made: Promise.all(parts.map((part) => renderPart(part, row, codec, deps))), bytes: 0 };
     audioCache.set(key, entry);
     entry.made.then(
       (sounds) => {
@@ -91,7 +92,7 @@ export function createVoiceCalls(needs: VoiceCallsDeps): VoiceCalls {
   const evictOldest = (): void => {
     let bytes = [...audioCache.values()].reduce((sum, each) => sum + each.bytes, 0);
     for (const [key, each] of audioCache) {
-      if (bytes <= MOST_REMEMBERED_BYTES) return;
+      if (bytes <= MAX_CACHE_BYTES) return;
       if (each.bytes === 0) continue;
       audioCache.delete(key);
       bytes -= each.bytes;
@@ -113,13 +114,13 @@ export function createVoiceCalls(needs: VoiceCallsDeps): VoiceCalls {
           ...{ streamId, group: target.group, port: target.port, ttl: MAX_HOPS },
           ...{ sourcePort: target.sourcePort, ssrc: target.ssrc, payloadType: CODECS[codec].payloadType },
           ...(target.secrecy === undefined ? {} : { secrecy: target.secrecy }),
-          interfaceAddress: needs.interfaceAddress,
+          interfaceAddress: deps.interfaceAddress,
           payload: new Uint8Array(PACKET_BYTES).fill(CODECS[codec].silenceByte),
           repeats: Number.POSITIVE_INFINITY,
           offsetPackets: 0,
         })
         .catch((error) => {
-          // The same call may have been opened anew meanwhile.
+          // The call may have been opened again in the meantime.
           if (calls.get(key)?.streamId === streamId) calls.delete(key);
           throw error;
         });
@@ -144,31 +145,31 @@ async function renderPart(
   part: VoicePart,
   row: NotificationRow,
   codec: Codec,
-  needs: VoiceCallsDeps,
+  deps: VoiceCallsDeps,
 ): Promise<CallAudio> {
   if ("pauseMs" in part) return renderPause(part.pauseMs, codec);
   const { audio } = row;
-  const recording = audio && { sha256: audio.sha256, read: () => needs.store.files.read(audio) };
+  const recording = audio && { sha256: audio.sha256, read: () => deps.store.files.read(audio) };
   const made =
-    "message" in part && recording ? needs.audio.prepare({ ...ONCE, recording }) : renderSpeech(part, row, needs);
-  const programme = await made;
-  return { payload: await payloadForCodec(programme, codec), durationMs: programme.durationMs };
+    "message" in part && recording ? deps.audio.prepare({ ...ONCE, recording }) : renderSpeech(part, row, deps);
+  const renderedAudio = await made;
+  return { payload: await payloadForCodec(renderedAudio, codec), durationMs: renderedAudio.durationMs };
 }
 
-/** own choice: a message that is spoken nowhere else is spoken to whoever is called, since there is nothing to read. */
+/** A message without speech settings is spoken in calls, since there is nothing to read. */
 function renderSpeech(
   part: VoicePart,
   row: NotificationRow,
   { speech, audio }: VoiceCallsDeps,
 ): Promise<RenderedAudio> {
-  if (!speech) throw new UpstreamError("upstream", "Nothing can speak here.");
+  if (!speech) throw new UpstreamError("upstream", "No speech engine is available.");
   const isMute = row.ttsType === null || row.ttsType === "none";
-  const words =
+  const speechSettings =
     "text" in part
       ? { ttsType: "custom-text" as const, ttsCustomContent: part.text }
       : { ttsType: isMute ? ("subject-and-body" as const) : row.ttsType };
-  // Whoever calls says that it is a drill, also where there is a recording.
-  const speaking = speech.synthesize({ ...row, ...words });
+  // A call announces the drill even where the message has a recording.
+  const speaking = speech.synthesize({ ...row, ...speechSettings });
   return audio.prepare({
     ...ONCE,
     recording: speaking && { sha256: speaking.key, read: () => speaking.speak() },

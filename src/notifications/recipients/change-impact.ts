@@ -80,39 +80,39 @@ export function rowImpactAt(now: number): (reader: StoreReader, resource: AnyRes
  */
 export async function measureImpact(
   written: readonly DryRunWrite<RowImpact>[],
-  needs: ChangeImpactDeps,
+  deps: ChangeImpactDeps,
 ): Promise<ChangeImpact> {
   const people: RecipientDiff = { joining: [], leaving: [] };
   const things: RecipientDiff = { joining: [], leaving: [] };
   const holdings: { gaining: UserRight[]; losing: UserRight[] } = { gaining: [], losing: [] };
   // A write may touch thousands of rows that have no impact.
-  const meant = written.filter(({ before, after }) =>
+  const affected = written.filter(({ before, after }) =>
     [before, after].some((side) => side !== null && (side.seen.targets !== null || side.seen.given !== null)),
   );
-  for (const { before, after } of meant) {
+  for (const { before, after } of affected) {
     const [then, now] = [before?.seen.targets ?? NO_TARGETS, after?.seen.targets ?? NO_TARGETS];
-    add(people, await diffUsers(then, now, needs));
-    add(things, await diffDevices(then, now, needs));
+    add(people, await diffUsers(then, now, deps));
+    add(things, await diffDevices(then, now, deps));
     const [had, has] = [before?.seen.given ?? null, after?.seen.given ?? null];
-    holdings.gaining.push(...findRightsHeldOnlyBy(has, had, needs.reader));
-    holdings.losing.push(...findRightsHeldOnlyBy(had, has, needs.reader));
+    holdings.gaining.push(...findRightsHeldOnlyBy(has, had, deps.reader));
+    holdings.losing.push(...findRightsHeldOnlyBy(had, has, deps.reader));
   }
   return {
-    users: { joining: named(people.joining, USERS, needs), leaving: named(people.leaving, USERS, needs) },
-    devices: { joining: named(things.joining, DEVICES, needs), leaving: named(things.leaving, DEVICES, needs) },
-    access: { gaining: namedPermissions(holdings.gaining, needs), losing: namedPermissions(holdings.losing, needs) },
+    users: { joining: named(people.joining, USERS, deps), leaving: named(people.leaving, USERS, deps) },
+    devices: { joining: named(things.joining, DEVICES, deps), leaving: named(things.leaving, DEVICES, deps) },
+    access: { gaining: namedPermissions(holdings.gaining, deps), losing: namedPermissions(holdings.losing, deps) },
   };
 }
 
 /** Current recipients of a selection. */
 export async function measureReach(
   recipients: RecipientIdLists,
-  needs: ChangeImpactDeps,
+  deps: ChangeImpactDeps,
 ): Promise<{ users: CountWithSample<NamedRow>; devices: CountWithSample<NamedRow> }> {
-  const targets = targetsOfRecipients(needs.reader, recipients);
-  const people = await diffUsers(NO_TARGETS, targets, needs);
-  const things = await diffDevices(NO_TARGETS, targets, needs);
-  return { users: named(people.joining, USERS, needs), devices: named(things.joining, DEVICES, needs) };
+  const targets = targetsOfRecipients(deps.reader, recipients);
+  const people = await diffUsers(NO_TARGETS, targets, deps);
+  const things = await diffDevices(NO_TARGETS, targets, deps);
+  return { users: named(people.joining, USERS, deps), devices: named(things.joining, DEVICES, deps) };
 }
 
 function add(to: RecipientDiff, { joining, leaving }: RecipientDiff): void {
@@ -126,10 +126,10 @@ const DEVICES = { resource: devices, table: "devices", name: "description" };
 function named(
   all: readonly number[],
   of: typeof USERS | typeof DEVICES,
-  needs: ChangeImpactDeps,
+  deps: ChangeImpactDeps,
 ): CountWithSample<NamedRow> {
-  const pks = visiblePks(all, of, needs);
-  const names = namesOf(pks, of, needs);
+  const pks = visiblePks(all, of, deps);
+  const names = namesOf(pks, of, deps);
   return { count: pks.length, first: pks.slice(0, MAX_NAMED).flatMap((pk) => names.get(pk) ?? []) };
 }
 
@@ -142,30 +142,30 @@ function visiblePks(
   const sight = scope.domainVisibility.visible(resource);
   if (sight === "all" || sight === "none") return sight === "all" ? pks : [];
   const sql = `SELECT t.pk FROM ${table} t WHERE t.pk IN (SELECT value FROM json_each(?)) AND (${sight.sql})`;
-  const seen = new Set(reader.all<{ pk: number }>(sql, JSON.stringify(pks), ...sight.params).map(({ pk }) => pk));
-  return pks.filter((pk) => seen.has(pk));
+  const visible = new Set(reader.all<{ pk: number }>(sql, JSON.stringify(pks), ...sight.params).map(({ pk }) => pk));
+  return pks.filter((pk) => visible.has(pk));
 }
 
-function namedPermissions(all: readonly UserRight[], needs: ChangeImpactDeps): CountWithSample<NamedPermission> {
-  const seen = new Set(
+function namedPermissions(all: readonly UserRight[], deps: ChangeImpactDeps): CountWithSample<NamedPermission> {
+  const visible = new Set(
     visiblePks(
       all.map(({ userPk }) => userPk),
       USERS,
-      needs,
+      deps,
     ),
   );
-  const holdings = all.filter(({ userPk }) => seen.has(userPk));
+  const holdings = all.filter(({ userPk }) => visible.has(userPk));
   const first = holdings.slice(0, MAX_NAMED);
   const names = namesOf(
     first.map(({ userPk }) => userPk),
     USERS,
-    needs,
+    deps,
   );
-  const told = first.flatMap(({ userPk, verb, spec, domainId }) => {
+  const permissions = first.flatMap(({ userPk, verb, spec, domainId }) => {
     const user = names.get(userPk);
     return user ? [{ userId: user.id, userName: user.name, verb, spec, domainId }] : [];
   });
-  return { count: holdings.length, first: told };
+  return { count: holdings.length, first: permissions };
 }
 
 /** Ids and names of the first 100 that the caller may see. */
@@ -175,12 +175,12 @@ function namesOf(
   { reader, scope }: ChangeImpactDeps,
 ): Map<number, NamedRow> {
   if (pks.length === 0) return new Map();
-  const seen = buildVisibilitySql(scope.visible(resource));
+  const visible = buildVisibilitySql(scope.visible(resource));
   const lines = reader.all<{ pk: number; id: string; name: string }>(
     `SELECT t.pk, t.id, t.${name} AS name FROM ${table} t
-     WHERE t.pk IN (SELECT value FROM json_each(?)) AND ${seen.sql}`,
+     WHERE t.pk IN (SELECT value FROM json_each(?)) AND ${visible.sql}`,
     JSON.stringify(pks.slice(0, MAX_NAMED)),
-    ...seen.params,
+    ...visible.params,
   );
   return new Map(lines.map(({ pk, id, name: text }) => [pk, { id, name: text }]));
 }

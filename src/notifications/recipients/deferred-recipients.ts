@@ -21,12 +21,12 @@ export function hasPendingRecipients(reader: StoreReader, notificationId: string
  * Writes the recipients of a message to many users, and the rows for their devices, in parallel with the devices, which
  * go first. Safe to repeat after a crash.
  */
-export async function writePendingRecipients(notificationId: string, needs: PipelineStageDeps): Promise<void> {
-  const row = needs.store.get(notifications, notificationId);
-  if (!row || !hasPendingRecipients(needs.store, notificationId)) return;
-  await writeRecipients(row, needs, "normal");
-  await queueUserDevices(row, needs, "normal");
-  await needs.store.write((tx) => {
+export async function writePendingRecipients(notificationId: string, deps: PipelineStageDeps): Promise<void> {
+  const row = deps.store.get(notifications, notificationId);
+  if (!row || !hasPendingRecipients(deps.store, notificationId)) return;
+  await writeRecipients(row, deps, "normal");
+  await queueUserDevices(row, deps, "normal");
+  await deps.store.write((tx) => {
     tx.run("DELETE FROM notification_pending_recipients WHERE notification = ?", row.pk);
     tx.emit("deliveries.changed", { notificationId });
   });

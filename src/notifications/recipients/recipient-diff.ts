@@ -84,11 +84,11 @@ function keysOf(reader: StoreReader, table: string, ids: readonly string[]): num
 export async function diffUsers(
   before: RecipientTargets,
   after: RecipientTargets,
-  needs: { reader: StoreReader; clock: Clock },
+  deps: { reader: StoreReader; clock: Clock },
 ): Promise<RecipientDiff> {
   const isSame = String(before.lists) === String(after.lists) && String(before.users) === String(after.users);
   if (isSame) return { joining: [], leaving: [] };
-  const [then, now] = [await usersOf(before, needs), await usersOf(after, needs)];
+  const [then, now] = [await usersOf(before, deps), await usersOf(after, deps)];
   return { joining: difference(now, then), leaving: difference(then, now) };
 }
 
@@ -127,12 +127,12 @@ function difference(those: ReadonlySet<number>, others: ReadonlySet<number>): nu
 export async function diffDevices(
   before: RecipientTargets,
   after: RecipientTargets,
-  needs: { reader: StoreReader; clock: Clock },
+  deps: { reader: StoreReader; clock: Clock },
 ): Promise<RecipientDiff> {
   const found: RecipientDiff = { joining: [], leaving: [] };
   if (before.groups.length === 0 && after.groups.length === 0) return found;
   const [then, now] = [compiled(before), compiled(after)];
-  await scanDevices(needs, (device) => {
+  await scanDevices(deps, (device) => {
     const was = then.some((group) => group.contains(device));
     const is = now.some((group) => group.contains(device));
     if (is && !was) found.joining.push(device.pk);

@@ -22,7 +22,7 @@ interface RecipientRange {
 /** Iterates over a message's recipients, source by source, in the order of an index: the cost per user is constant. */
 interface RecipientCursor {
   /** The next users, at most `most`; null at the end. */
-  next(reader: StoreReader, most: number): RecipientRange | null;
+  next(reader: StoreReader, limit: number): RecipientRange | null;
 }
 
 const LISTS = "SELECT target FROM notifications__distribution_list_ids WHERE owner = ? ORDER BY target";
@@ -44,7 +44,7 @@ const INSIDE = `SELECT max(user) AS last, count(*) AS n FROM (SELECT user FROM a
   WHERE area = ? AND user > ? ORDER BY user LIMIT ?)`;
 
 /** Deleted messages drop out of the join. */
-const TOLD_BEFORE = `SELECT told.pk FROM notifications own, json_each(own.told_before) x
+const EARLIER_MESSAGES = `SELECT told.pk FROM notifications own, json_each(own.told_before) x
   JOIN notifications told ON told.id = x.value WHERE own.pk = ? ORDER BY told.pk`;
 
 const TOLD = `SELECT max(user_pk) AS last, count(*) AS n FROM (SELECT user_pk FROM notification_recipients
@@ -58,17 +58,17 @@ function openRecipientCursor(reader: StoreReader, notificationPk: number): Recip
     ...reader.all<{ target: number }>(LISTS, notificationPk).map(({ target }) => ({ list: target })),
     ...reader.all<{ target: number }>(DIRECTORIES, notificationPk).map(({ target }) => ({ directory: target })),
     ...reader.all<{ id: string }>(AREAS, notificationPk).map(({ id }) => ({ area: id })),
-    ...reader.all<{ pk: number }>(TOLD_BEFORE, notificationPk).map(({ pk }) => ({ message: pk })),
+    ...reader.all<{ pk: number }>(EARLIER_MESSAGES, notificationPk).map(({ pk }) => ({ message: pk })),
     "named",
   ];
   let at = 0;
   let after = 0;
   return {
-    next(now, most) {
+    next(now, limit) {
       for (; at < grounds.length; at++, after = 0) {
         const ground = grounds[at] as RecipientSource;
         const [sql, key] = rangeSql(ground, notificationPk);
-        const page = now.one<{ last: number | null; n: number }>(sql, key, after, most);
+        const page = now.one<{ last: number | null; n: number }>(sql, key, after, limit);
         if (!page || page.last === null) continue;
         const range = { ground, after, upTo: page.last, count: page.n };
         after = page.last;
@@ -130,13 +130,13 @@ function usersInRangeSql(
 }
 
 /** True when a message has so few users that writing them first delays no device: at most `most` source rows. */
-export function hasAtMostUsers(reader: StoreReader, notificationPk: number, most: number): boolean {
+export function hasAtMostUsers(reader: StoreReader, notificationPk: number, limit: number): boolean {
   const walk = openRecipientCursor(reader, notificationPk);
   let seen = 0;
-  for (let range = walk.next(reader, most + 1); range && seen <= most; range = walk.next(reader, most + 1)) {
+  for (let range = walk.next(reader, limit + 1); range && seen <= limit; range = walk.next(reader, limit + 1)) {
     seen += range.count;
   }
-  return seen <= most;
+  return seen <= limit;
 }
 
 /**
@@ -146,25 +146,25 @@ export function hasAtMostUsers(reader: StoreReader, notificationPk: number, most
  */
 export async function writeRecipients(
   row: NotificationRow,
-  needs: PipelineStageDeps,
+  deps: PipelineStageDeps,
   lane: WriteLane,
   last?: (tx: Transaction) => void,
 ): Promise<void> {
-  const { store, clock } = needs;
+  const { store, clock } = deps;
   const walk = openRecipientCursor(store, row.pk);
-  const endpoint = endpointPkOf(store, needs.endpointId());
+  const endpoint = endpointPkOf(store, deps.endpointId());
   await writeInChunks(
-    needs,
+    deps,
     lane,
-    (tx, most) => {
-      let left = most;
+    (tx, limit) => {
+      let left = limit;
       while (left > 0) {
         const range = walk.next(tx, left);
-        if (!range) return most - left;
+        if (!range) return limit - left;
         insertRange(tx, range, row.pk, endpoint, clock.now());
         left -= range.count;
       }
-      return most;
+      return limit;
     },
     last,
   );
@@ -204,11 +204,11 @@ export function* iterateUsers(
   reader: StoreReader,
   notificationPk: number,
   now: number,
-  most: number,
+  limit: number,
 ): Generator<number[]> {
   const walk = openRecipientCursor(reader, notificationPk);
   const seen = new Set<number>();
-  for (let range = walk.next(reader, most); range; range = walk.next(reader, most)) {
+  for (let range = walk.next(reader, limit); range; range = walk.next(reader, limit)) {
     const { sql, params } = usersInRangeSql(range, notificationPk, now);
     const fresh = reader
       .all<{ pk: number }>(`SELECT u.pk ${sql}`, ...params)

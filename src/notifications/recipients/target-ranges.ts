@@ -12,14 +12,14 @@ export function nextTargets(
   reader: StoreReader,
   notificationPk: number,
   after: number,
-  most: number,
+  limit: number,
 ): TargetRange | null {
   const page = reader.one<{ last: number | null; n: number }>(
     `SELECT max(device) AS last, count(*) AS n FROM (SELECT device FROM notification_targets
        WHERE notification = ? AND device > ? ORDER BY device LIMIT ?)`,
     notificationPk,
     after,
-    most,
+    limit,
   );
   return page && page.last !== null ? { after, upTo: page.last, count: page.n } : null;
 }

@@ -19,10 +19,10 @@ export function recordAnswer(
   userId: string,
   option: string,
   by: ActorContext,
-  needs: RecordAnswerDeps,
+  deps: RecordAnswerDeps,
 ): Promise<ActivityRow> {
-  return needs.store.write(
-    (tx) => recordAnswerIn(tx, responseContextOfUser(tx, notificationId, userId), option, by, needs.clock.now()).entry,
+  return deps.store.write(
+    (tx) => recordAnswerIn(tx, responseContextOfUser(tx, notificationId, userId), option, by, deps.clock.now()).entry,
   );
 }
 
@@ -34,10 +34,10 @@ export function recordChannelAnswer(
   recipientId: string,
   option: string,
   by: ActorContext,
-  needs: RecordAnswerDeps,
+  deps: RecordAnswerDeps,
 ): Promise<string | null> {
-  return needs.store.write(
-    (tx) => recordAnswerIn(tx, responseContextOfRecipient(tx, recipientId), option, by, needs.clock.now()).reply,
+  return deps.store.write(
+    (tx) => recordAnswerIn(tx, responseContextOfRecipient(tx, recipientId), option, by, deps.clock.now()).reply,
   );
 }
 
@@ -98,11 +98,11 @@ export function recordRead(
   userId: string,
   read: boolean,
   by: ActorContext,
-  needs: RecordAnswerDeps,
+  deps: RecordAnswerDeps,
 ): Promise<ActivityRow> {
-  return needs.store.write((tx) => {
+  return deps.store.write((tx) => {
     const { message, recipient } = responseContextOfUser(tx, notificationId, userId);
-    if (recipient.read !== read) markRead(tx, message.pk, recipient.pk, read, needs.clock.now());
+    if (recipient.read !== read) markRead(tx, message.pk, recipient.pk, read, deps.clock.now());
     const readStatus = read ? "read" : "unread";
     const values = {
       notificationId: message.id,

@@ -23,7 +23,9 @@ export function findAwaitingApproval(
   if (!row) throw notFound();
   if (row.approval === null) throw new ConflictError("The message does not require approval.");
   if (row.approval !== "waiting" || cancellationReason(row, now)) {
-    throw new ConflictError(`The message was decided already: it was ${row.approval === "approved" ? "" : "not "}sent.`);
+    throw new ConflictError(
+      `The message was decided already: it was ${row.approval === "approved" ? "" : "not "}sent.`,
+    );
   }
   const { scenarioNotificationId } = row;
   return scenarioNotificationId ? reader.find(notifications, { scenarioNotificationId, approval: "waiting" }) : [row];
@@ -33,14 +35,14 @@ export function findAwaitingApproval(
  * Approves messages as if they were sent now; resolves after COMMIT. Throws as `findAwaitingApproval`, and
  * ConflictError if the sender approves.
  */
-export function approve(notificationId: string, by: ActorContext, needs: ApprovalDeps): Promise<NotificationRow[]> {
-  return needs.store.write((tx) => {
-    const now = needs.clock.now();
+export function approve(notificationId: string, by: ActorContext, deps: ApprovalDeps): Promise<NotificationRow[]> {
+  return deps.store.write((tx) => {
+    const now = deps.clock.now();
     const rows = findAwaitingApproval(tx, notificationId, by, now);
     if (rows.some(({ initiatorId }) => initiatorId === by.actor.userId)) {
       throw new ConflictError("The message must be approved by another person than its sender.");
     }
-    return rows.map((row) => sendNow(tx, row, by, now, needs.endpointId())) as Sync<NotificationRow[]>;
+    return rows.map((row) => sendNow(tx, row, by, now, deps.endpointId())) as Sync<NotificationRow[]>;
   }, "emergency");
 }
 

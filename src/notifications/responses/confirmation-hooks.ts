@@ -21,7 +21,9 @@ export const confirmationRequestHooks: ResourceHooks<typeof confirmationRequests
     }
     const lost = before ? optionsInUse(tx, before.pk).find((label) => !after.options.includes(label)) : undefined;
     if (lost !== undefined)
-      faults.push(invalidField("options", `Dynamic replies or escalation rules still refer to ${JSON.stringify(lost)}.`));
+      faults.push(
+        invalidField("options", `Dynamic replies or escalation rules still refer to ${JSON.stringify(lost)}.`),
+      );
     if (faults.length > 0) throw validationError(faults);
   },
   present: serializeConfirmationRequests,

@@ -33,12 +33,12 @@ export function assignDynamicReply(
      WHERE confirmation_request_pk = ? AND option_label = ? ORDER BY pk`,
     ...[question.pk, option],
   );
-  const told = replies.flatMap((reply) => {
+  const assigned = replies.flatMap((reply) => {
     const { first, rest, every } = reply;
     const hasPlace = reply.quota === null || claimReplySlot(tx, message.pk, recipient.pk, reply, reply.quota);
     return [hasPlace ? first : rest, every].filter((text) => text !== null && text !== "");
   });
-  return told.length === 0 ? null : [...told.join("\n")].slice(0, MAX_REPLY_LENGTH).join("");
+  return assigned.length === 0 ? null : [...assigned.join("\n")].slice(0, MAX_REPLY_LENGTH).join("");
 }
 
 /** True when one of the first `quota` slots was free; it is assigned to the recipient. */

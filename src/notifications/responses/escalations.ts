@@ -23,7 +23,7 @@ export type EscalationDeps = Pick<PipelineStageDeps, "store" | "clock" | "by" | 
   send(
     messages: readonly OutgoingNotification[],
     by: ActorContext,
-    belong: (tx: Transaction) => NotificationContext,
+    createContext: (tx: Transaction) => NotificationContext,
   ): Promise<unknown>;
 };
 
@@ -48,31 +48,31 @@ export function scheduleEscalations(tx: Transaction, row: NotificationRow): void
  * The rule of an expired message is evaluated. @source docs/decisions/0008-notifications-and-templates.md, Confirmation
  * requests; docs/decisions/0016-notification-engine.md, Confirmations and escalation
  */
-export function createEscalationHandler(needs: EscalationDeps): TimerHandler {
-  const { store, clock } = needs;
+export function createEscalationHandler(deps: EscalationDeps): TimerHandler {
+  const { store, clock } = deps;
   return async (due) => {
     const known = store.get(notifications, due.notificationId);
-    const lane = needs.laneOf(known?.priorityLevel ?? 5);
-    const fires = await store.write((tx) => evaluateRule(tx, due, clock.now(), needs), lane);
+    const lane = deps.laneOf(known?.priorityLevel ?? 5);
+    const fires = await store.write((tx) => evaluateRule(tx, due, clock.now(), deps), lane);
     const row = store.get(notifications, due.notificationId);
     const rule = store.get(escalationRules, due.ref);
     if (!fires || !row || !rule) return;
     try {
-      await escalate(row, rule, due, needs);
+      await escalate(row, rule, due, deps);
     } catch (error) {
       if (!(error instanceof CallerError)) throw error;
-      await store.write((tx) => skip(tx, due, error.message, needs), lane);
+      await store.write((tx) => skip(tx, due, error.message, deps), lane);
     }
   };
 }
 
 /** True when the rule fires. */
-function evaluateRule(tx: Transaction, due: NotificationTimer, now: number, needs: EscalationDeps): boolean {
+function evaluateRule(tx: Transaction, due: NotificationTimer, now: number, deps: EscalationDeps): boolean {
   const row = tx.get(notifications, due.notificationId);
   const rule = tx.get(escalationRules, due.ref);
   const why = skipReason(row, rule, due.at, now);
   if (why !== null || !row || !rule) {
-    skip(tx, due, why ?? "", needs);
+    skip(tx, due, why ?? "", deps);
     return false;
   }
   if (due.decided !== null) return true;
@@ -83,7 +83,7 @@ function evaluateRule(tx: Transaction, due: NotificationTimer, now: number, need
   const message = `${JSON.stringify(rule.optionLabel)} was answered ${count} times after ${rule.delay} s: ${
     fires ? "the escalation is sent" : "no escalation is needed"
   }.`;
-  logActivity(tx, due, "info", { message, count, escalationRuleId: rule.id }, needs);
+  logActivity(tx, due, "info", { message, count, escalationRuleId: rule.id }, deps);
   return fires;
 }
 
@@ -111,7 +111,7 @@ async function escalate(
   row: NotificationRow,
   rule: EscalationRule,
   due: NotificationTimer,
-  needs: EscalationDeps,
+  deps: EscalationDeps,
 ): Promise<void> {
   const { subject, body, image, audio } = rule;
   const { priority, drill, customVars, alertTone, notificationProfileId, ttsVoiceId, ttsSpeed } = row;
@@ -123,16 +123,16 @@ async function escalate(
     ...(audio && { audio: new UploadedFile(audio) }),
   };
   const options = { source: "confirmation-request-escalation-rule", overrules: true } as const;
-  const by = { ...needs.by, scope: { ...needs.by.scope, domainId: row.domainId } };
-  await needs.send([{ input, options }], by, (tx) => {
+  const by = { ...deps.by, scope: { ...deps.by.scope, domainId: row.domainId } };
+  await deps.send([{ input, options }], by, (tx) => {
     if (!completeTimer(tx, due)) throw new CallerError("conflict", "The message was sent already.");
     return { parentNotificationId: row.id, incidentId: row.incidentId, escalationRuleId: rule.id };
   });
 }
 
-function skip(tx: Transaction, due: NotificationTimer, message: string, needs: EscalationDeps): void {
+function skip(tx: Transaction, due: NotificationTimer, message: string, deps: EscalationDeps): void {
   if (!completeTimer(tx, due)) return;
-  logActivity(tx, due, "escalation-rule-skipped", { message, escalationRuleId: due.ref }, needs);
+  logActivity(tx, due, "escalation-rule-skipped", { message, escalationRuleId: due.ref }, deps);
 }
 
 function logActivity(

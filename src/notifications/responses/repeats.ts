@@ -23,28 +23,28 @@ const STILL_SENDING_MS = 5_000;
  * due while the appliance was down are sent once, the next one an interval later; on-premises devices, which answer
  * nothing, get the message once.
  */
-export function createRepeatHandler(needs: RepeatDeps): TimerHandler {
-  const { store, clock, laneOf } = needs;
+export function createRepeatHandler(deps: RepeatDeps): TimerHandler {
+  const { store, clock, laneOf } = deps;
   return async (due) => {
     const lane = laneOf(store.get(notifications, due.notificationId)?.priorityLevel ?? 5);
-    const goes = await store.write((tx) => repeat(tx, due, clock.now(), needs), lane);
-    if (goes) needs.run(due.notificationId);
+    const goes = await store.write((tx) => repeat(tx, due, clock.now(), deps), lane);
+    if (goes) deps.run(due.notificationId);
   };
 }
 
 /** True when the message goes through the pipeline again. */
-function repeat(tx: Transaction, due: NotificationTimer, now: number, needs: RepeatDeps): boolean {
+function repeat(tx: Transaction, due: NotificationTimer, now: number, deps: RepeatDeps): boolean {
   const row = tx.get(notifications, due.notificationId);
   if (!row) throw new BugError("The message to repeat does not exist.", { notificationId: due.notificationId });
   const request = confirmationRequestOf(tx, row);
   const people = countUnanswered(tx, row.pk);
-  const words = stopReason(row, request, people, now);
-  const tell = (message: string, more: object = {}): void => {
-    const values = { notificationId: row.id, type: "info" as const, endpointId: needs.endpointId() };
-    addActivity(tx, { ...values, details: { message, ...more } }, needs.by);
+  const reason = stopReason(row, request, people, now);
+  const log = (message: string, more: object = {}): void => {
+    const values = { notificationId: row.id, type: "info" as const, endpointId: deps.endpointId() };
+    addActivity(tx, { ...values, details: { message, ...more } }, deps.by);
   };
-  if (words !== null || !request) {
-    if (completeTimer(tx, due)) tell(`Not sent again: ${words}`);
+  if (reason !== null || !request) {
+    if (completeTimer(tx, due)) log(`Not sent again: ${reason}`);
     return false;
   }
   if (row.stage !== "settled") {
@@ -53,8 +53,8 @@ function repeat(tx: Transaction, due: NotificationTimer, now: number, needs: Rep
   }
   if (!completeTimer(tx, due)) return false;
   const [turn, limit] = [Number(due.ref), request.repeatLimit ?? 1];
-  tell(`Sent again, ${turn} of ${limit}, to ${people} who have not answered.`, { repeat: turn, people });
-  reopenPipeline(tx, row, { goesAgainTo: "unanswered", repeatNumber: turn }, now, needs.by);
+  log(`Sent again, ${turn} of ${limit}, to ${people} who have not answered.`, { repeat: turn, people });
+  reopenPipeline(tx, row, { goesAgainTo: "unanswered", repeatNumber: turn }, now, deps.by);
   const next = { kind: "repeat", ref: String(turn + 1), at: now + (request.repeatInterval ?? 0) * 1_000 } as const;
   if (turn < limit) scheduleTimer(tx, row, next);
   return true;

@@ -50,7 +50,7 @@ export async function rollCall(
   notificationPk: number,
   reader: StoreReader,
   clock: Clock,
-  most = Number.POSITIVE_INFINITY,
+  limit = Number.POSITIVE_INFINITY,
 ): Promise<RollCallRoom[]> {
   const byRoom = new Map<number | null, RollCallPerson[]>();
   for (const lines of readChunks<RollCallPerson>(reader, ROLL_CALL_SQL, notificationPk)) {
@@ -64,28 +64,28 @@ export async function rollCall(
   for (const [zone, people] of byRoom) {
     const answered = people.reduce((sum, { answer }) => sum + Number(answer !== null), 0);
     await yieldToEventLoop(clock);
-    const first = await sortInChunks(people, most, clock);
+    const first = await sortInChunks(people, limit, clock);
     called.push({ room: rooms.get(zone ?? 0) ?? null, total: people.length, answered, people: first });
   }
   return called.sort((a, b) => compareText(roomSortKey(a.room), roomSortKey(b.room)));
 }
 
 /** Sorts people chunk by chunk: sorted runs, merged in pairs until one is left. */
-async function sortInChunks(people: readonly RollCallPerson[], most: number, clock: Clock): Promise<RollCallPerson[]> {
+async function sortInChunks(people: readonly RollCallPerson[], limit: number, clock: Clock): Promise<RollCallPerson[]> {
   let runs: RollCallPerson[][] = [];
   for (let at = 0; at < people.length; at += SORT_CHUNK) {
     runs.push(
       people
         .slice(at, at + SORT_CHUNK)
         .sort(compareUnansweredFirst)
-        .slice(0, most),
+        .slice(0, limit),
     );
     await yieldToEventLoop(clock);
   }
   while (runs.length > 1) {
     const merged: RollCallPerson[][] = [];
     for (let at = 0; at < runs.length; at += 2) {
-      merged.push(await mergeRuns(runs[at] ?? [], runs[at + 1] ?? [], most, clock));
+      merged.push(await mergeRuns(runs[at] ?? [], runs[at + 1] ?? [], limit, clock));
     }
     runs = merged;
   }
@@ -95,11 +95,11 @@ async function sortInChunks(people: readonly RollCallPerson[], most: number, clo
 async function mergeRuns(
   a: readonly RollCallPerson[],
   b: readonly RollCallPerson[],
-  most: number,
+  limit: number,
   clock: Clock,
 ): Promise<RollCallPerson[]> {
   const merged: RollCallPerson[] = [];
-  for (let fromA = 0, fromB = 0; merged.length < most; ) {
+  for (let fromA = 0, fromB = 0; merged.length < limit; ) {
     const [one, other] = [a[fromA], b[fromB]];
     const next = one && (!other || compareUnansweredFirst(one, other) <= 0) ? one : other;
     if (!next) break;

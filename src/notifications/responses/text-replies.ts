@@ -60,10 +60,10 @@ export function createTextMessageHandler({
   }
 
   async function answer({ notificationId, recipients }: OpenQuestion, option: string): Promise<TextReply> {
-    let told: string | null = null;
-    for (const id of recipients) told = (await notificationService.recordChannelAnswer("text", id, option)) ?? told;
+    let reply: string | null = null;
+    for (const id of recipients) reply = (await notificationService.recordChannelAnswer("text", id, option)) ?? reply;
     await store.write((tx) => void addActivity(tx, { notificationId, type: "sms-received", details: { option } }, by));
-    return { kind: "answered", option, ...(told !== null && { told }) };
+    return { kind: "answered", option, ...(reply !== null && { told: reply }) };
   }
 
   async function join(from: string, tag: string): Promise<TextReply> {
@@ -73,16 +73,16 @@ export function createTextMessageHandler({
 
   async function handle({ from, text }: TextMessage): Promise<TextReply> {
     const number = parsePhoneNumber(from);
-    const said = text.trim();
-    const [word = "", ...rest] = said.split(/\s+/);
+    const trimmed = text.trim();
+    const [word = "", ...rest] = trimmed.split(/\s+/);
     if (STOP_KEYWORDS.has(word.toUpperCase())) return stop(number, rest.join(" "));
-    if (START_KEYWORDS.has(said.toUpperCase())) {
+    if (START_KEYWORDS.has(trimmed.toUpperCase())) {
       await setDevicesDisabled(number, false);
       return { kind: "started" };
     }
     const question = newestQuestion(number, store, clock.now());
-    const option = question && matchOption(question.options, said);
-    return question && option ? answer(question, option) : join(number, said);
+    const option = question && matchOption(question.options, trimmed);
+    return question && option ? answer(question, option) : join(number, trimmed);
   }
 
   return async (message) => {
@@ -114,8 +114,8 @@ function newestQuestion(phone: string, reader: StoreReader, now: number): OpenQu
 }
 
 /** An option by its number, counted from 1, or by its text in any case. */
-function matchOption(options: readonly string[], said: string): string | null {
-  const byNumber = /^\d{1,2}[.)]?$/.test(said) ? options[Number.parseInt(said, 10) - 1] : undefined;
-  const wanted = said.toLocaleLowerCase();
-  return byNumber ?? options.find((option) => option.toLocaleLowerCase() === wanted) ?? null;
+function matchOption(options: readonly string[], trimmed: string): string | null {
+  const byNumber = /^\d{1,2}[.)]?$/.test(trimmed) ? options[Number.parseInt(trimmed, 10) - 1] : undefined;
+  const normalized = trimmed.toLocaleLowerCase();
+  return byNumber ?? options.find((option) => option.toLocaleLowerCase() === normalized) ?? null;
 }

@@ -140,7 +140,10 @@ export function createTimerScheduler({ store, clock, log, events, handlers }: Ti
     const done = handlers[due.kind](due).then(release, (error: unknown) => {
       // An interrupted action continues after the next start.
       if (state === "off") return;
-      log.error({ event: "timer.failed", err: error, notificationId: due.notificationId, kind: due.kind }, "Scheduled action failed; retrying.");
+      log.error(
+        { event: "timer.failed", err: error, notificationId: due.notificationId, kind: due.kind },
+        "Scheduled action failed; retrying.",
+      );
       clock.after(RETRY_MS, release, { background: true });
     });
     running.add(done);

@@ -138,11 +138,11 @@ export function trackingEndedAt(reader: StoreReader, notificationPk: number): nu
 }
 
 /** Ends tracking that is due, or all of it when the message has ended; reschedules for the rest. */
-export function createTrackingEndHandler(needs: ChunkedWriteDeps & Pick<PipelineStageDeps, "by">): TimerHandler {
+export function createTrackingEndHandler(deps: ChunkedWriteDeps & Pick<PipelineStageDeps, "by">): TimerHandler {
   return async (due) => {
-    const until = due.decided === null ? needs.clock.now() : Number.MAX_SAFE_INTEGER;
-    await writeInChunks(needs, "normal", (tx, most) => endTrackingChunk(tx, due, until, most, needs));
-    await needs.store.write((tx) => {
+    const until = due.decided === null ? deps.clock.now() : Number.MAX_SAFE_INTEGER;
+    await writeInChunks(deps, "normal", (tx, limit) => endTrackingChunk(tx, due, until, limit, deps));
+    await deps.store.write((tx) => {
       const sql = "SELECT min(until) AS at FROM notification_tracked_users WHERE notification = ? AND ended_at IS NULL";
       const next = tx.one<{ at: number | null }>(sql, due.notification)?.at ?? null;
       if (next === null) completeTimer(tx, due);
@@ -159,13 +159,13 @@ function endTrackingChunk(
   tx: Transaction,
   { notification, notificationId, at, decided }: NotificationTimer,
   until: number,
-  most: number,
+  limit: number,
   { by }: Pick<PipelineStageDeps, "by">,
 ): number {
   const over = tx.all<{ pk: number; userId: string }>(
     `SELECT u.pk, u.id AS userId FROM notification_tracked_users t INDEXED BY notification_tracked_users__until CROSS JOIN users u ON u.pk = t.user
      WHERE t.notification = ? AND t.ended_at IS NULL AND t.until <= ? ORDER BY t.until LIMIT ?`,
-    ...[notification, until, most],
+    ...[notification, until, limit],
   );
   tx.run(
     `UPDATE notification_tracked_users SET ended_at = min(until, ?)
@@ -173,7 +173,7 @@ function endTrackingChunk(
     ...[decided === null ? until : at, notification, JSON.stringify(over.map(({ pk }) => pk))],
   );
   if (decided !== null || over.length === 0) return over.length;
-  const who = over.length === 1 ? { userId: over[0]?.userId ?? null } : { details: { users: over.length } };
-  addActivity(tx, { notificationId, type: "tracking-completed", ...who }, by);
+  const subject = over.length === 1 ? { userId: over[0]?.userId ?? null } : { details: { users: over.length } };
+  addActivity(tx, { notificationId, type: "tracking-completed", ...subject }, by);
   return over.length;
 }

@@ -29,25 +29,27 @@ export async function requiresApproval(
   message: ApprovalSubject,
   by: ActorContext,
   options: SendOptions,
-  needs: Pick<PipelineStageDeps, "store" | "memberships"> & { secondPerson?: TwoPersonRule | null },
+  deps: Pick<PipelineStageDeps, "store" | "memberships"> & { secondPerson?: TwoPersonRule | null },
 ): Promise<boolean> {
-  if (!needs.secondPerson || message.draft || message.drill || by.actor.kind !== "user") return false;
+  if (!deps.secondPerson || message.draft || message.drill || by.actor.kind !== "user") return false;
   if (!USER_SOURCES.has(options.source) || options.byMachine || options.held || options.sameRecipientsAs) return false;
-  if (message.priorityLevel !== 0 && !(await isAllCall(message, needs))) return false;
+  if (message.priorityLevel !== 0 && !(await isAllCall(message, deps))) return false;
   if (options.isLive) {
-    throw new ConflictError("The message requires approval by another person, and a live page cannot wait: record it and send it.");
+    throw new ConflictError(
+      "The message requires approval by another person, and a live page cannot wait: record it and send it.",
+    );
   }
   return true;
 }
 
 async function isAllCall(
   { deviceGroupIds = [], additionalDeviceIds = [] }: ApprovalSubject,
-  needs: Pick<PipelineStageDeps, "store" | "memberships">,
+  deps: Pick<PipelineStageDeps, "store" | "memberships">,
 ): Promise<boolean> {
-  const all = needs.store.one<{ n: number }>("SELECT count(*) AS n FROM devices")?.n ?? 0;
+  const all = deps.store.one<{ n: number }>("SELECT count(*) AS n FROM devices")?.n ?? 0;
   if (all === 0) return false;
-  const meant = await resolveTargetDevices({ deviceGroupIds, additionalDeviceIds, toldBefore: null }, needs);
-  return meant.length >= ALL_CALL_RATIO * all;
+  const targets = await resolveTargetDevices({ deviceGroupIds, additionalDeviceIds, toldBefore: null }, deps);
+  return targets.length >= ALL_CALL_RATIO * all;
 }
 
 /** Fields of a message that waits for approval; it expires when nobody approves it. */

@@ -19,50 +19,49 @@ import {
 } from "./backup-manifest.ts";
 import { syncAfterBursts, writeThrottled } from "./throttled-writer.ts";
 
-/** What a backup is packed from. */
 export interface PackRequest {
   dataDir: string;
-  /** Folder of the packing's own, beside the target; holds the copy of the database. Removed by whoever made it. */
+  /** Working folder beside the target; contains the copy of the database. The caller deletes it. */
   stage: string;
-  /** Where the archive is put once it is whole. */
+  /** Final path of the archive. */
   target: string;
   about: Pick<BackupManifest, "version" | "takenAt" | "keyFingerprint">;
 }
 
-/** A backup that was made or looked through. */
+/** A backup that was taken or verified. */
 export interface BackupReport {
   path: string;
   bytes: number;
   manifest: BackupManifest;
-  /** What is damaged, in words that name it; empty for a good one. */
+  /** What is damaged, as text; empty for an intact backup. */
   faults: string[];
 }
 
 /**
- * Checks the copied database and packs it with the files into `target`, which is there whole or not at all. Throws
- * UpstreamError when the copy is damaged: the backups before it stay the last good ones.
+ * Checks the copied database and packs it with the files into `target`, atomically. Throws UpstreamError if the copy is
+ * damaged: earlier backups remain the last good ones.
  */
 export async function packBackup({ dataDir, stage, target, about }: PackRequest): Promise<BackupReport> {
-  const facts = inspectDatabase(join(stage, DATABASE_FILE));
-  if (facts.faults.length > 0)
-    throw new UpstreamError("upstream", `The database is damaged: ${facts.faults.join("; ")}`);
+  const summary = inspectDatabase(join(stage, DATABASE_FILE));
+  if (summary.faults.length > 0)
+    throw new UpstreamError("upstream", `The database is damaged: ${summary.faults.join("; ")}`);
   const folders = BACKUP_FOLDERS.filter((folder) => existsSync(join(dataDir, folder)));
   for (const folder of folders) symlinkSync(join(dataDir, folder), join(stage, folder));
   const files = await describeFiles(stage, [DATABASE_FILE, ...folders.flatMap((folder) => filesBelow(stage, folder))]);
-  const manifest: BackupManifest = { format: 1, ...about, rows: facts.rows, audit: facts.audit, files };
+  const manifest: BackupManifest = { format: 1, ...about, rows: summary.rows, audit: summary.audit, files };
   await writeFile(join(stage, MANIFEST_FILE), JSON.stringify(manifest), { mode: 0o600 });
   await writeFile(join(stage, MANIFEST_CHECKSUM_FILE), await hashFile(join(stage, MANIFEST_FILE)), { mode: 0o600 });
-  const whole = join(stage, "whole.tar");
+  const archive = join(stage, "whole.tar");
   const paths = [MANIFEST_CHECKSUM_FILE, MANIFEST_FILE, ...files.map(({ path }) => path)];
   const packing = create({ cwd: stage, portable: true, follow: true, strict: true, filter: withoutHardLinks }, paths);
-  await writeThrottled(packing, whole);
-  await rename(whole, target);
+  await writeThrottled(packing, archive);
+  await rename(archive, target);
   await syncFolder(dirname(target));
   const { size } = await stat(target);
   return { path: target, bytes: size, manifest, faults: misnamedFileFaults(files) };
 }
 
-/** Unpacks a backup into the empty folder `into` and checks every file of it. Never throws for a damaged one. */
+/** Unpacks a backup into the empty folder `into` and verifies every file. A damaged backup is no exception but reported in `faults`. */
 export async function unpackBackup(path: string, into: string): Promise<BackupReport> {
   const { size } = await stat(path);
   const faults: string[] = [];
@@ -73,7 +72,7 @@ export async function unpackBackup(path: string, into: string): Promise<BackupRe
   };
   try {
     const unpacking = extract({ cwd: into, strict: true, preserveOwner: false, filter: isFileOrFolder, onReadEntry });
-    // As a stream: what unpacks may ask for more before a write has said that it is full.
+    // As an async iterable: the extractor may request more data before a write has reported backpressure.
     await pipeline(Readable.from(syncAfterBursts(createReadStream(path), () => current)), unpacking);
   } catch (error) {
     faults.push(`${basename(path)}: ${archiveErrorText(error)}`);
@@ -88,14 +87,14 @@ export async function unpackBackup(path: string, into: string): Promise<BackupRe
   return { path, bytes: size, manifest, faults };
 }
 
-/** What the unpacker says of an archive, without its codes. @source node-tar, TAR_BAD_ARCHIVE and TAR_ENTRY_INVALID */
+/** Error of the extractor without its codes. @source node-tar, TAR_BAD_ARCHIVE and TAR_ENTRY_INVALID */
 function archiveErrorText(error: unknown): string {
-  const words = error instanceof Error ? error.message : String(error);
-  if (/truncated|zlib: unexpected end/i.test(words)) return "its end is missing";
-  return /^TAR_/.test(words) ? "it is no archive that can be read" : words;
+  const message = error instanceof Error ? error.message : String(error);
+  if (/truncated|zlib: unexpected end/i.test(message)) return "truncated";
+  return /^TAR_/.test(message) ? "not a readable tar archive" : message;
 }
 
-/** Links could lead out of the folder; a backup has none. */
+/** Links could point outside the folder; a backup has none. */
 function isFileOrFolder(_path: string, entry: unknown): boolean {
   const { type } = entry as ReadEntry;
   return type === "File" || type === "Directory";
@@ -109,13 +108,11 @@ const NO_MANIFEST: BackupManifest = {
 async function readManifest(folder: string, faults: string[]): Promise<BackupManifest | null> {
   const [path, sum] = [join(folder, MANIFEST_FILE), join(folder, MANIFEST_CHECKSUM_FILE)];
   if (!existsSync(path)) {
-    faults.push(`${MANIFEST_FILE} is missing: this is no backup of Carillon`);
+    faults.push(`${MANIFEST_FILE} is missing: not a Carillon backup`);
     return null;
   }
   if (!existsSync(sum) || readFileSync(sum, "utf8") !== (await hashFile(path))) {
-    faults.push(
-      `${MANIFEST_FILE} is not what was saved: its bytes, or those of ${MANIFEST_CHECKSUM_FILE}, have changed`,
-    );
+    faults.push(`${MANIFEST_FILE} or ${MANIFEST_CHECKSUM_FILE} was modified: checksum mismatch`);
   }
   try {
     return parseManifest(readFileSync(path, "utf8"));
@@ -126,34 +123,34 @@ async function readManifest(folder: string, faults: string[]): Promise<BackupMan
 }
 
 function databaseFaults(path: string, manifest: BackupManifest): string[] {
-  let facts: DatabaseSummary;
+  let summary: DatabaseSummary;
   try {
-    facts = inspectDatabase(path);
+    summary = inspectDatabase(path);
   } catch (error) {
     return [`${DATABASE_FILE} can't be opened: ${(error as Error).message}`];
   }
-  const faults = facts.faults.map((fault) => `${DATABASE_FILE}: ${fault}`);
+  const faults = summary.faults.map((fault) => `${DATABASE_FILE}: ${fault}`);
   for (const [table, rows] of Object.entries(manifest.rows)) {
-    const found = facts.rows[table] ?? 0;
-    if (found !== rows) faults.push(`${DATABASE_FILE}: ${table} has ${found} rows, ${rows} were saved`);
+    const found = summary.rows[table] ?? 0;
+    if (found !== rows) faults.push(`${DATABASE_FILE}: ${table} has ${found} rows instead of ${rows}`);
   }
-  if (facts.audit.hash !== manifest.audit.hash) faults.push(`${DATABASE_FILE}: the audit ends elsewhere than it did`);
+  if (summary.audit.hash !== manifest.audit.hash) faults.push(`${DATABASE_FILE}: the last audit entry does not match`);
   return faults;
 }
 
 async function fileFault(folder: string, { path, bytes, sha256 }: BackupFile): Promise<string | null> {
-  const whole = join(folder, path);
-  if (!existsSync(whole)) return `${path} is missing`;
-  const { size } = await stat(whole);
-  if (size !== bytes) return `${path} has ${size} bytes, ${bytes} were saved`;
-  return (await hashFile(whole)) === sha256 ? null : `${path} is not what was saved: its bytes have changed`;
+  const file = join(folder, path);
+  if (!existsSync(file)) return `${path} is missing`;
+  const { size } = await stat(file);
+  if (size !== bytes) return `${path} has ${size} bytes instead of ${bytes}`;
+  return (await hashFile(file)) === sha256 ? null : `${path} was modified: checksum mismatch`;
 }
 
-/** Uploaded files are named by their content: one whose name does not fit was damaged on the disk. */
+/** Uploaded files are named after their hash: a mismatch means that the file was damaged on the disk. */
 function misnamedFileFaults(files: readonly BackupFile[]): string[] {
   return files
     .filter(({ path, sha256 }) => /^files\/[0-9a-f]{2}\/[0-9a-f]{64}$/.test(path) && basename(path) !== sha256)
-    .map(({ path }) => `${path} is damaged on this appliance: its bytes have changed since it was uploaded`);
+    .map(({ path }) => `${path} is damaged on this appliance: its content has changed since the upload`);
 }
 
 async function describeFiles(folder: string, paths: readonly string[]): Promise<BackupFile[]> {
@@ -165,7 +162,7 @@ async function describeFiles(folder: string, paths: readonly string[]): Promise<
   return files;
 }
 
-/** Paths relative to `root`; what is still arriving is left out. */
+/** Paths relative to `root`, without incomplete uploads. */
 function filesBelow(root: string, folder: string): string[] {
   return readdirSync(join(root, folder), { withFileTypes: true }).flatMap((entry) => {
     const path = `${folder}/${entry.name}`;
@@ -186,7 +183,6 @@ async function syncFolder(folder: string): Promise<void> {
   await handle.close();
 }
 
-/** Removes a folder and all in it. */
 export function removeFolder(folder: string): Promise<void> {
   return rm(folder, { recursive: true, force: true });
 }

@@ -1,7 +1,7 @@
 import { UpstreamError } from "../../lib/errors.ts";
 import type { DatabaseSummary } from "../../store/database-inspection.ts";
 
-/** What lies in a backup beside the manifest itself. */
+/** A file in a backup, other than the manifest. */
 export interface BackupFile {
   /** Path within the archive, such as `files/3f/3f…`. */
   path: string;
@@ -10,14 +10,14 @@ export interface BackupFile {
   sha256: string;
 }
 
-/** What a backup says of itself: `manifest.json`, the first entry of the archive. */
+/** `manifest.json`, the first entry of the archive. */
 export interface BackupManifest {
   format: 1;
-  /** The Carillon that made it. */
+  /** Carillon version that took the backup. */
   version: string;
   /** ISO 8601. */
   takenAt: string;
-  /** Which secret key it was sealed with. The key itself is not in it. */
+  /** Fingerprint of the secret key that the values are encrypted with. The key itself is not in the backup. */
   keyFingerprint: string;
   rows: DatabaseSummary["rows"];
   audit: DatabaseSummary["audit"];
@@ -30,34 +30,33 @@ export const MANIFEST_FILE = "manifest.json";
 export const MANIFEST_CHECKSUM_FILE = "manifest.sha256";
 /** Name of the database within the archive. */
 export const DATABASE_FILE = "carillon.db";
-/** Folders of the data directory that a backup takes along. */
+/** Folders of the data directory that are part of a backup. */
 export const BACKUP_FOLDERS: readonly string[] = ["files", "plugins"];
 
-/** Reads a manifest. Throws UpstreamError for what is none, or one of another format. */
+/** Parses a manifest. Throws UpstreamError for anything else and for other formats. */
 export function parseManifest(text: string): BackupManifest {
   let value: Partial<BackupManifest>;
   try {
     value = JSON.parse(text) as Partial<BackupManifest>;
   } catch (error) {
-    throw new UpstreamError("upstream", `${MANIFEST_FILE} of the backup can't be read.`, {}, error);
+    throw new UpstreamError("upstream", `Can't parse ${MANIFEST_FILE} of the backup.`, {}, error);
   }
-  const known =
+  const isSupported =
     value.format === 1 &&
     [value.version, value.takenAt, value.keyFingerprint].every((each) => typeof each === "string") &&
     typeof value.rows === "object" &&
     typeof value.audit === "object" &&
     Array.isArray(value.files);
-  if (!known)
-    throw new UpstreamError("upstream", `${MANIFEST_FILE} is not that of a backup which this Carillon reads.`);
+  if (!isSupported) throw new UpstreamError("upstream", `${MANIFEST_FILE} has an unsupported format.`);
   return value as BackupManifest;
 }
 
-/** `carillon-2026-11-22T014500Z.tar`, which sorts by time. */
+/** Sorts by time, such as `carillon-2026-11-22T014500Z.tar`. */
 export function backupName(takenAt: number): string {
   return `carillon-${new Date(takenAt).toISOString().slice(0, 19).replaceAll(":", "")}Z.tar`;
 }
 
-/** When the backup of that name was made, epoch ms; null for other names. */
+/** Time of the backup with this name, epoch ms; null for other names. */
 export function backupTimeOf(name: string): number | null {
   const match = /^carillon-(\d{4}-\d{2}-\d{2})T(\d{2})(\d{2})(\d{2})Z\.tar$/.exec(name);
   if (!match) return null;
@@ -69,22 +68,22 @@ export function backupTimeOf(name: string): number | null {
 const DAY_MS = 86_400_000;
 
 /**
- * Which of the moments need not be kept: all but the newest of each of the last `days` days with one, and of each of the
- * last `weeks` weeks with one. Pure; days are those of UTC.
+ * Retention: which backups to delete, that is all but the newest one of each of the last `days` days and of each of the last
+ * `weeks` weeks that have one. Pure; days are UTC days.
  */
 export function expiredBackups(takenAt: readonly number[], keep: { days: number; weeks: number }): number[] {
   const newestFirst = takenAt.toSorted((one, other) => other - one);
   const kept = new Set<number>();
-  const keepNewestOf = (many: number, groupOf: (at: number) => number): void => {
+  const keepNewestOf = (limit: number, groupOf: (at: number) => number): void => {
     const groups = new Set<number>();
-    for (const at of newestFirst) {
-      if (groups.has(groupOf(at)) || groups.size >= many) continue;
-      groups.add(groupOf(at));
-      kept.add(at);
+    for (const time of newestFirst) {
+      if (groups.has(groupOf(time)) || groups.size >= limit) continue;
+      groups.add(groupOf(time));
+      kept.add(time);
     }
   };
   keepNewestOf(keep.days, (at) => Math.floor(at / DAY_MS));
-  // The first of January 1970 was a Thursday.
+  // 1 January 1970 was a Thursday.
   keepNewestOf(keep.weeks, (at) => Math.floor((at / DAY_MS + 3) / 7));
   return newestFirst.filter((at) => !kept.has(at));
 }

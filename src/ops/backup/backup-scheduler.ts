@@ -10,10 +10,9 @@ import { readOperationState, writeOperationState } from "../operation-state.ts";
 import type { BackupReport } from "./backup-archive.ts";
 import { type BackupFileInfo, listBackups, pruneBackups, removeLeftovers, takeBackup } from "./take-backup.ts";
 
-/** Calls `work` at the times of a cron expression until the function returned is called; throws for one that is none. */
+/** Calls `work` at the times of a cron expression until the returned function is called; throws for an invalid expression. */
 export type ScheduleJob = (expression: string, work: () => void) => () => void;
 
-/** What backups are taken with. */
 export interface BackupSchedulerDeps {
   store: Store;
   clock: Clock;
@@ -23,48 +22,47 @@ export interface BackupSchedulerDeps {
   version: string;
   settings: Settings["backups"];
   schedule: ScheduleJob;
-  /** This appliance's endpoint. */
+  /** Id of this appliance's endpoint. */
   endpointId(): string;
 }
 
-/** What was last tried and what last succeeded. */
+/** Last success and last failure. */
 interface BackupState {
-  /** Epoch ms of the first start with this watch. */
+  /** Epoch ms of the first start of the scheduler. */
   since: number;
   good: { at: number; file: string; bytes: number } | null;
   failed: { at: number; reason: string } | null;
 }
 
-/** Takes backups by the clock and when asked. */
+/** Takes backups on a schedule and on request. */
 export interface BackupScheduler {
   start(): Promise<void>;
   stop(): Promise<void>;
-  /** Takes one now into `folder` (the usual one unless given). Throws ConflictError while another is taken, else as `takeBackup`. */
+  /** Takes a backup into `folder` (default: the configured one). Throws ConflictError while another one runs, else like `takeBackup`. */
   take(folder?: string): Promise<BackupReport>;
-  /** What there is of them. */
   report(): Promise<BackupsReport>;
-  /** What is wrong with the backups. */
+  /** Problems of the backups. */
   healthReasons(): { level: "yellow"; code: string; reason: string }[];
 }
 
-/** What there is of backups. */
+/** State of the backups, for the console. */
 export interface BackupsReport extends Pick<BackupState, "good" | "failed"> {
   folder: string;
-  /** Cron expression; null = never by itself. */
+  /** Cron expression; null: no schedule. */
   schedule: string | null;
-  /** Those in the folder, the newest first. */
+  /** Backups in the folder, newest first. */
   files: BackupFileInfo[];
 }
 
 const STATE_KEY = "backups";
-/** A night may be missed by an hour, since clocks are changed. own choice */
+/** One day and two hours: a daily backup may be late by an hour when DST changes. */
 const MAX_BACKUP_AGE_MS = 26 * 3_600_000;
-/** After a start without a good backup of the last day; nobody should wait for the start because of it. own choice */
+/** If there is no recent backup at the start, one is taken after this delay, so that it does not slow down the start. */
 const CATCH_UP_DELAY_MS = 10 * 60_000;
 
-/** Makes the backups; nothing is taken before `start`. */
-export function createBackupScheduler(needs: BackupSchedulerDeps): BackupScheduler {
-  const { store, clock, events, log, dataDir, version, settings } = needs;
+/** Takes nothing before `start`. */
+export function createBackupScheduler(deps: BackupSchedulerDeps): BackupScheduler {
+  const { store, clock, events, log, dataDir, version, settings } = deps;
   const defaultFolder = settings.folder ?? join(dataDir, "backups");
   const shutdown = new AbortController();
   let state: BackupState = { since: clock.now(), good: null, failed: null };
@@ -79,7 +77,7 @@ export function createBackupScheduler(needs: BackupSchedulerDeps): BackupSchedul
   }
 
   async function run(folder: string): Promise<BackupReport> {
-    const began = clock.monotonicMs();
+    const startedAt = clock.monotonicMs();
     const now = clock.now();
     try {
       const report = await takeBackup(folder, { store, dataDir, version, now, signal: shutdown.signal });
@@ -87,31 +85,36 @@ export function createBackupScheduler(needs: BackupSchedulerDeps): BackupSchedul
       await saveState({ good: { at: now, file: report.path, bytes: report.bytes }, failed: null });
       await pruneBackups(folder, { days: settings.keepDays, weeks: settings.keepWeeks });
       log.info(
-        { file: report.path, bytes: report.bytes, ms: Math.round(clock.monotonicMs() - began) },
-        "backup proven",
+        {
+          event: "backup.completed",
+          file: report.path,
+          bytes: report.bytes,
+          ms: Math.round(clock.monotonicMs() - startedAt),
+        },
+        "backup verified",
       );
       return report;
     } catch (error) {
       const reason = error instanceof Error ? error.message : String(error);
-      log.error({ err: error }, "backup failed");
+      log.error({ event: "backup.failed", err: error }, "backup failed");
       if (!shutdown.signal.aborted) await saveState({ failed: { at: now, reason } }).catch(() => undefined);
       throw error;
     }
   }
 
   function take(folder = defaultFolder): Promise<BackupReport> {
-    if (taking !== null) return Promise.reject(new ConflictError("A backup is being taken already."));
+    if (taking !== null) return Promise.reject(new ConflictError("A backup is already running."));
     taking = run(folder).finally(() => {
       taking = null;
     });
     return taking;
   }
 
-  /** The failure is told by the log and the health. */
+  /** A failure is already logged and reported by the health. */
   const takeScheduled = (): void => void take().catch(() => undefined);
 
   function reschedule(): void {
-    const config = store.get(endpoints, needs.endpointId())?.config as { backupSchedule?: unknown } | null | undefined;
+    const config = store.get(endpoints, deps.endpointId())?.config as { backupSchedule?: unknown } | null | undefined;
     const own = config?.backupSchedule;
     const expression = typeof own === "string" && own !== "" ? own : settings.schedule;
     if (planned?.expression === (expression ?? "")) return;
@@ -119,9 +122,12 @@ export function createBackupScheduler(needs: BackupSchedulerDeps): BackupSchedul
     planned = { expression: expression ?? "", cancel: () => undefined };
     if (expression === null) return;
     try {
-      planned.cancel = needs.schedule(expression, takeScheduled);
+      planned.cancel = deps.schedule(expression, takeScheduled);
     } catch (error) {
-      log.error({ err: error, expression }, "no schedule of backups");
+      log.error(
+        { event: "backup.schedule_invalid", err: error, expression },
+        "invalid backup schedule; no scheduled backups",
+      );
     }
   }
 
@@ -138,8 +144,8 @@ export function createBackupScheduler(needs: BackupSchedulerDeps): BackupSchedul
       };
     },
     async start() {
-      const known = readOperationState<BackupState>(store, STATE_KEY);
-      if (known) state = known;
+      const saved = readOperationState<BackupState>(store, STATE_KEY);
+      if (saved) state = saved;
       else await saveState({});
       await removeLeftovers(defaultFolder);
       reschedule();
@@ -170,8 +176,8 @@ export function createBackupScheduler(needs: BackupSchedulerDeps): BackupSchedul
           { level: "yellow", code: "backups", reason: `The backup of ${day(failed.at)} UTC failed: ${failed.reason}` },
         ];
       if (planned?.expression === "" || clock.now() - (good?.at ?? since) <= MAX_BACKUP_AGE_MS) return [];
-      const last = good ? `The last good one is ${basename(good.file)}.` : "There is none yet.";
-      return [{ level: "yellow", code: "backups", reason: `No backup was taken for more than a day. ${last}` }];
+      const last = good ? `Last good backup: ${basename(good.file)}.` : "There are no backups yet.";
+      return [{ level: "yellow", code: "backups", reason: `No successful backup for more than a day. ${last}` }];
     },
   };
 }

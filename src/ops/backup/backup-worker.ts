@@ -2,7 +2,7 @@ import { parentPort } from "node:worker_threads";
 import { packBackup, removeFolder, unpackBackup } from "./backup-archive.ts";
 import type { BackupTask, BackupTaskResult } from "./backup-task.ts";
 
-/** Entry of the thread in which backups are packed and proven: both read everything, which takes seconds to minutes. */
+/** Entry of the worker thread that packs and verifies backups: both read all data, which takes seconds to minutes. */
 async function runTask(task: BackupTask): Promise<BackupTaskResult> {
   try {
     if (task.kind === "pack") return { report: await packBackup(task.order) };
@@ -17,5 +17,5 @@ async function runTask(task: BackupTask): Promise<BackupTaskResult> {
 }
 
 parentPort?.once("message", (task: BackupTask) => {
-  void runTask(task).then((answer) => parentPort?.postMessage(answer));
+  void runTask(task).then((result) => parentPort?.postMessage(result));
 });

@@ -1,22 +1,22 @@
 import { open } from "node:fs/promises";
 
 /**
- * As much is written before the disk has taken it. A COMMIT that comes meanwhile waits for all that is on the way to the
- * same disk, so that a large file written at once would hold up everything else. own choice: with 1 MiB the longest wait of a COMMIT was twice as long
+ * Bytes written between two syncs. A COMMIT on the same disk waits for all pending writes, so a large unsynced write would block
+ * the database. Measured: with 1 MiB the longest COMMIT took twice as long.
  */
 const BURST_BYTES = 256 * 1_024;
 
-/** Writes a new file that only its owner reads; once it resolves, the disk has it. */
+/** Writes a new file readable by its owner only; synced to disk when it resolves. */
 export async function writeThrottled(source: AsyncIterable<Uint8Array>, path: string): Promise<void> {
   const file = await open(path, "wx", 0o600);
   try {
-    let waiting = 0;
+    let unsynced = 0;
     for await (const chunk of source) {
       await file.writeFile(chunk);
-      waiting += chunk.length;
-      if (waiting < BURST_BYTES) continue;
+      unsynced += chunk.length;
+      if (unsynced < BURST_BYTES) continue;
       await file.datasync();
-      waiting = 0;
+      unsynced = 0;
     }
     await file.sync();
   } finally {
@@ -24,21 +24,21 @@ export async function writeThrottled(source: AsyncIterable<Uint8Array>, path: st
   }
 }
 
-/** Passes `source` on, and has the disk take what came of it after each burst: all in the file that `target` names then. */
+/** Passes `source` through and syncs the file currently named by `target` after each burst. */
 export async function* syncAfterBursts(
   source: AsyncIterable<Uint8Array>,
   target: () => string | null,
 ): AsyncGenerator<Uint8Array> {
-  let waiting = 0;
+  let unsynced = 0;
   for await (const chunk of source) {
     yield chunk;
-    waiting += chunk.length;
+    unsynced += chunk.length;
     const path = target();
-    if (waiting < BURST_BYTES || path === null) continue;
-    // One that is not there yet holds nothing.
+    if (unsynced < BURST_BYTES || path === null) continue;
+    // A file that does not exist yet has nothing to sync.
     const file = await open(path, "r").catch(() => null);
     await file?.datasync();
     await file?.close();
-    waiting = 0;
+    unsynced = 0;
   }
 }

@@ -2,10 +2,10 @@ import { ALARM_IDS, type AlarmType } from "../../resources/alarms/alarm-types.ts
 import type { StoreReader } from "../../store/store.ts";
 import type { HealthSource } from "./health.ts";
 
-/** Begins the code of a reason that has an alarm of its own, which is not told a second time. */
+/** Code prefix of reasons that have a dedicated alarm and so must not raise the health alarm as well. */
 export const DEDICATED_ALARM_PREFIX = "alarm:";
 
-/** Faults that have alarms of their own and keep messages from devices or people. own choice: which */
+/** Dedicated alarms whose causes keep messages from devices or people. */
 const REPORTED_ALARMS = [
   "speakers_unregistered",
   "phone_cache_update_failed",
@@ -13,7 +13,7 @@ const REPORTED_ALARMS = [
 ] as const;
 const MAX_REPORTED = 50;
 
-/** What other alarms of this appliance are ACTIVE for: call managers, speakers, synchronisation. */
+/** Active reasons of the dedicated alarms of this appliance: call managers, speakers, synchronization. */
 export function dedicatedAlarmReasons(reader: StoreReader, endpointId: () => string): HealthSource {
   const types = new Map<string, AlarmType>(REPORTED_ALARMS.map((type) => [ALARM_IDS[type], type]));
   return () => {

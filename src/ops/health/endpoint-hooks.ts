@@ -8,39 +8,39 @@ import { validateEndpointConfig } from "./endpoint-config.ts";
 import { type FailoverStatus, presentFailoverStatus } from "./failover-status.ts";
 import type { HealthMonitor } from "./health.ts";
 
-/** What the appliance runs. */
+/** Version and host of the running software. */
 export interface BuildInfo {
   app: string;
   version: string;
   apiVersion: string;
-  /** Name of the machine. */
+  /** Host name. */
   fqdn: string;
-  /** Its outside addresses; may be empty. */
+  /** External addresses; may be empty. */
   ipAddresses: string[];
 }
 
-/** What the rows of endpoints say beyond what is stored. */
+/** Sources of the computed fields of endpoints. */
 export interface EndpointHookDeps {
-  /** This appliance's endpoint. */
+  /** Id of this appliance's endpoint. */
   ownId(): string;
   health: HealthMonitor;
-  /** How an appliance stands to those that would take its place. */
+  /** Failover role and state of an appliance. */
   failover(endpointId: string): FailoverStatus;
   buildInfo(): BuildInfo;
   clock(): SiteClock;
 }
 
-/** What the appliance's clock is worth. */
+/** Time zone and synchronization of the appliance's clock. */
 export interface SiteClock {
-  /** Zone that its people live in, such as `Europe/Berlin`. */
+  /** Time zone of the site, such as `Europe/Berlin`. */
   timeZone: string;
-  /** Whether it follows a reference; null when that is not known. */
+  /** Whether the clock is synchronized (NTP); null if unknown. */
   synchronised: boolean | null;
 }
 
 /**
- * Shows status and software of this appliance on its own endpoint; `includeStatus=false` and `includeBuildInfo=false`
- * leave them out. own choice: shown unless told otherwise. The own endpoint stays.
+ * Adds status and build info to this appliance's own endpoint; shown by default, left out with `includeStatus=false` and
+ * `includeBuildInfo=false`. The own endpoint can't be deleted.
  */
 export function endpointHooks({
   ownId,
@@ -55,37 +55,41 @@ export function endpointHooks({
       parseLicenceFilters(after?.config);
       validateEndpointConfig(after?.config);
       if (op === "delete" && before?.id === ownId())
-        throw new ConflictError("An appliance can't delete its own endpoint.");
+        throw new ConflictError("The appliance's own endpoint can't be deleted.");
     },
     present(rows, { reader, query }) {
-      const built = (): object => ({ ...buildInfo(), ...listPlugins(reader) });
+      const buildInfoWithPlugins = (): object => ({ ...buildInfo(), ...listPlugins(reader) });
       return rows.map(({ id }) => {
-        const own = id === ownId();
+        const isOwn = id === ownId();
         return {
           hasMigratedSpeakers: false,
           skipEndpointHealthAssessment: false,
-          ...(query.includeBuildInfo === false ? {} : { buildInfo: own ? built() : null }),
+          ...(query.includeBuildInfo === false ? {} : { buildInfo: isOwn ? buildInfoWithPlugins() : null }),
           ...(query.includeFailoverDetails === true && {
             failoverDetails: presentFailoverStatus(failover(id)),
           }),
-          ...(query.includeStatus === false ? {} : own ? { ...presentHealth(health), clock: clock() } : UNKNOWN_STATUS),
+          ...(query.includeStatus === false
+            ? {}
+            : isOwn
+              ? { ...presentHealth(health), clock: clock() }
+              : UNKNOWN_STATUS),
         };
       });
     },
   };
 }
 
-/** Plugins run on an appliance and have none below them: a device below such an endpoint would never be asked. own choice */
+/** A plugin's extension has no appliances: devices below such an endpoint would never get a message. */
 function rejectPluginExtension(reader: StoreReader, extensionId: string): void {
   const plugin = reader.get(extensions, extensionId)?.plugin;
   if (!plugin) return;
   throw invalidValue(
     "extensionId",
-    `${plugin} is a plugin. Appliances stand below the extension ${ONPREM_EXTENSION_ID}, and so do their devices.`,
+    `${plugin} is a plugin. Appliances and their devices must belong to the extension ${ONPREM_EXTENSION_ID}.`,
   );
 }
 
-/** The plugins of this appliance by name, on and off. */
+/** Names of the enabled and disabled plugins of this appliance. */
 function listPlugins(reader: StoreReader): { additionalFeatures: string[]; disabledFeatures: string[] } {
   const all = reader
     .find(extensions, {})

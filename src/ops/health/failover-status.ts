@@ -1,4 +1,4 @@
-/** How an appliance stands to the one that would take its place. Times are epoch ms. @source decisions.md 12 */
+/** Failover role and state of an appliance. Times are epoch ms. @source docs/decisions/0012-extensions-and-endpoints.md */
 export interface FailoverStatus {
   endpointId: string;
   role: "primary" | "backup" | "standalone";
@@ -6,16 +6,16 @@ export interface FailoverStatus {
   partnerEndpointId: string | null;
   lastHeartbeatAt: number | null;
   activationGroupIds: string[];
-  /** Where the appliance takes its orders from: the cloud, its neighbours, or nobody else. */
+  /** Where the appliance gets its leases from: the cloud, its peers on the LAN, or neither. */
   mode: "cloud" | "lan" | "solo";
-  /** Number of the last change of roles. */
+  /** Number of the current election term. */
   term: number;
-  /** When the state began, as far as this appliance knows. */
+  /** Start of the state, as far as known to this appliance. */
   since: number | null;
   peers: string[];
 }
 
-/** A status in API form. */
+/** Status in API format. */
 export function presentFailoverStatus(status: FailoverStatus): object {
   const iso = (at: number | null): string | null => (at === null ? null : new Date(at).toISOString());
   return { ...status, lastHeartbeatAt: iso(status.lastHeartbeatAt), since: iso(status.since) };

@@ -6,39 +6,40 @@ import endpoints from "../../resources/devices/endpoints.ts";
 import type { ActorContext, Store, Transaction } from "../../store/store.ts";
 import type { HealthMonitor, HealthReason } from "./health.ts";
 
-/** What the history is written with. */
 export interface HealthHistoryDeps {
   store: Store;
   clock: Clock;
   log: Log;
   health: Pick<HealthMonitor, "report">;
-  /** This appliance's endpoint. */
+  /** Id of this appliance's endpoint. */
   endpointId(): string;
   by: ActorContext;
 }
 
 const POLL_INTERVAL_MS = 5_000;
-/** @source declaration of system-health-events */
+/** @source src/resources/alarms/system-health-events.ts */
 const MAX_EVENTS = 10_000;
 
-/** Writes down how the health changes, from where an earlier run stopped. `idle` resolves once what was seen is written. */
-export function createHealthHistory(needs: HealthHistoryDeps): { start(): void; stop(): void; idle(): Promise<void> } {
-  const { store, clock, log, health } = needs;
-  let known: readonly HealthReason[] | null = null;
+/** Records health changes, continuing from the last recorded one. `idle` resolves once pending writes are done. */
+export function createHealthHistory(deps: HealthHistoryDeps): { start(): void; stop(): void; idle(): Promise<void> } {
+  const { store, clock, log, health } = deps;
+  let lastRecorded: readonly HealthReason[] | null = null;
   let writing: Promise<void> | null = null;
   let timer: Timer | null = null;
 
   function poll(): void {
     const { reasons, status } = health.report();
-    known ??= lastRecordedReasons(needs);
-    if (writing || codesOf(reasons) === codesOf(known)) return;
-    const before = known;
+    lastRecorded ??= lastRecordedReasons(deps);
+    if (writing || codesOf(reasons) === codesOf(lastRecorded)) return;
+    const before = lastRecorded;
     writing = store
-      .write((tx) => writeChange(tx, needs, { status, reasons, before }))
+      .write((tx) => writeChange(tx, deps, { status, reasons, before }))
       .then(() => {
-        known = reasons;
+        lastRecorded = reasons;
       })
-      .catch((error: unknown) => log.error({ err: error }, "a change of the health was not written down"))
+      .catch((error: unknown) =>
+        log.error({ event: "health.record_failed", err: error }, "failed to record a health change"),
+      )
       .finally(() => {
         writing = null;
       });
@@ -59,14 +60,14 @@ interface HealthChange {
   before: readonly HealthReason[];
 }
 
-function writeChange(tx: Transaction, needs: HealthHistoryDeps, { status, reasons, before }: HealthChange): void {
-  const endpointId = needs.endpointId();
+function writeChange(tx: Transaction, deps: HealthHistoryDeps, { status, reasons, before }: HealthChange): void {
+  const endpointId = deps.endpointId();
   const raised = difference(reasons, before);
   const cleared = difference(before, reasons);
   const changed = [...raised, ...cleared];
   const alarms = (["red", "yellow"] as const).filter((level) => changed.some((each) => each.level === level));
-  tx.create(systemHealthEvents, {}, needs.by, {
-    createdAt: needs.clock.now(),
+  tx.create(systemHealthEvents, {}, deps.by, {
+    createdAt: deps.clock.now(),
     endpointId,
     endpointName: tx.get(endpoints, endpointId)?.name ?? null,
     status,
@@ -98,7 +99,7 @@ function codesOf(reasons: readonly HealthReason[]): string {
     .join("\n");
 }
 
-/** What was written last of this appliance. */
+/** Reasons of the last recorded event of this appliance. */
 function lastRecordedReasons({ store, endpointId }: HealthHistoryDeps): readonly HealthReason[] {
   const line = store.one<{ event: string | null }>(
     `SELECT v.event FROM system_health_events v JOIN endpoints e ON e.pk = v.endpoint_pk WHERE e.id = ?

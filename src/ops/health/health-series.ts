@@ -3,7 +3,7 @@ import type { HealthMonitor } from "./health.ts";
 import type { MeasurementSnapshot } from "./measurements.ts";
 import type { QueueLengths } from "./queue-lengths.ts";
 
-/** What is kept of each moment; null is not known. */
+/** One sample; null: unknown. */
 export interface HealthSample extends QueueLengths {
   /** Epoch ms. */
   at: number;
@@ -13,11 +13,11 @@ export interface HealthSample extends QueueLengths {
   writeMs: number | null;
   diskFreeBytes: number | null;
   memoryFreeBytes: number | null;
-  /** Memory that the process holds. */
+  /** Resident memory of the process. */
   residentBytes: number;
 }
 
-/** How the appliance was in the last 24 hours. */
+/** Health samples of the last 24 hours. */
 export interface HealthSeries {
   start(): void;
   stop(): void;
@@ -25,7 +25,6 @@ export interface HealthSeries {
   samples(): readonly HealthSample[];
 }
 
-/** What the series is made of. */
 export interface HealthSeriesDeps {
   clock: Clock;
   health: Pick<HealthMonitor, "report">;
@@ -35,10 +34,10 @@ export interface HealthSeriesDeps {
 }
 
 const SAMPLE_INTERVAL_MS = 60_000;
-/** A day. own choice: kept in memory, so that it begins anew with the process */
+/** One day; in memory only, so it restarts with the process. */
 const MAX_SAMPLES = 1_440;
 
-/** Makes it; nothing is kept before `start`. */
+/** Records nothing before `start`. */
 export function createHealthSeries({ clock, health, measured, residentBytes, queues }: HealthSeriesDeps): HealthSeries {
   const ring: HealthSample[] = [];
   let next = 0;

@@ -4,69 +4,68 @@ import extensions from "../../resources/devices/extensions.ts";
 import triggers from "../../resources/webhooks/triggers.ts";
 import type { StoreReader } from "../../store/store.ts";
 
-/** Something that is not as it should be; `code` says what it is, however the words change meanwhile. */
+/** A health problem; `code` identifies it while its text may change. */
 export interface HealthReason {
   level: "red" | "yellow";
   code: string;
   reason: string;
 }
 
-/** What somebody knows to be wrong now; takes at most some ms. */
+/** Returns the current problems of a component; must take a few ms at most. */
 export type HealthSource = () => readonly HealthReason[];
 
-/** How the appliance is; reasons in words, without order. */
+/** Overall health; reasons are texts in no particular order. */
 export interface HealthReport {
   status: "GREEN" | "YELLOW" | "RED";
   redReasons: string[];
   yellowReasons: string[];
-  /** All of them, the red ones first. */
+  /** All reasons, red ones first. */
   reasons: HealthReason[];
-  /** Epoch ms of the last change, at first of the start. */
+  /** Epoch ms of the last change; at first the start. */
   since: number;
 }
 
-/** Watches the rooms. */
+/** Computes the health of the appliance. */
 export interface HealthMonitor {
   /** Epoch ms. */
   readonly startedAt: number;
   report(): HealthReport;
-  /** Stops listening. */
+  /** Unsubscribes from events. */
   stop(): void;
 }
 
-/** What health is known from. */
 export interface HealthMonitorDeps {
   clock: Clock;
   events: Events;
   reader: StoreReader;
-  /** Further ones who know. */
+  /** Further sources of reasons. */
   sources?: readonly HealthSource[];
 }
 
 /**
- * Follows the plugins: one that was given up because it failed is red; one that is being restarted, or that can't run
- * although it is switched on, or that runs and says itself that nothing gets through it, is yellow; one that somebody switched off is neither. A trigger that Carillon disabled,
- * since its receiver did not answer, is yellow until somebody enables or deletes it. All else the sources know.
+ * Plugins: RED if stopped after repeated failures; YELLOW while restarting, if enabled but unable to run, or if running but
+ * reporting that it can't deliver; none if disabled by an administrator. A trigger that Carillon disabled because its receiver
+ * did not respond is YELLOW until it is enabled or deleted. All other reasons come from `sources`.
  */
 export function createHealthMonitor({ clock, events, reader, sources = [] }: HealthMonitorDeps): HealthMonitor {
   const plugins = new Map<string, HealthReason>();
   const startedAt = clock.now();
   let since = startedAt;
-  let known = "";
-  const isWanted = (plugin: string): boolean => {
+  let lastCodes = "";
+  const isEnabled = (plugin: string): boolean => {
     const row = reader.find(extensions, { plugin }, 1)[0];
     return row !== undefined && !row.disabled && !row.globalDisabled;
   };
   const stopFollowing = events.on("plugin.changed", ({ plugin, state, reason, health = "ok" }) => {
-    const because = reason === null ? "." : `: ${reason}`;
+    const suffix = reason === null ? "." : `: ${reason}`;
     const code = `plugin:${plugin}`;
     plugins.delete(plugin);
-    const tell = (level: HealthReason["level"], words: string): void =>
-      void plugins.set(plugin, { level, code, reason: `Plugin ${plugin} ${words}${because}` });
-    if (state === "stopped") tell("red", "was given up");
-    if (state === "running" && health === "down") tell("yellow", "runs, but nothing gets through it");
-    if (state === "restarting") tell("yellow", "is being started");
-    if (state === "disabled" && isWanted(plugin)) tell("yellow", "can't run");
+    const addReason = (level: HealthReason["level"], text: string): void =>
+      void plugins.set(plugin, { level, code, reason: `Plugin ${plugin} ${text}${suffix}` });
+    if (state === "stopped") addReason("red", "stopped after repeated failures");
+    if (state === "running" && health === "down") addReason("yellow", "is running but can't deliver");
+    if (state === "restarting") addReason("yellow", "is restarting");
+    if (state === "disabled" && isEnabled(plugin)) addReason("yellow", "can't run");
   });
   return {
     startedAt,
@@ -74,21 +73,21 @@ export function createHealthMonitor({ clock, events, reader, sources = [] }: Hea
       const found = [...plugins.values(), ...disabledTriggerReasons(reader), ...sources.flatMap((source) => source())];
       const [red, yellow] = (["red", "yellow"] as const).map((level) => found.filter((each) => each.level === level));
       const reasons = [...(red ?? []), ...(yellow ?? [])];
-      const now = reasons
+      const codes = reasons
         .map(({ level, code }) => `${level} ${code}`)
         .sort()
         .join("\n");
-      if (now !== known) since = clock.now();
-      known = now;
+      if (codes !== lastCodes) since = clock.now();
+      lastCodes = codes;
       const status = red?.length ? "RED" : yellow?.length ? "YELLOW" : "GREEN";
-      const words = (each: readonly HealthReason[] = []): string[] => each.map(({ reason }) => reason);
-      return { status, redReasons: words(red), yellowReasons: words(yellow), reasons, since };
+      const texts = (each: readonly HealthReason[] = []): string[] => each.map(({ reason }) => reason);
+      return { status, redReasons: texts(red), yellowReasons: texts(yellow), reasons, since };
     },
     stop: stopFollowing,
   };
 }
 
-/** At most 100 triggers exist. */
+/** There are at most 100 triggers. */
 function disabledTriggerReasons(reader: StoreReader): HealthReason[] {
   return reader.find(triggers, { disabled: true }).flatMap(({ id, name, disabledReason }) => {
     const reason = `Trigger ${name} is disabled: ${disabledReason}`;

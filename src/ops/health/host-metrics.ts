@@ -3,28 +3,27 @@ import { statfs } from "node:fs/promises";
 import { totalmem } from "node:os";
 import { monitorEventLoopDelay } from "node:perf_hooks";
 
-/** Bytes of a disk or of the memory. */
+/** Free and total bytes of disk or memory. */
 export interface FreeSpace {
   free: number;
   total: number;
 }
 
-/** What can be measured of the machine; null is not known. */
+/** Metrics of the host; null: unknown. */
 export interface HostMetrics {
-  /** The disk that holds `path`, as far as this process may write to it. */
+  /** Disk that contains `path`; `free`: as far as this process may use it. */
   disk(path: string): Promise<FreeSpace | null>;
-  /** What this process may use, and has left. */
+  /** Memory that this process may use. */
   memory(): FreeSpace;
-  /** How late the event loop was in the worst 1 % of its turns since the last call, ms. */
+  /** Event loop lag since the last call, p99, ms. */
   loopLagMs(): number;
-  /** Whether the machine's clock follows a reference. */
+  /** Whether the system clock is synchronized (NTP). */
   isClockSynchronised(): Promise<boolean | null>;
 }
 
 const LAG_RESOLUTION_MS = 10;
 const TIMEDATECTL_TIMEOUT_MS = 5_000;
 
-/** The machine that the process runs on. */
 export function createHostMetrics(): HostMetrics {
   const delay = monitorEventLoopDelay({ resolution: LAG_RESOLUTION_MS });
   delay.enable();
@@ -51,13 +50,13 @@ export function createHostMetrics(): HostMetrics {
   };
 }
 
-/** @source timedatectl(1), show. Machines without systemd know nothing of it. */
+/** @source timedatectl(1), show. Unknown on machines without systemd. */
 function readClockSynchronisation(): Promise<boolean | null> {
   return new Promise((resolve) => {
-    const asked = ["show", "--property=NTPSynchronized", "--value"];
-    execFile("timedatectl", asked, { timeout: TIMEDATECTL_TIMEOUT_MS }, (error, answer) => {
-      const word = error ? "" : String(answer).trim();
-      resolve(word === "yes" ? true : word === "no" ? false : null);
+    const args = ["show", "--property=NTPSynchronized", "--value"];
+    execFile("timedatectl", args, { timeout: TIMEDATECTL_TIMEOUT_MS }, (error, stdout) => {
+      const value = error ? "" : String(stdout).trim();
+      resolve(value === "yes" ? true : value === "no" ? false : null);
     });
   });
 }

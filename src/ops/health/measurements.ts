@@ -5,21 +5,21 @@ import type { HealthReason, HealthSource } from "./health.ts";
 import type { FreeSpace, HostMetrics } from "./host-metrics.ts";
 import { createTableIntegrityCheck } from "./table-integrity.ts";
 
-/** What was measured last; null is not known. */
+/** Latest measurements; null: unknown. */
 export interface MeasurementSnapshot {
   disk: FreeSpace | null;
   memory: FreeSpace | null;
   loopLagMs: number | null;
-  /** From asking for a write to its COMMIT, ms. */
+  /** From the request of a write to its COMMIT, ms. */
   writeMs: number | null;
   clockSynchronised: boolean | null;
-  /** How far the wall clock was moved when it was last set, ms; null while nobody set it within 15 minutes. */
+  /** Last step of the wall clock, ms; null if it was not set within the last 15 minutes. */
   clockStepMs: number | null;
-  /** Tables found damaged, with what is wrong. */
+  /** Damaged tables with the error. */
   damaged: ReadonlyMap<string, string>;
 }
 
-/** Measures the machine again and again. */
+/** Measures the host periodically. */
 export interface Measurements {
   start(): void;
   stop(): Promise<void>;
@@ -27,7 +27,6 @@ export interface Measurements {
   healthSource: HealthSource;
 }
 
-/** What is measured, and with what. */
 export interface MeasurementDeps {
   store: Store;
   clock: Clock;
@@ -37,14 +36,14 @@ export interface MeasurementDeps {
 }
 
 const INTERVAL_MS = 10_000;
-/** Asking for it starts a process. */
+/** The check spawns a process. */
 const CLOCK_CHECK_EVERY_ROUNDS = 30;
 const CLOCK_STEP_THRESHOLD_MS = 2_000;
 const CLOCK_STEP_REPORT_MS = 15 * 60_000;
 
-/** Makes them; nothing is measured before `start`. */
-export function createMeasurements(needs: MeasurementDeps): Measurements {
-  const { store, clock, log, host, dataDir } = needs;
+/** Measures nothing before `start`. */
+export function createMeasurements(deps: MeasurementDeps): Measurements {
+  const { store, clock, log, host, dataDir } = deps;
   const latest: MeasurementSnapshot = {
     ...{ disk: null, memory: null, loopLagMs: null, writeMs: null, clockSynchronised: null, clockStepMs: null },
     damaged: new Map(),
@@ -63,9 +62,9 @@ export function createMeasurements(needs: MeasurementDeps): Measurements {
     latest.damaged = tables.next();
     latest.disk = await host.disk(dataDir);
     if (rounds++ % CLOCK_CHECK_EVERY_ROUNDS === 0) latest.clockSynchronised = await host.isClockSynchronised();
-    const began = clock.monotonicMs();
+    const startedAt = clock.monotonicMs();
     await store.write(() => undefined);
-    latest.writeMs = clock.monotonicMs() - began;
+    latest.writeMs = clock.monotonicMs() - startedAt;
   }
 
   function detectClockStep(): void {
@@ -76,10 +75,10 @@ export function createMeasurements(needs: MeasurementDeps): Measurements {
     else if (clock.monotonicMs() - steppedAt > CLOCK_STEP_REPORT_MS) latest.clockStepMs = null;
   }
 
-  /** A round that does not come to its end is not begun again: what it waits for is what is wrong. */
+  /** A measurement that hangs is not repeated: what it waits for is the problem. */
   function measureOnce(): void {
     running ??= measure()
-      .catch((error: unknown) => log.error({ err: error }, "the machine could not be measured"))
+      .catch((error: unknown) => log.error({ event: "measurements.failed", err: error }, "failed to measure the host"))
       .finally(() => {
         running = null;
       });
@@ -87,7 +86,7 @@ export function createMeasurements(needs: MeasurementDeps): Measurements {
 
   return {
     start() {
-      // What held up the start says nothing of what comes.
+      // Discards the lag of the start.
       host.loopLagMs();
       timer = clock.every(INTERVAL_MS, measureOnce);
       measureOnce();
@@ -104,7 +103,7 @@ export function createMeasurements(needs: MeasurementDeps): Measurements {
 const GIB = 1_073_741_824;
 const seconds = (ms: number): string => (ms / 1_000).toFixed(1);
 
-/** own choice: the limits */
+/** @source docs/decisions/0603-health-thresholds.md */
 const LIMITS = {
   disk: { yellow: { share: 0.1, bytes: 2 * GIB }, red: { share: 0.03, bytes: 0.25 * GIB } },
   memory: { yellow: { share: 0.1, bytes: 0.25 * GIB }, red: { share: 0.03, bytes: 0.06 * GIB } },
@@ -112,24 +111,24 @@ const LIMITS = {
   writeMs: { yellow: 2_000, red: 10_000 },
 } as const;
 
-/** What of the measurements is not as it should be. */
+/** Health reasons of the measurements. */
 export function measurementReasons(measured: Readonly<MeasurementSnapshot>): HealthReason[] {
   const { disk, memory, loopLagMs, writeMs, clockSynchronised, clockStepMs, damaged } = measured;
   return [
-    ...spaceReason("disk", "of the disk", disk),
-    ...spaceReason("memory", "of the memory", memory),
+    ...spaceReason("disk", "disk space", disk),
+    ...spaceReason("memory", "memory", memory),
     ...timeReason(
       "loopLagMs",
       loopLagMs,
-      (ms) => `Work waits for up to ${seconds(ms)} s: the processor is overloaded.`,
+      (ms) => `Event loop lag up to ${seconds(ms)} s: the processor is overloaded.`,
     ),
-    ...timeReason("writeMs", writeMs, (ms) => `The database takes ${seconds(ms)} s to store something.`),
+    ...timeReason("writeMs", writeMs, (ms) => `A database write takes ${seconds(ms)} s.`),
     ...(clockSynchronised === false
       ? [
           {
             level: "yellow" as const,
             code: "clock",
-            reason: "The clock follows no reference: bells may ring early or late.",
+            reason: "The clock is not synchronized: bells may ring early or late.",
           },
         ]
       : []),
@@ -142,26 +141,30 @@ export function measurementReasons(measured: Readonly<MeasurementSnapshot>): Hea
             reason: `The clock was set ${clockStepMs > 0 ? "forward" : "back"} by ${seconds(Math.abs(clockStepMs))} s.`,
           },
         ]),
-    ...[...damaged].map(([table, fault]) => ({
+    ...[...damaged].map(([table, error]) => ({
       level: "red" as const,
       code: `damaged:${table}`,
-      reason: `The database is damaged in ${table}: ${fault}`,
+      reason: `Database table ${table} is damaged: ${error}`,
     })),
   ];
 }
 
-/** Little is little of the whole and little in bytes: a tenth of a large disk is much. */
+/** Low only if below both the share and the bytes: a tenth of a large disk is plenty. */
 function spaceReason(code: "disk" | "memory", what: string, space: FreeSpace | null): HealthReason[] {
   if (!space) return [];
   const { free, total } = space;
   const isBelow = ({ share, bytes }: { share: number; bytes: number }): boolean => free < share * total && free < bytes;
   const level = isBelow(LIMITS[code].red) ? "red" : isBelow(LIMITS[code].yellow) ? "yellow" : null;
-  const reason = `${Math.round(free / 1_048_576)} MiB ${what} are free, ${((100 * free) / total).toFixed(1)} %.`;
+  const reason = `${Math.round(free / 1_048_576)} MiB ${what} free, ${((100 * free) / total).toFixed(1)} %.`;
   return level ? [{ level, code, reason }] : [];
 }
 
-function timeReason(code: "loopLagMs" | "writeMs", ms: number | null, words: (ms: number) => string): HealthReason[] {
+function timeReason(
+  code: "loopLagMs" | "writeMs",
+  ms: number | null,
+  describe: (ms: number) => string,
+): HealthReason[] {
   if (ms === null) return [];
   const level = ms > LIMITS[code].red ? "red" : ms > LIMITS[code].yellow ? "yellow" : null;
-  return level ? [{ level, code, reason: words(ms) }] : [];
+  return level ? [{ level, code, reason: describe(ms) }] : [];
 }

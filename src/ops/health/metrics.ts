@@ -6,26 +6,25 @@ import type { HealthMonitor } from "./health.ts";
 import type { MeasurementSnapshot } from "./measurements.ts";
 import { type QueueLengths, queueLengths } from "./queue-lengths.ts";
 
-/** What is told to whoever draws graphs of the appliance. */
+/** Prometheus metrics of the appliance. */
 export interface Metrics {
-  /** The text format of Prometheus. */
+  /** Prometheus text format. */
   render(): Promise<string>;
   contentType: string;
-  /** Stops counting. */
+  /** Unsubscribes from events. */
   stop(): void;
 }
 
-/** What is counted from. */
 export interface MetricsDeps {
   reader: StoreReader;
   events: Events;
   health: Pick<HealthMonitor, "report">;
   measured: Readonly<MeasurementSnapshot>;
-  /** The test broadcasts to the appliance itself: when one was last heard (epoch ms), and the tries since then. */
+  /** Loopback probe: time of the last success (epoch ms), and failures since. */
   canary: { readonly heardAt: number | null; readonly misses: number };
 }
 
-/** Begins to count; all else is read when it is asked for. own choice: the names */
+/** Counters count from here on; gauges are read at each request. */
 export function createMetrics({ reader, events, health, measured, canary }: MetricsDeps): Metrics {
   const register = new Registry();
   const registers = [register];
@@ -35,31 +34,35 @@ export function createMetrics({ reader, events, health, measured, canary }: Metr
       ...{ name: `carillon_${name}`, help, registers },
       collect() {
         const value = read();
-        // What is not known is left out: a graph would take the 0 for a measurement.
+        // Unknown values are omitted: a graph would show 0 as a measurement.
         if (value === null) this.remove();
         else this.set(value);
       },
     });
-  gauge("health", "0 GREEN, 1 YELLOW, 2 RED.", () => ["GREEN", "YELLOW", "RED"].indexOf(health.report().status));
-  gauge("disk_free_bytes", "What may still be written to the disk with the data.", () => measured.disk?.free ?? null);
-  gauge("memory_free_bytes", "What the process may still use.", () => measured.memory?.free ?? null);
-  gauge("loop_lag_seconds", "How late the event loop is, p99 of 10 s.", () => inSeconds(measured.loopLagMs));
-  gauge("write_seconds", "From asking for a write to its COMMIT.", () => inSeconds(measured.writeMs));
-  gauge("clock_synchronised", "1 while the clock follows a reference.", () =>
+  gauge("health", "Health of the appliance: 0 GREEN, 1 YELLOW, 2 RED.", () =>
+    ["GREEN", "YELLOW", "RED"].indexOf(health.report().status),
+  );
+  gauge("disk_free_bytes", "Free space of the disk with the data directory.", () => measured.disk?.free ?? null);
+  gauge("memory_free_bytes", "Memory available to the process.", () => measured.memory?.free ?? null);
+  gauge("loop_lag_seconds", "Event loop lag, p99 over 10 s.", () => inSeconds(measured.loopLagMs));
+  gauge("write_seconds", "Latency of a database write, from request to COMMIT.", () => inSeconds(measured.writeMs));
+  gauge("clock_synchronised", "1 while the clock is synchronized (NTP).", () =>
     measured.clockSynchronised === null ? null : Number(measured.clockSynchronised),
   );
-  gauge("database_tables_damaged", "Tables of the database that are not sound.", () => measured.damaged.size);
-  gauge("devices_unproven", "Devices that the last quiet test did not reach.", () => count(reader, UNREACHED_SQL));
-  gauge("test_broadcast_heard_timestamp_seconds", "When the appliance last heard its own test broadcast.", () =>
+  gauge("database_tables_damaged", "Number of damaged database tables.", () => measured.damaged.size);
+  gauge("devices_unproven", "Devices not reached by the last silent connectivity test.", () =>
+    count(reader, UNREACHED_SQL),
+  );
+  gauge("test_broadcast_heard_timestamp_seconds", "Time of the last successful loopback probe.", () =>
     inSeconds(canary.heardAt),
   );
-  gauge("test_broadcast_misses", "Test broadcasts since then that it did not hear.", () => canary.misses);
+  gauge("test_broadcast_misses", "Loopback probes failed since then.", () => canary.misses);
   const length = (name: keyof QueueLengths): number => queueLengths(reader)[name];
-  gauge("broadcasts_under_way", "Messages that are not settled.", () => length("broadcastsUnderWay"));
-  gauge("alarm_actions_waiting", "Actions of alarms that are still to be taken.", () => length("alarmActionsWaiting"));
-  gauge("webhooks_waiting", "Calls of triggers that are still to be made.", () => length("webhooksWaiting"));
+  gauge("broadcasts_under_way", "Messages in progress.", () => length("broadcastsUnderWay"));
+  gauge("alarm_actions_waiting", "Pending alarm actions.", () => length("alarmActionsWaiting"));
+  gauge("webhooks_waiting", "Pending webhook calls.", () => length("webhooksWaiting"));
   new Gauge({
-    ...{ name: "carillon_health_reasons", help: "What is not as it should be.", labelNames: ["level"], registers },
+    ...{ name: "carillon_health_reasons", help: "Number of active health problems.", labelNames: ["level"], registers },
     collect() {
       const { redReasons, yellowReasons } = health.report();
       this.set({ level: "red" }, redReasons.length);
@@ -74,18 +77,18 @@ export function createMetrics({ reader, events, health, measured, canary }: Metr
     },
   });
   new Gauge({
-    ...{ name: "carillon_devices", help: "Devices that are in use.", labelNames: ["type"], registers },
+    ...{ name: "carillon_devices", help: "Devices in use.", labelNames: ["type"], registers },
     collect() {
       this.reset();
       for (const { type, n } of reader.all<{ type: string; n: number }>(DEVICES_SQL)) this.set({ type }, n);
     },
   });
-  const closing = countEvents(events, registers);
+  const unsubscribers = countEvents(events, registers);
   return {
     render: () => register.metrics(),
     contentType: register.contentType,
     stop() {
-      for (const off of closing) off();
+      for (const unsubscribe of unsubscribers) unsubscribe();
     },
   };
 }
@@ -96,13 +99,13 @@ const DEVICES_SQL = "SELECT type, COUNT(*) AS n FROM devices WHERE defunct IS NO
 function countEvents(events: Events, registers: Registry[]): (() => void)[] {
   const counter = (name: string, help: string, labelNames: string[] = []): Counter =>
     new Counter({ name: `carillon_${name}`, help, labelNames, registers });
-  const accepted = counter("notifications_accepted_total", "Messages taken, by priority; 0 is the highest.", [
+  const accepted = counter("notifications_accepted_total", "Messages accepted, by priority; 0 is the highest.", [
     "priority",
   ]);
-  const settled = counter("notifications_settled_total", "Messages whose last delivery has ended.");
-  const missed = counter("bells_missed_total", "Bells, messages at set times and clearings that did not happen.");
-  const loads = counter("loads_failed_total", "Loads of users that changed nothing.");
-  const restarts = counter("plugin_changes_total", "How often a plugin changed its state.", ["plugin", "state"]);
+  const settled = counter("notifications_settled_total", "Messages whose deliveries have all ended.");
+  const missed = counter("bells_missed_total", "Missed bells, scheduled messages and screen clearings.");
+  const loads = counter("loads_failed_total", "Failed user imports.");
+  const restarts = counter("plugin_changes_total", "State changes of a plugin.", ["plugin", "state"]);
   return [
     events.on("notification.accepted", ({ priority }) => accepted.inc({ priority })),
     events.on("notification.settled", () => settled.inc()),

@@ -2,14 +2,14 @@ import type { Clock } from "../../lib/clock.ts";
 import type { StoreReader } from "../../store/store.ts";
 import type { HealthSource } from "./health.ts";
 
-/** own choice: that a bell was missed is told for so long; the activity that says so stays. */
+/** A missed bell is reported by the health for this time; its activity stays. */
 const REPORT_DURATION_MS = 3_600_000;
 const MAX_REPORTED = 20;
 
-/** Devices that rang without the appliance are back, and have said so, within this time. own choice */
+/** Devices that rang offline have reconnected and reported within this time. */
 const RECONNECT_GRACE_MS = 30_000;
 
-/** A bell as the activity about it names it. */
+/** A bell as named in the activity. */
 interface MissedBell {
   ringId?: string;
   at?: string;
@@ -17,22 +17,22 @@ interface MissedBell {
   localTime?: string;
 }
 
-/** What is known of devices that ring without the appliance. */
+/** Devices that can ring while the appliance is offline. */
 export interface OfflineRingingDevices {
-  /** There are such devices. */
+  /** Whether there are such devices. */
   exist(): boolean;
-  /** For each: all of these rings were made up for. */
-  compensated(asked: readonly MissedRingRange[]): boolean[];
+  /** For each range: whether all its rings were played offline. */
+  compensated(ranges: readonly MissedRingRange[]): boolean[];
 }
 
-/** Rings between two instants (epoch ms), or the one of them with this id. */
+/** Rings between two instants (epoch ms); with `ringId`, only that one. */
 export interface MissedRingRange {
   fromMs: number;
   toMs: number;
   ringId: string | null;
 }
 
-/** One bell, or how many from the first to the last; why, in words. */
+/** One bell, or a number of bells from the first to the last; `reason` as text. */
 interface MissedValue extends MissedBell {
   rings?: number;
   first?: MissedBell;
@@ -41,14 +41,14 @@ interface MissedValue extends MissedBell {
 }
 
 /**
- * What the appliance's activities of the last hour say of bells that did not ring, on no device either.
- * @source decisions.md 13
+ * Bells of the last hour that no device rang, from the appliance's activities.
+ * @source docs/decisions/0015-bell-engine.md
  */
 export function missedBellReasons(
   reader: StoreReader,
   clock: Clock,
   endpointId: () => string,
-  lone: OfflineRingingDevices = { exist: () => false, compensated: (asked) => asked.map(() => false) },
+  offlineRinging: OfflineRingingDevices = { exist: () => false, compensated: (ranges) => ranges.map(() => false) },
 ): HealthSource {
   return () => {
     const lines = reader.all<{ id: string; at: number; value: string | null }>(
@@ -60,17 +60,17 @@ export function missedBellReasons(
     const recent = lines.filter(({ at }) => at > clock.now() - REPORT_DURATION_MS);
     if (recent.length === 0) return [];
     const isNew = ({ at }: { at: number }): boolean => at > clock.now() - RECONNECT_GRACE_MS;
-    const mayBeTold = recent.some(isNew) && lone.exist();
+    const mayBeReported = recent.some(isNew) && offlineRinging.exist();
     const values = recent.map(({ value }) => JSON.parse(value ?? "{}") as MissedValue);
-    const played = lone.compensated(values.map(ringRangeOf));
-    return recent.flatMap((line, at) => {
-      if ((mayBeTold && isNew(line)) || played[at]) return [];
-      return [{ level: "red", code: `bells:${line.id}`, reason: describeMissed(values[at] as MissedValue) }];
+    const played = offlineRinging.compensated(values.map(ringRangeOf));
+    return recent.flatMap((line, index) => {
+      if ((mayBeReported && isNew(line)) || played[index]) return [];
+      return [{ level: "red", code: `bells:${line.id}`, reason: describeMissed(values[index] as MissedValue) }];
     });
   };
 }
 
-/** No ring where the activity does not say of which it is. */
+/** An empty range if the activity does not identify the ring. */
 function ringRangeOf({ rings, first, last, ringId, at }: MissedValue): MissedRingRange {
   const [from = 0, to = 0] = (rings ? [first?.at, last?.at] : [at, at]).map((moment) => Date.parse(moment ?? ""));
   if (Number.isNaN(from) || Number.isNaN(to)) return { fromMs: 0, toMs: -1_000, ringId: null };
@@ -79,8 +79,8 @@ function ringRangeOf({ rings, first, last, ringId, at }: MissedValue): MissedRin
 
 function describeMissed({ rings, first, last, reason, ...bell }: MissedValue): string {
   const what = rings
-    ? `${rings} bells of ${localMoment(first)} to ${localMoment(last)} were missed.`
-    : `The bell of ${localMoment(bell)} was missed.`;
+    ? `${rings} bells from ${localMoment(first)} to ${localMoment(last)} were missed.`
+    : `The bell at ${localMoment(bell)} was missed.`;
   return reason ? `${what} ${reason}` : what;
 }
 

@@ -3,22 +3,21 @@ import { stagesBeforeSql } from "../../resources/notifications/pipeline-stages.t
 import type { StoreReader } from "../../store/store.ts";
 import type { HealthReason, HealthSource } from "./health.ts";
 
-/** own choice: a message is on its way to the devices within seconds, however many they are. */
+/** Messages normally start within seconds, for any number of devices. */
 const STUCK_AFTER_MS = 30_000;
-/** own choice */
+/** A backlog of this size is reported. */
 const MAX_WAITING_WEBHOOKS = 1_000;
 
-/** Work that is not done yet. */
+/** Lengths of the work queues. */
 export interface QueueLengths {
-  /** Messages that are not settled. */
+  /** Messages in progress. */
   broadcastsUnderWay: number;
-  /** Actions of alarms that are still to be taken. */
+  /** Pending alarm actions. */
   alarmActionsWaiting: number;
-  /** Calls of triggers that are still to be made. */
+  /** Pending webhook calls. */
   webhooksWaiting: number;
 }
 
-/** How much work waits now. */
 export function queueLengths(reader: StoreReader): QueueLengths {
   const lengths = reader.one<{ broadcastsUnderWay: number; alarmActionsWaiting: number; webhooksWaiting: number }>(
     `SELECT (SELECT COUNT(*) FROM notifications
@@ -29,7 +28,7 @@ export function queueLengths(reader: StoreReader): QueueLengths {
   return lengths ?? { broadcastsUnderWay: 0, alarmActionsWaiting: 0, webhooksWaiting: 0 };
 }
 
-/** Work that piles up: messages that do not get to their devices, and calls of triggers. */
+/** Reports a backlog of unsent messages or webhook calls. */
 export function queueHealthReasons(reader: StoreReader, clock: Clock): HealthSource {
   return () => {
     const reasons: HealthReason[] = [];
@@ -40,12 +39,12 @@ export function queueHealthReasons(reader: StoreReader, clock: Clock): HealthSou
       clock.now() - STUCK_AFTER_MS,
     );
     if (stuck > 0) {
-      const reason = `${stuck} messages have been waiting for more than ${STUCK_AFTER_MS / 1_000} s to be sent.`;
+      const reason = `${stuck} messages have been waiting to be sent for more than ${STUCK_AFTER_MS / 1_000} s.`;
       reasons.push({ level: "red", code: "queue:messages", reason });
     }
     const sql = `SELECT COUNT(*) AS n FROM (SELECT 1 FROM trigger_deliveries WHERE state = 'pending' LIMIT ?)`;
     if (count(reader, sql, MAX_WAITING_WEBHOOKS) === MAX_WAITING_WEBHOOKS) {
-      const reason = `${MAX_WAITING_WEBHOOKS} calls of webhooks or more wait for their receivers.`;
+      const reason = `At least ${MAX_WAITING_WEBHOOKS} webhook calls are pending.`;
       reasons.push({ level: "yellow", code: "queue:webhooks", reason });
     }
     return reasons;

@@ -7,25 +7,24 @@ import type { RowOf } from "../../schema/resource.ts";
 import type { Store } from "../../store/store.ts";
 import type { HealthReason, HealthSource } from "./health.ts";
 
-/** A device as its plugin is asked about it. */
+/** Device fields that a plugin needs for a probe. */
 interface TestedDevice {
   id: string;
   deviceIdentifier: string;
   attributes: Readonly<Record<string, string>>;
 }
 
-/** What quiet tests are made of. */
 export interface QuietTestDeps {
   store: Store;
   clock: Clock;
   log: Log;
-  /** Asks the plugin that serves a device. */
+  /** Probes a device through its plugin. */
   probe(provider: string, device: TestedDevice): Promise<ProbeResult>;
-  /** A device whose way was not proven for so long is told; null never tells. */
+  /** Devices not verified for this long are reported; null: never. */
   provenWithinHours: number | null;
 }
 
-/** What one test found; times are epoch ms. */
+/** Result of one test; times are epoch ms. */
 export interface QuietTestResult {
   testedAt: number;
   provenAt: number | null;
@@ -33,15 +32,15 @@ export interface QuietTestResult {
   fault: string | null;
 }
 
-/** Tests the ways to all devices without anybody hearing or seeing it. */
+/** Silent connectivity tests: verify the path to all devices without anybody hearing or seeing it. */
 export interface QuietTests {
-  /** Tests every device that is in use, one run at a time. */
+  /** Tests every device in use; one run at a time. */
   testAll(): Promise<void>;
-  /** Tests one. Throws ConflictError where no plugin can. */
+  /** Tests one device. Throws ConflictError if its plugin does not support it. */
   testDevice(device: RowOf<typeof devices>): Promise<QuietTestResult>;
-  /** Devices whose way was not proven for too long. */
+  /** Reports devices that were not verified for too long. */
   healthSource: HealthSource;
-  /** Resolves when nothing is under way any more. */
+  /** Resolves when no test is running any more. */
   stop(): Promise<void>;
 }
 
@@ -53,17 +52,16 @@ interface DeviceLine {
   provider: string;
 }
 
-/** Devices that are asked at once. own choice: a night has time */
+/** Devices tested in parallel; tests run at night and are not urgent. */
 const CONCURRENCY = 32;
 const PAGE_SIZE = 100;
 const HOUR_MS = 3_600_000;
-/** How often the devices are looked through for what was not proven. */
+/** Interval for searching devices that are not verified. */
 const REASON_CACHE_MS = 60_000;
 const PROVEN_BY = { answered: "quiet-test", looped: "loopback" } as const;
 
-/** Makes them; nothing is tested before somebody asks. */
-export function createQuietTests(needs: QuietTestDeps): QuietTests {
-  const { store, clock, log } = needs;
+export function createQuietTests(deps: QuietTestDeps): QuietTests {
+  const { store, clock, log } = deps;
   let running: Promise<void> | null = null;
   let stopped = false;
   let cachedReasons = { at: Number.NEGATIVE_INFINITY, reasons: [] as HealthReason[] };
@@ -71,7 +69,7 @@ export function createQuietTests(needs: QuietTestDeps): QuietTests {
   async function probeDevice(line: DeviceLine): Promise<{ line: DeviceLine; result: ProbeResult; at: number }> {
     const attributes = JSON.parse(line.attributes ?? "{}") as Record<string, string>;
     const device = { id: line.id, deviceIdentifier: line.device_identifier, attributes };
-    const result = await needs.probe(line.provider, device);
+    const result = await deps.probe(line.provider, device);
     return { line, result, at: clock.now() };
   }
 
@@ -84,21 +82,21 @@ export function createQuietTests(needs: QuietTestDeps): QuietTests {
       );
       if (lines.length === 0) break;
       after = lines.at(-1)?.pk ?? after;
-      const waiting = [...lines];
+      const queue = [...lines];
       const worker = async (): Promise<void> => {
-        for (let line = waiting.shift(); line && !stopped; line = waiting.shift()) found.push(await probeDevice(line));
+        for (let line = queue.shift(); line && !stopped; line = queue.shift()) results.push(await probeDevice(line));
       };
-      const found: Awaited<ReturnType<typeof probeDevice>>[] = [];
+      const results: Awaited<ReturnType<typeof probeDevice>>[] = [];
       await Promise.all(Array.from({ length: CONCURRENCY }, worker));
-      await recordResults(found);
+      await recordResults(results);
     }
     cachedReasons = { ...cachedReasons, at: Number.NEGATIVE_INFINITY };
   }
 
-  /** Facts, as those of the ledger: neither audited nor in the change feed. */
-  async function recordResults(found: readonly Awaited<ReturnType<typeof probeDevice>>[]): Promise<void> {
+  /** Test results are facts, like the ledger: neither audited nor in the change feed. */
+  async function recordResults(results: readonly Awaited<ReturnType<typeof probeDevice>>[]): Promise<void> {
     await store.write((tx) => {
-      for (const { line, result, at } of found) {
+      for (const { line, result, at } of results) {
         const { proof } = result;
         if (proof === "untested") continue;
         if (proof === null)
@@ -114,7 +112,9 @@ export function createQuietTests(needs: QuietTestDeps): QuietTests {
   return {
     testAll() {
       running ??= testAll()
-        .catch((error: unknown) => log.error({ err: error }, "the ways to the devices were not tested"))
+        .catch((error: unknown) =>
+          log.error({ event: "silent_test.failed", err: error }, "silent connectivity test failed"),
+        )
         .finally(() => {
           running = null;
         });
@@ -124,7 +124,7 @@ export function createQuietTests(needs: QuietTestDeps): QuietTests {
       const line = { pk, id, device_identifier: deviceIdentifier, attributes: JSON.stringify(attributes) };
       const tested = await probeDevice({ ...line, provider: provider ?? "" });
       const { proof } = tested.result;
-      if (proof === "untested") throw new ConflictError("What serves the device can't test it quietly.");
+      if (proof === "untested") throw new ConflictError("The device's plugin does not support silent tests.");
       await recordResults([tested]);
       if (proof === null)
         return { testedAt: tested.at, provenAt: null, provenBy: null, fault: testFault(tested.result) };
@@ -132,7 +132,7 @@ export function createQuietTests(needs: QuietTestDeps): QuietTests {
     },
     healthSource() {
       if (clock.monotonicMs() - cachedReasons.at >= REASON_CACHE_MS)
-        cachedReasons = { at: clock.monotonicMs(), reasons: unprovenReasons(needs) };
+        cachedReasons = { at: clock.monotonicMs(), reasons: unprovenReasons(deps) };
       return cachedReasons.reasons;
     },
     async stop() {
@@ -142,21 +142,23 @@ export function createQuietTests(needs: QuietTestDeps): QuietTests {
   };
 }
 
-function testFault({ reason = "It gave no proof." }: ProbeResult): string {
+function testFault({ reason = "No response." }: ProbeResult): string {
   return reason.slice(0, 1_000);
 }
 
-/** One reason for all: a switch that is gone takes many devices with it. */
+/** One reason for all devices: a failed switch affects many. */
 function unprovenReasons({ store, clock, provenWithinHours }: QuietTestDeps): HealthReason[] {
   if (provenWithinHours === null) return [];
-  const found = store.one<{ n: number; name: string | null }>(
+  const unverified = store.one<{ n: number; name: string | null }>(
     `SELECT COUNT(*) AS n, MIN(description) AS name FROM devices
      WHERE defunct IS NOT 1 AND tested_at IS NOT NULL AND COALESCE(proven_at, created_at) < ?`,
     clock.now() - provenWithinHours * HOUR_MS,
   );
-  if (!found || found.n === 0) return [];
-  const what =
-    found.n === 1 ? `The way to ${found.name} was` : `The ways to ${found.n} devices, such as ${found.name}, were`;
-  const reason = `${what} not proven for ${provenWithinHours} h.`;
+  if (!unverified || unverified.n === 0) return [];
+  const subject =
+    unverified.n === 1
+      ? `The connection to ${unverified.name} was`
+      : `The connections to ${unverified.n} devices, such as ${unverified.name}, were`;
+  const reason = `${subject} not verified for ${provenWithinHours} h.`;
   return [{ level: "yellow", code: "devices:unproven", reason }];
 }

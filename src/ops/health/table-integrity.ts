@@ -1,20 +1,20 @@
 import type { StoreReader } from "../../store/store.ts";
 
-/** Larger ones would hold up the event loop; backups look at them. own choice: some ms */
+/** Checking a larger table would block the event loop for too long; backups check those. */
 const MAX_CHECKED_ROWS = 2_000;
 
-/** Looks at one table of the database at each call, round and round; what is wrong with which stays until it is looked at again. */
+/** Checks one table per call, in turn; an error is reported until the table is checked again. */
 export function createTableIntegrityCheck(reader: StoreReader): { next(): ReadonlyMap<string, string> } {
   const damaged = new Map<string, string>();
-  let waiting: string[] = [];
+  let queue: string[] = [];
   return {
     next() {
-      if (waiting.length === 0) waiting = listTables(reader);
-      const table = waiting.pop();
+      if (queue.length === 0) queue = listTables(reader);
+      const table = queue.pop();
       if (table === undefined) return damaged;
-      const fault = integrityFault(reader, table);
-      if (fault === null) damaged.delete(table);
-      else damaged.set(table, fault);
+      const error = integrityFault(reader, table);
+      if (error === null) damaged.delete(table);
+      else damaged.set(table, error);
       return damaged;
     },
   };
@@ -25,14 +25,14 @@ function listTables(reader: StoreReader): string[] {
   return reader.all<{ name: string }>(sql).flatMap(({ name }) => (/^\w+$/.test(name) ? [name] : []));
 }
 
-/** The first fault in words; null for a sound table, and for one that is too large to be looked at. @source SQLite, PRAGMA quick_check */
+/** The first error; null for an intact table and for one that is too large. @source SQLite, PRAGMA quick_check */
 function integrityFault(reader: StoreReader, table: string): string | null {
   try {
     const counting = `SELECT COUNT(*) AS n FROM (SELECT 1 FROM ${table} LIMIT ${MAX_CHECKED_ROWS + 1})`;
     if ((reader.one<{ n: number }>(counting)?.n ?? 0) > MAX_CHECKED_ROWS) return null;
     const found = reader.all<{ quick_check: string }>(`PRAGMA quick_check(${table})`);
-    const fault = found[0]?.quick_check ?? "ok";
-    return fault === "ok" ? null : fault;
+    const result = found[0]?.quick_check ?? "ok";
+    return result === "ok" ? null : result;
   } catch (error) {
     return error instanceof Error ? error.message : String(error);
   }

@@ -9,18 +9,17 @@ import { removeFolder } from "../backup/backup-archive.ts";
 import { logFilePaths } from "./log-files.ts";
 import { maskSecrets } from "./secret-masking.ts";
 
-/** What a bundle holds beside the log: JSON files by name, without secrets. */
+/** JSON files of a bundle by name, beside the log; without secrets. */
 export type LogBundleParts = Readonly<Record<string, unknown>>;
 
-/** own choice: the newest bundles that orders made */
+/** Bundles that are kept. */
 const MAX_BUNDLES = 5;
 
-/** Name of a bundle that is made at that moment. */
 export function logBundleName(now: number): string {
   return `carillon-logs-${new Date(now).toISOString().slice(0, 19).replaceAll(":", "")}Z.tar.gz`;
 }
 
-/** Puts the log, secrets masked, and what is known of the appliance into one .tar.gz for whoever helps. */
+/** Packs the log, secrets masked, and `parts` into one .tar.gz for support. */
 export async function collectLogs(dataDir: string, target: string, parts: LogBundleParts): Promise<{ bytes: number }> {
   const stage = join(dirname(target), `.working-${newId()}`);
   await mkdir(stage, { recursive: true, mode: 0o700 });
@@ -28,17 +27,17 @@ export async function collectLogs(dataDir: string, target: string, parts: LogBun
     for (const path of logFilePaths(dataDir)) if (existsSync(path)) await copyMasked(path, join(stage, basename(path)));
     for (const [name, part] of Object.entries(parts))
       await writeFile(join(stage, `${name}.json`), maskSecrets(JSON.stringify(part, null, 2)));
-    const whole = join(stage, ".whole");
+    const archive = join(stage, ".archive");
     const packing = create({ cwd: stage, gzip: true, portable: true }, readdirSync(stage));
-    await pipeline(packing, createWriteStream(whole, { mode: 0o600, flush: true }));
-    await rename(whole, target);
+    await pipeline(packing, createWriteStream(archive, { mode: 0o600, flush: true }));
+    await rename(archive, target);
     return { bytes: (await stat(target)).size };
   } finally {
     await removeFolder(stage);
   }
 }
 
-/** Removes all bundles in `folder` but the newest ones. */
+/** Deletes all bundles in `folder` but the newest ones. */
 export function pruneLogBundles(folder: string): void {
   const names = readdirSync(folder).filter((name) => name.startsWith("carillon-logs-"));
   for (const name of names.sort().reverse().slice(MAX_BUNDLES)) rmSync(join(folder, name), { force: true });

@@ -13,11 +13,11 @@ import {
 import { join } from "node:path";
 import type { DestinationStream } from "pino";
 
-/** A file of the log takes so much before the next one is begun, and so many are kept. own choice: 60 MiB in all */
-const MOST_BYTES = 10 * 1_048_576;
+/** A log file is rotated at this size and this many files are kept: 60 MiB in total. */
+const MAX_FILE_BYTES = 10 * 1_048_576;
 const MAX_FILES = 6;
 
-/** Where the log lies, newest file first. */
+/** Log files, newest first. */
 export function logFilePaths(dataDir: string): string[] {
   const folder = join(dataDir, "logs");
   return Array.from({ length: MAX_FILES }, (_, age) =>
@@ -25,16 +25,16 @@ export function logFilePaths(dataDir: string): string[] {
   );
 }
 
-/** The log as files below `dataDir`. */
+/** Log files below the data directory. */
 export interface RotatingLog extends DestinationStream {
-  /** Writes what is still waiting. */
+  /** Writes pending lines and closes the file. */
   close(): void;
 }
 
 /**
- * Takes lines for files under DIR/logs, written in the background. A disk that takes nothing loses lines, nothing else.
+ * Writes lines to rotated files in DIR/logs in the background. A disk that fails loses lines, nothing else.
  */
-export function openRotatingLog(dataDir: string, mostBytes = MOST_BYTES): RotatingLog {
+export function openRotatingLog(dataDir: string, maxBytes = MAX_FILE_BYTES): RotatingLog {
   const paths = logFilePaths(dataDir);
   const [current = ""] = paths;
   mkdirSync(join(dataDir, "logs"), { recursive: true, mode: 0o700 });
@@ -53,12 +53,12 @@ export function openRotatingLog(dataDir: string, mostBytes = MOST_BYTES): Rotati
   return {
     write(line) {
       try {
-        if (bytes > mostBytes) rotate();
+        if (bytes > maxBytes) rotate();
         bytes += line.length;
         stream ??= openLineWriter(current);
         stream.write(line);
       } catch {
-        // A full or broken disk: stderr has the line all the same.
+        // Full or broken disk: stderr still gets the line.
       }
     },
     close() {
@@ -79,54 +79,58 @@ function sizeOf(path: string): number {
 
 interface LineWriter {
   write(line: string): void;
-  /** Writes at once what is still waiting, after what is being written. */
+  /** Writes pending lines at once, after the write in progress. */
   flushSync(): void;
-  /** Closes the file as soon as all is written. */
+  /** Closes the file when all is written. */
   end(): void;
 }
 
-/** How long the end waits for a write that the disk has not taken yet, ms. own choice */
+/** How long `flushSync` waits for the write in progress, ms. */
 const FLUSH_TIMEOUT_MS = 1_000;
 const FLUSH_POLL_MS = 2;
 
-/** Adds lines to a file in the background, one write after the other, and so in their order. */
+/** Appends lines to a file in the background, one write at a time, which keeps their order. */
 function openLineWriter(path: string): LineWriter {
-  // Opened at once: a process that ends while a file is still being opened ends with a fault.
+  // Opened at once: a process that exits while a file is being opened crashes.
   const file = openSync(path, "a", 0o600);
-  let waiting = "";
-  /** The size of the file once what is being written is there; null while nothing is. */
-  let due: number | null = null;
+  let pending = "";
+  /** File size after the write in progress; null if there is none. */
+  let expectedSize: number | null = null;
   let hasEnded = false;
   const next = (): void => {
-    due = null;
-    if (waiting === "") {
+    expectedSize = null;
+    if (pending === "") {
       if (hasEnded) closeSync(file);
       return;
     }
-    const bytes = Buffer.from(waiting);
-    waiting = "";
-    due = fstatSync(file).size + bytes.length;
-    // What a full or broken disk does not take is lost.
+    const bytes = Buffer.from(pending);
+    pending = "";
+    expectedSize = fstatSync(file).size + bytes.length;
+    // What a full or broken disk rejects is lost.
     write(file, bytes, next);
   };
   return {
     write(line) {
-      waiting += line;
-      if (due === null) next();
+      pending += line;
+      if (expectedSize === null) next();
     },
     flushSync() {
-      // The other thread's write needs no turn of the loop to come to its end: lines that overtook it would stand before it.
+      // The write in progress completes in another thread without the event loop; writing now would put later lines first.
       const cell = new Int32Array(new SharedArrayBuffer(4));
-      for (let ms = 0; due !== null && fstatSync(file).size < due && ms < FLUSH_TIMEOUT_MS; ms += FLUSH_POLL_MS) {
+      for (
+        let ms = 0;
+        expectedSize !== null && fstatSync(file).size < expectedSize && ms < FLUSH_TIMEOUT_MS;
+        ms += FLUSH_POLL_MS
+      ) {
         Atomics.wait(cell, 0, 0, FLUSH_POLL_MS);
       }
-      const rest = waiting;
-      waiting = "";
+      const rest = pending;
+      pending = "";
       if (rest !== "") writeSync(file, rest);
     },
     end() {
       hasEnded = true;
-      if (due === null) next();
+      if (expectedSize === null) next();
     },
   };
 }

@@ -4,11 +4,11 @@ import type { Clock, Timer } from "../../lib/clock.ts";
 import { logFilePaths } from "./log-files.ts";
 import { maskSecrets } from "./secret-masking.ts";
 
-/** Which lines are wanted. */
+/** Conditions that lines must meet. */
 export interface LogFilter {
-  /** Least level, as in the settings. */
+  /** Minimum level, as in the settings. */
   level?: string;
-  /** A text that the line holds, whatever the case. */
+  /** Text that the line must contain; case-insensitive. */
   text?: string;
   /** Epoch ms. */
   since?: number;
@@ -23,14 +23,13 @@ const LEVEL_NUMBERS: Readonly<Record<string, number>> = {
   fatal: 60,
 };
 
-/** The levels that lines are filtered by. */
 export const LOG_LEVELS: readonly string[] = Object.keys(LEVEL_NUMBERS);
 
-/** The last `most` lines of the log that fit, oldest first, secrets masked. */
-export async function tailLogFiles(dataDir: string, most: number, filter: LogFilter = {}): Promise<string[]> {
+/** The last `limit` matching lines of the log, oldest first, secrets masked. */
+export async function tailLogFiles(dataDir: string, limit: number, filter: LogFilter = {}): Promise<string[]> {
   let found: string[] = [];
   for (const path of logFilePaths(dataDir)) {
-    if (!existsSync(path) || found.length >= most) continue;
+    if (!existsSync(path) || found.length >= limit) continue;
     const lines: string[] = [];
     for await (const line of createInterface({
       input: createReadStream(path, "utf8"),
@@ -38,40 +37,40 @@ export async function tailLogFiles(dataDir: string, most: number, filter: LogFil
     })) {
       if (!matchesFilter(line, filter)) continue;
       lines.push(maskSecrets(line));
-      if (lines.length > 2 * most) lines.splice(0, lines.length - most);
+      if (lines.length > 2 * limit) lines.splice(0, lines.length - limit);
     }
-    found = [...lines.slice(-(most - found.length)), ...found];
+    found = [...lines.slice(-(limit - found.length)), ...found];
   }
   return found;
 }
 
-/** Calls `take` with each further line that fits until stopped; a file that is begun anew is followed. */
-export function followLog(dataDir: string, clock: Clock, filter: LogFilter, take: (line: string) => void): Timer {
+/** Calls `onLine` with each new matching line until cancelled; follows rotation. */
+export function followLog(dataDir: string, clock: Clock, filter: LogFilter, onLine: (line: string) => void): Timer {
   const [path = ""] = logFilePaths(dataDir);
-  let at = statSync(path, { throwIfNoEntry: false })?.size ?? 0;
+  let position = statSync(path, { throwIfNoEntry: false })?.size ?? 0;
   let rest = "";
   return clock.every(250, () => {
     const size = statSync(path, { throwIfNoEntry: false })?.size ?? 0;
-    if (size < at) at = 0;
-    if (size === at) return;
-    const lines = (rest + readFrom(path, at, size)).split("\n");
-    at = size;
+    if (size < position) position = 0;
+    if (size === position) return;
+    const lines = (rest + readFrom(path, position, size)).split("\n");
+    position = size;
     rest = lines.pop() ?? "";
-    for (const line of lines) if (matchesFilter(line, filter)) take(maskSecrets(line));
+    for (const line of lines) if (matchesFilter(line, filter)) onLine(maskSecrets(line));
   });
 }
 
-/** `10:15:03.120 warn  a listener failed  {"event":"…"}`, in UTC, without signs that steer a terminal; a line that is no JSON stays as it is. */
+/** Formats a JSON line for people, in UTC, such as `10:15:03.120 warn  backup failed  {"event":"…"}`; escapes control characters. Other lines stay as they are. */
 export function formatLogLine(line: string): string {
   const fields = parse(line);
   if (!fields) return line;
   const { time, level, msg, ...more } = fields;
-  const word = LOG_LEVELS.find((name) => LEVEL_NUMBERS[name] === level) ?? String(level);
+  const levelName = LOG_LEVELS.find((name) => LEVEL_NUMBERS[name] === level) ?? String(level);
   const moment = typeof time === "number" ? new Date(time).toISOString().replace("T", " ").slice(0, 23) : "";
-  const rest = Object.keys(more).length === 0 ? "" : `  ${JSON.stringify(more)}`;
-  return `${moment} ${word.padEnd(5)} ${String(msg ?? "")}${rest}`.replace(
+  const suffix = Object.keys(more).length === 0 ? "" : `  ${JSON.stringify(more)}`;
+  return `${moment} ${levelName.padEnd(5)} ${String(msg ?? "")}${suffix}`.replace(
     /\p{Cc}/gu,
-    (sign) => `\\u${sign.charCodeAt(0).toString(16).padStart(4, "0")}`,
+    (character) => `\\u${character.charCodeAt(0).toString(16).padStart(4, "0")}`,
   );
 }
 

@@ -1,6 +1,6 @@
 const MASK = "[masked]";
 
-/** What secrets look like in a line, wherever they come from; the first group stays. */
+/** Patterns of secrets in any line; the first group is kept. */
 const SECRETS: readonly RegExp[] = [
   /(\bcarillon_)[\w-]{8,}/g,
   /(\b(?:Bearer|Basic|Digest)\s+)[^\s"',;]+/gi,
@@ -12,7 +12,7 @@ const SECRETS: readonly RegExp[] = [
   /(-----BEGIN [A-Z ]*PRIVATE KEY-----)[\s\S]*?(?=-----END|$)/g,
 ];
 
-/** A line without what looks like a secret: the log keeps none in the first place, this is for what devices and plugins say. */
+/** Masks everything that looks like a secret. The log should contain none; this catches those in messages of devices and plugins. */
 export function maskSecrets(line: string): string {
   return SECRETS.reduce((text, secret) => text.replace(secret, `$1${MASK}`), line);
 }

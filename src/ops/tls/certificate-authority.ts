@@ -20,17 +20,17 @@ export interface CertificateAndKey {
   key: string;
 }
 
-/** Keys are on the curve P-256 and sign with SHA-256. */
+/** ECDSA keys on the curve P-256, signatures with SHA-256. */
 export const CERTIFICATE_KEY_ALGORITHM = { name: "ECDSA", namedCurve: "P-256", hash: "SHA-256" };
 const DAY_MS = 86_400_000;
-/** own choice: as long as a box may stand somewhere */
+/** As long as an appliance may be in use. */
 const AUTHORITY_LIFETIME_MS = 20 * 365 * DAY_MS;
-/** The longest that browsers take. @source CA/Browser Forum Baseline Requirements 6.3.2, as of 2020 */
+/** The longest lifetime that browsers accept. @source CA/Browser Forum Baseline Requirements 6.3.2, as of 2020 */
 const CERTIFICATE_LIFETIME_MS = 397 * DAY_MS;
-/** Clocks of others may be behind. */
+/** Clocks of clients may be behind. */
 export const CLOCK_SKEW_MARGIN_MS = DAY_MS;
 
-/** Makes an authority of the appliance's own, which can sign nothing but servers. */
+/** Creates the appliance's own CA, which can sign server certificates only. */
 export async function createCertificateAuthority(name: string, now: number): Promise<CertificateAndKey> {
   const keys = await generateKeyPair();
   const certificate = await X509CertificateGenerator.createSelfSigned({
@@ -49,7 +49,7 @@ export async function createCertificateAuthority(name: string, now: number): Pro
   return { certificate: toPem(certificate), key: await exportPrivateKeyPem(keys.privateKey) };
 }
 
-/** Has `authority` sign a certificate of a server that is called by `names`: host names and addresses, at least one. */
+/** Issues a server certificate for `names`: host names and addresses, at least one. */
 export async function issueServerCertificate(
   authority: CertificateAndKey,
   names: readonly string[],
@@ -81,31 +81,30 @@ export async function issueServerCertificate(
   };
 }
 
-/** Makes a pair of keys that may be taken out. */
+/** Generates an exportable key pair. */
 export function generateKeyPair(): Promise<CryptoKeyPair> {
   return webcrypto.subtle.generateKey(CERTIFICATE_KEY_ALGORITHM, true, ["sign", "verify"]) as Promise<CryptoKeyPair>;
 }
 
 type CryptoKeyPair = webcrypto.CryptoKeyPair;
 
-/** A private key as PEM. */
 export async function exportPrivateKeyPem(key: webcrypto.CryptoKey): Promise<string> {
   const bytes = Buffer.from(await webcrypto.subtle.exportKey("pkcs8", key)).toString("base64");
   return `-----BEGIN PRIVATE KEY-----\n${bytes.replace(/.{64}(?=.)/g, "$&\n")}\n-----END PRIVATE KEY-----\n`;
 }
 
-/** A private key from PEM, to sign with. */
+/** Imports a private key (PEM) for signing. */
 export function importSigningKey(text: string): Promise<webcrypto.CryptoKey> {
   const bytes = Buffer.from(text.replace(/-----[^-]+-----/g, ""), "base64");
   return webcrypto.subtle.importKey("pkcs8", bytes, CERTIFICATE_KEY_ALGORITHM, false, ["sign"]);
 }
 
-/** A certificate, or the request for one, as PEM. */
+/** A certificate, or a certificate request, as PEM. */
 export function toPem(signed: { toString(format: "pem"): string }): string {
   return `${signed.toString("pem").trimEnd()}\n`;
 }
 
-/** Number of a new certificate. Positive, as it must be. @source RFC 5280 4.1.2.2 */
+/** A random serial number; positive, as required. @source RFC 5280 4.1.2.2 */
 export function newSerialNumber(): string {
   const bytes = randomBytes(16);
   bytes[0] = ((bytes[0] as number) & 0x7f) | 0x40;

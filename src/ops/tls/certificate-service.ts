@@ -11,33 +11,31 @@ import {
   removeInstalledCertificate,
 } from "./certificates.ts";
 
-/** Which certificate is shown, and whom browsers are to trust for the appliance's own ones. */
+/** The certificate in use, and the CA for browsers to trust. */
 export interface CertificateReport {
-  /** Null where the appliance has not served by TLS yet. */
+  /** Null if the appliance has not used TLS yet. */
   facts: CertificateFacts | null;
-  /** Certificate of the own authority, PEM. */
+  /** Certificate of the appliance's own CA, PEM. */
   authority: string;
 }
 
-/** The certificate of the API, for people who look after it from elsewhere. */
+/** Manages the certificate of the API, for the console. */
 export interface CertificateService {
   report(): Promise<CertificateReport>;
-  /** Shows another one to whoever connects from now on. Throws CallerError; the one before stays then. */
+  /** Installs a certificate for new connections. Throws CallerError if it is invalid, and keeps the previous one. */
   install(pair: CertificateAndKey): Promise<CertificateReport>;
-  /** Shows one of the own authority again. */
+  /** Returns to a certificate of the own CA. */
   remove(): Promise<CertificateReport>;
 }
 
-/** What the desk needs. */
 export interface CertificateServiceDeps {
   dataDir: string;
   clock: Clock;
   log: Log;
-  /** Shows what lies in the data directory now. */
+  /** Loads the certificate that is now in the data directory. */
   reload(): Promise<void>;
 }
 
-/** Opens the desk. */
 export function createCertificateService({ dataDir, clock, log, reload }: CertificateServiceDeps): CertificateService {
   const report = async (): Promise<CertificateReport> => {
     await ensureAuthority(dataDir, clock.now());
@@ -50,13 +48,13 @@ export function createCertificateService({ dataDir, clock, log, reload }: Certif
     report,
     async install(pair) {
       const { subject, fingerprint } = installCertificate(dataDir, pair, clock.now());
-      log.info({ subject, fingerprint }, "another certificate is shown");
+      log.info({ event: "tls.certificate_installed", subject, fingerprint }, "certificate installed");
       await reload();
       return report();
     },
     async remove() {
       removeInstalledCertificate(dataDir);
-      log.info("the own certificate is shown again");
+      log.info({ event: "tls.certificate_removed" }, "installed certificate removed; using the own certificate");
       await reload();
       return report();
     },

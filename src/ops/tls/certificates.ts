@@ -7,13 +7,13 @@ import { CallerError, UpstreamError } from "../../lib/errors.ts";
 import { copyOwner } from "../../lib/file-ownership.ts";
 import type { CertificateAndKey } from "./certificate-authority.ts";
 
-/** What a certificate says. */
+/** Content of a certificate. */
 export interface CertificateFacts {
-  /** Whether the appliance's own authority signed it, or somebody installed it. */
+  /** `own`: signed by the appliance's own CA; `installed`: installed by an administrator. */
   origin: "own" | "installed";
   subject: string;
   issuer: string;
-  /** Host names and addresses that it is good for. */
+  /** Host names and addresses that it is valid for. */
   names: string[];
   /** Epoch ms. */
   validFrom: number;
@@ -23,9 +23,9 @@ export interface CertificateFacts {
 }
 
 const DAY_MS = 86_400_000;
-/** A new one is made when a third of the time is left. @source reliability.md 3, T21 */
+/** Renewed when a third of its lifetime is left. @source docs/decisions/0038-reliability.md */
 const RENEW_AT_LIFETIME_SHARE = 2 / 3;
-/** own choice: somebody must fetch a new one by hand */
+/** An installed certificate must be renewed by an administrator, who needs time for it. */
 const WARN_MS = 30 * DAY_MS;
 const CRITICAL_MS = 7 * DAY_MS;
 
@@ -35,29 +35,29 @@ const FILES = {
   installed: { certificate: "installed.crt", key: "installed.key" },
 } as const;
 
-/** Path of the certificate of the appliance's own authority, which browsers are given once to trust it. */
+/** Path of the certificate of the own CA, which browsers must import once to trust it. */
 export function authorityPath(dataDir: string): string {
   return join(dataDir, "tls", FILES.authority.certificate);
 }
 
-/** The certificate that the server shows: one that was installed, else the own one; null where there is none yet. */
+/** The certificate in use: an installed one, else the own one; null if there is none yet. */
 export function readCertificate(dataDir: string): (CertificateAndKey & { facts: CertificateFacts }) | null {
   const origin = existsSync(join(dataDir, "tls", FILES.installed.certificate)) ? "installed" : "own";
-  const found = readPair(dataDir, origin);
-  return found && { ...found, facts: parseCertificate(found.certificate, origin) };
+  const pair = readPair(dataDir, origin);
+  return pair && { ...pair, facts: parseCertificate(pair.certificate, origin) };
 }
 
-/** Makes the appliance's own authority where there is none. */
+/** Creates the appliance's own CA if there is none. */
 export async function ensureAuthority(dataDir: string, now: number): Promise<CertificateAndKey> {
-  const known = readPair(dataDir, "authority");
-  if (known) return known;
+  const existing = readPair(dataDir, "authority");
+  if (existing) return existing;
   const { createCertificateAuthority } = await import("./certificate-authority.ts");
-  const made = await createCertificateAuthority(hostname(), now);
-  writePair(dataDir, "authority", made);
-  return made;
+  const created = await createCertificateAuthority(hostname(), now);
+  writePair(dataDir, "authority", created);
+  return created;
 }
 
-/** Takes the authority that others have as their own; what the one before signed for this machine is made anew. */
+/** Replaces the own CA by the one shared by all nodes; certificates of the previous CA are deleted and issued again. */
 export function adoptAuthority(dataDir: string, authority: CertificateAndKey): void {
   if (readPair(dataDir, "authority")?.key === authority.key) return;
   writePair(dataDir, "authority", authority);
@@ -65,16 +65,16 @@ export function adoptAuthority(dataDir: string, authority: CertificateAndKey): v
 }
 
 /**
- * Sees to a good certificate of the own authority for all of `names`; true when a new one was made. An installed one is
- * left alone: whoever installed it renews it.
+ * Ensures a valid certificate of the own CA for all of `names`; true if a new one was issued. An installed certificate is
+ * left alone: its administrator renews it.
  */
 export async function ensureCertificate(dataDir: string, names: readonly string[], now: number): Promise<boolean> {
-  const shown = readCertificate(dataDir);
-  if (shown?.facts.origin === "installed") return false;
+  const current = readCertificate(dataDir);
+  if (current?.facts.origin === "installed") return false;
   if (
-    shown &&
-    isBeforeRenewal(shown.facts, now) &&
-    names.every((name) => shown.facts.names.includes(canonicalName(name)))
+    current &&
+    isBeforeRenewal(current.facts, now) &&
+    names.every((name) => current.facts.names.includes(canonicalName(name)))
   )
     return false;
   const authority = await ensureAuthority(dataDir, now);
@@ -84,45 +84,45 @@ export async function ensureCertificate(dataDir: string, names: readonly string[
 }
 
 /**
- * Takes a certificate from elsewhere (PEM, its chain behind it) with its key. Throws CallerError for what can't be read,
- * does not belong together or has expired; nothing is changed then.
+ * Installs a certificate of another CA (PEM, followed by its chain) with its key. Throws CallerError if it can't be parsed,
+ * does not match the key or has expired; nothing is changed then.
  */
 export function installCertificate(dataDir: string, pair: CertificateAndKey, now: number): CertificateFacts {
-  const refused = (message: string): CallerError => new CallerError("invalid-value", message);
+  const invalidError = (message: string): CallerError => new CallerError("invalid-value", message);
   let certificate: X509Certificate;
   try {
     certificate = new X509Certificate(pair.certificate);
   } catch {
-    throw refused("The certificate can't be read: PEM is expected, the server's own first, then its chain.");
+    throw invalidError("Invalid certificate: must be PEM, the server's certificate first, then its chain.");
   }
   try {
     if (!certificate.checkPrivateKey(createPrivateKey(pair.key)))
-      throw refused("The key is not that of the certificate.");
+      throw invalidError("The key does not match the certificate.");
     createSecureContext({ cert: pair.certificate, key: pair.key });
   } catch (error) {
-    throw error instanceof CallerError ? error : refused("The key can't be read: PEM without a password is expected.");
+    throw error instanceof CallerError ? error : invalidError("Invalid key: must be PEM without a passphrase.");
   }
   const facts = parseCertificate(pair.certificate, "installed");
-  if (facts.validTo <= now) throw refused(`The certificate expired on ${dayOf(facts.validTo)}.`);
+  if (facts.validTo <= now) throw invalidError(`The certificate expired on ${dayOf(facts.validTo)}.`);
   writePair(dataDir, "installed", pair);
   return facts;
 }
 
-/** Forgets an installed certificate; the own one is shown again. */
+/** Deletes an installed certificate; the own one is used again. */
 export function removeInstalledCertificate(dataDir: string): void {
   for (const name of Object.values(FILES.installed)) rmSync(join(dataDir, "tls", name), { force: true });
 }
 
-/** What is wrong with the certificate that is shown. */
+/** Health reasons of the certificate in use. */
 export function certificateHealthReasons(
   facts: CertificateFacts | null,
   now: number,
 ): { level: "red" | "yellow"; code: string; reason: string }[] {
   if (!facts || facts.validTo - now > WARN_MS) return [];
   const level = facts.validTo - now <= CRITICAL_MS ? "red" : "yellow";
-  const what = facts.validTo <= now ? "expired" : "expires";
+  const verb = facts.validTo <= now ? "expired" : "expires";
   const next = facts.origin === "own" ? "" : " Install a new one: carillon tls install.";
-  return [{ level, code: "certificate", reason: `The certificate ${what} on ${dayOf(facts.validTo)}.${next}` }];
+  return [{ level, code: "certificate", reason: `The certificate ${verb} on ${dayOf(facts.validTo)}.${next}` }];
 }
 
 function isBeforeRenewal({ validFrom, validTo }: CertificateFacts, now: number): boolean {
@@ -143,7 +143,7 @@ function parseCertificate(pem: string, origin: CertificateFacts["origin"]): Cert
   return { origin, subject, issuer, names, ...times, fingerprint: fingerprint256 };
 }
 
-/** One spelling of an address or a name. */
+/** Canonical form of an address or a name. */
 function canonicalName(name: string): string {
   const lower = name.toLowerCase();
   return lower.includes(":") && URL.canParse(`http://[${lower}]`) ? new URL(`http://[${lower}]`).hostname : lower;
@@ -159,11 +159,11 @@ function readPair(dataDir: string, which: keyof typeof FILES): CertificateAndKey
       key: readFileSync(join(folder, key), "utf8"),
     };
   } catch (error) {
-    throw new UpstreamError("starting", `${join(folder, key)} can't be read.`, { dataDir }, error);
+    throw new UpstreamError("starting", `Can't read ${join(folder, key)}.`, { dataDir }, error);
   }
 }
 
-/** The key is in place before the certificate, which says that both are there. */
+/** The key is written before the certificate, whose presence means that both are complete. */
 function writePair(dataDir: string, which: keyof typeof FILES, pair: CertificateAndKey): void {
   const folder = join(dataDir, "tls");
   mkdirSync(folder, { recursive: true, mode: 0o700 });

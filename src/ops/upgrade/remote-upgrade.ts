@@ -16,20 +16,19 @@ import {
   writeUpgradeRequest,
 } from "./upgrade-request.ts";
 
-/** What upgrading by order needs. */
 export interface RemoteUpgradeDeps {
   store: Store;
   dataDir: string;
-  /** The version that runs. */
+  /** The running version. */
   version: string;
   clock: Clock;
-  /** Public keys whose upgrades are installed. */
+  /** Trusted public keys of upgrades. */
   keys: readonly string[];
-  /** Folder with the versions that the daemon runs from; null where it is not installed so. */
+  /** Folder with the versions that the daemon runs from; null for another kind of installation. */
   root: string | null;
 }
 
-/** A version that lies ready, at the cloud for its appliances. */
+/** A version that is available here; at a cloud, for its appliances. */
 export interface OfferedUpgrade {
   version: string;
   /** Hex. */
@@ -38,99 +37,102 @@ export interface OfferedUpgrade {
 }
 
 const STATE_KEY = "upgrade-offer";
-/** own choice: several times what a version with all its libraries takes */
+/** Several times the size of a version with all its libraries. */
 const MAX_BUNDLE_BYTES = 1_000_000_000;
-/** own choice: what comes over a slow line has an hour */
+/** Time for a transfer over a slow line. */
 const ARRIVAL_TIMEOUT_MS = 3_600_000;
-/** own choice: systemd looks at once */
+/** systemd reacts at once. */
 const ACKNOWLEDGE_TIMEOUT_MS = 120_000;
-/** own choice: a backup of everything, two starts and a restore */
+/** Time for a full backup, two starts and a restore. */
 const COMPLETION_TIMEOUT_MS = 3_600_000;
 const POLL_INTERVAL_MS = 500;
 
-/** The version that lies ready here; null when none does. */
+/** The available version; null if there is none. */
 export function offeredUpgrade(store: Pick<Store, "one">): OfferedUpgrade | null {
   return readOperationState<OfferedUpgrade>(store, STATE_KEY);
 }
 
-/** Keeps a signed version, which appliances that are ordered to upgrade fetch. Throws CallerError for one that no trusted key signed. */
+/** Stores a signed version for appliances that are told to upgrade. Throws CallerError unless a trusted key signed it. */
 export async function offerUpgrade(
   file: unknown,
   { store, keys }: Pick<RemoteUpgradeDeps, "store" | "keys">,
 ): Promise<OfferedUpgrade> {
-  if (typeof file !== "string" || !isAbsolute(file)) throw invalidValue("file", "It is an absolute path.");
+  if (typeof file !== "string" || !isAbsolute(file)) throw invalidValue("file", "Must be an absolute path.");
   const { version } = await readUpgradeManifest(file, keys);
-  const kept = await store.files.put(createReadStream(file), {
+  const stored = await store.files.put(createReadStream(file), {
     fileName: file,
     maxBytes: MAX_BUNDLE_BYTES,
     types: ["*/*"],
   });
-  const offered = { version, sha256: kept.file.sha256, size: kept.file.size };
+  const offered = { version, sha256: stored.file.sha256, size: stored.file.size };
   await store.write((tx) => writeOperationState(tx, STATE_KEY, offered));
-  store.files.release(kept, true);
+  store.files.release(stored, true);
   return offered;
 }
 
 /**
- * Has the version that an order names (`{sha256}`, which came over the link), else the one that lies ready here, installed
- * by whoever may, and waits for what becomes of it, also in the run after. The activity says so once, in words.
+ * Requests the installation of the version named by a command (`{sha256}`, which arrived over the link), or else of the one
+ * available here, from the privileged installer, and waits for the result, also in the next run. The activity records it once.
  */
-export function createRemoteUpgrade(needs: RemoteUpgradeDeps): EndpointCommandHandler {
-  const { store, dataDir, version, clock, keys, root } = needs;
+export function createRemoteUpgrade(deps: RemoteUpgradeDeps): EndpointCommandHandler {
+  const { store, dataDir, version, clock, keys, root } = deps;
 
-  async function waitFor<T>(look: () => T | null, forMs: number, signal: AbortSignal): Promise<T | null> {
-    const until = clock.monotonicMs() + forMs;
+  async function waitFor<T>(poll: () => T | null, timeoutMs: number, signal: AbortSignal): Promise<T | null> {
+    const until = clock.monotonicMs() + timeoutMs;
     for (;;) {
       signal.throwIfAborted();
-      const found = look();
-      if (found !== null || clock.monotonicMs() >= until) return found;
+      const result = poll();
+      if (result !== null || clock.monotonicMs() >= until) return result;
       await sleep(clock, POLL_INTERVAL_MS);
     }
   }
 
-  async function requestInstall(id: string, asked: unknown, signal: AbortSignal): Promise<void> {
+  async function requestInstall(id: string, requested: unknown, signal: AbortSignal): Promise<void> {
     if (root === null) throw notVersionedInstallError();
-    const sha256 = (asked as Partial<OfferedUpgrade> | null)?.sha256 ?? offeredUpgrade(store)?.sha256;
+    const sha256 = (requested as Partial<OfferedUpgrade> | null)?.sha256 ?? offeredUpgrade(store)?.sha256;
     if (typeof sha256 !== "string") throw noOfferedUpgradeError();
     const file = upgradeFilePath(dataDir, sha256);
-    if (file === null) throw invalidValue("value", "sha256: It is no SHA-256 in hex.");
-    const here = await waitFor(() => (existsSync(file) ? file : null), ARRIVAL_TIMEOUT_MS, signal);
-    if (here === null) throw new UpstreamError("upstream", "The version did not arrive over the link within an hour.");
-    const { version: to } = await readUpgradeManifest(here, keys);
+    if (file === null) throw invalidValue("value", "sha256 must be a SHA-256 hash in hex.");
+    const arrived = await waitFor(() => (existsSync(file) ? file : null), ARRIVAL_TIMEOUT_MS, signal);
+    if (arrived === null)
+      throw new UpstreamError("upstream", "The version did not arrive over the link within an hour.");
+    const { version: to } = await readUpgradeManifest(arrived, keys);
     if (!isNewerVersion(to, version))
-      throw new ConflictError(`${to} is not newer than ${version}, which runs: nothing was changed.`);
+      throw new ConflictError(`${to} is not newer than the running version ${version}; nothing was changed.`);
     writeUpgradeRequest(dataDir, { id, sha256, from: version });
   }
 
   return async ({ id, value }, signal) => {
     if (!upgradeRequestResult(dataDir, id) && pendingUpgradeRequest(dataDir)?.id !== id)
       await requestInstall(id, value, signal);
-    const look = () =>
+    const poll = () =>
       upgradeRequestResult(dataDir, id) ?? (isUpgradeRequestAcknowledged(dataDir, id) ? ("taken" as const) : null);
-    if ((await waitFor(look, ACKNOWLEDGE_TIMEOUT_MS, signal)) === null) {
+    if ((await waitFor(poll, ACKNOWLEDGE_TIMEOUT_MS, signal)) === null) {
       withdrawUpgradeRequest(dataDir);
       throw noInstallerError();
     }
-    const end = await waitFor(() => upgradeRequestResult(dataDir, id), COMPLETION_TIMEOUT_MS, signal);
-    if (!end) throw new UpstreamError("outcome-unknown", "Nobody said what became of it: see the machine's log.");
-    if (end.fault !== null) throw new ConflictError(end.fault);
-    const { from, to, rolledBack } = end;
+    const result = await waitFor(() => upgradeRequestResult(dataDir, id), COMPLETION_TIMEOUT_MS, signal);
+    if (!result) throw new UpstreamError("outcome-unknown", "The installer reported no result: see the machine's log.");
+    if (result.fault !== null) throw new ConflictError(result.fault);
+    const { from, to, rolledBack } = result;
     if (rolledBack)
-      throw new ConflictError(`${to} did not get well: ${from} runs again, on its data. The machine's log says more.`);
+      throw new ConflictError(
+        `${to} did not become healthy: rolled back to ${from} and its data. See the machine's log.`,
+      );
     return { from, to };
   };
 }
 
 const notVersionedInstallError = (): ConflictError =>
   new ConflictError(
-    "This appliance is not installed by versions, so nothing can be put in their place from afar. Lay its program out as " +
-      "/opt/carillon-versions/versions/<version> with the link current, run the service from there (systemd/carillon.service " +
-      "says how), or install the version at the machine.",
+    "Remote upgrades are not possible: this appliance is not installed in versions. Install the program as " +
+      "/opt/carillon-versions/versions/<version> with the link current and run the service from there (see " +
+      "systemd/carillon.service), or install the version at the machine.",
   );
 const noOfferedUpgradeError = (): ConflictError =>
-  new ConflictError("No version lies ready: carillon upgrade-offer FILE puts one there.");
+  new ConflictError("No version is available: provide one with carillon upgrade-offer FILE.");
 const noInstallerError = (): UpstreamError =>
   new UpstreamError(
     "upstream",
-    "Nobody at the machine takes orders for upgrades: systemctl enable --now carillon-upgrade.path.",
+    "The upgrade installer does not run on the machine: systemctl enable --now carillon-upgrade.path.",
   );

@@ -18,28 +18,28 @@ import { verifySignedDocument } from "../../lib/signed-document.ts";
 import { withoutHardLinks } from "../../lib/tar-hard-links.ts";
 import { looksLikeKey } from "../../store/secrets.ts";
 
-/** What a bundle says of itself, signed: every file of the version with its SHA-256 (hex). */
+/** Signed content list of a bundle: every file of the version with its SHA-256 (hex). */
 export interface UpgradeBundleManifest {
   version: string;
   files: Record<string, string>;
 }
 
-/** Name of the signed list within the archive, and beside the unpacked version. */
+/** File name of the signed list in the archive and beside the unpacked version. */
 const MANIFEST_FILE = "bundle.json";
 const CONTENT_FOLDER = "carillon";
-/** own choice: several times the list of a version with all its libraries, which has not been checked when it is read */
+/** Several times the list of a version with all its libraries; the list is read before its signature is verified. */
 const MAX_MANIFEST_BYTES = 32 * 1_048_576;
 
 /**
- * Packs the folder of a built version (it has a package.json) into `target`, signed by a private key (PEM, Ed25519). Its
- * history in git, the data of appliances below it, keys and the target are left out, wherever they lie. Throws
- * CallerError for a key of another kind.
+ * Packs the folder of a built version (with package.json) into `target`, signed with a private key (PEM, Ed25519). Git folders,
+ * data directories of appliances, keys and the target itself are left out at any depth. Throws CallerError for another kind of
+ * key.
  */
 export async function packUpgrade(folder: string, keyPem: string, target: string): Promise<UpgradeBundleManifest> {
   const key = parseSigningKey(keyPem);
   const { version } = JSON.parse(readFileSync(join(folder, "package.json"), "utf8")) as { version: string };
   const files: Record<string, string> = {};
-  // Of what was signed with, any spelling is left out, in any place: a PEM may begin with words of its own.
+  // The signing key itself is left out anywhere, even if its PEM begins with other text.
   const hashOfKey = createHash("sha256").update(keyPem).digest("hex");
   for (const path of filesBelow(folder, "", isPackable)) {
     const isTarget = resolve(folder, path) === resolve(target);
@@ -56,10 +56,10 @@ export async function packUpgrade(folder: string, keyPem: string, target: string
     await writeFile(join(stage, MANIFEST_FILE), JSON.stringify(list));
     symlinkSync(resolve(folder), join(stage, CONTENT_FOLDER));
     const paths = [MANIFEST_FILE, ...Object.keys(files).map((path) => `${CONTENT_FOLDER}/${path}`)];
-    const how = { gzip: true, portable: true, follow: true, strict: true, filter: withoutHardLinks };
-    const packing = create({ cwd: stage, ...how }, paths);
+    const options = { gzip: true, portable: true, follow: true, strict: true, filter: withoutHardLinks };
+    const packing = create({ cwd: stage, ...options }, paths);
     await pipeline(packing, createWriteStream(join(stage, "whole"), { flush: true }));
-    // It is no secret, and whoever installs it is often somebody else.
+    // The bundle is no secret, and another user often installs it.
     await chmod(join(stage, "whole"), 0o644);
     await rename(join(stage, "whole"), target);
   } finally {
@@ -69,9 +69,8 @@ export async function packUpgrade(folder: string, keyPem: string, target: string
 }
 
 /**
- * Unpacks a bundle into `<versions>/<its version>` and answers that version. The folder is there whole or not at all.
- * Throws CallerError for a bundle that no trusted key signed, and for one whose files are not what was signed; what `check`
- * throws for its version comes before anything is replaced.
+ * Unpacks a bundle into `<versions>/<its version>`, atomically, and returns that version. Throws CallerError unless a trusted
+ * key signed it and all files match the signed list; `check` may throw for its version before anything is replaced.
  */
 export async function unpackUpgrade(
   file: string,
@@ -86,22 +85,22 @@ export async function unpackUpgrade(
       createReadStream(file),
       extract({ cwd: stage, strict: true, preserveOwner: false, filter: isFileOrFolder }),
     ).catch((error: unknown) => {
-      // A file that is not there and a full disk are told as what they are.
+      // Missing files and a full disk keep their own errors.
       if (isSystemError(error)) throw error;
-      throw refusedError("It is no archive that can be read.");
+      throw refusedError("It is not a readable .tgz archive.");
     });
-    if (!existsSync(join(stage, MANIFEST_FILE))) throw refusedError("It holds no signed list.");
+    if (!existsSync(join(stage, MANIFEST_FILE))) throw refusedError("The signed list is missing.");
     const { version, files } = parseBundle(
       verifySignedDocument(readFileSync(join(stage, MANIFEST_FILE), "utf8"), keys),
     );
     check(version);
-    const found = existsSync(join(stage, CONTENT_FOLDER)) ? filesBelow(join(stage, CONTENT_FOLDER), "") : [];
-    const stranger = found.find((path) => files[path] === undefined);
-    if (stranger !== undefined) throw refusedError(`${stranger} is not among what was signed.`);
+    const unpacked = existsSync(join(stage, CONTENT_FOLDER)) ? filesBelow(join(stage, CONTENT_FOLDER), "") : [];
+    const unlisted = unpacked.find((path) => files[path] === undefined);
+    if (unlisted !== undefined) throw refusedError(`${unlisted} is not in the signed list.`);
     for (const [path, sha256] of Object.entries(files)) {
-      const whole = join(stage, CONTENT_FOLDER, path);
-      if (!found.includes(path) || (await hashFile(whole)) !== sha256)
-        throw refusedError(`${path} is not what was signed.`);
+      const unpackedPath = join(stage, CONTENT_FOLDER, path);
+      if (!unpacked.includes(path) || (await hashFile(unpackedPath)) !== sha256)
+        throw refusedError(`${path} does not match the signed list.`);
     }
     await rm(join(versions, version), { recursive: true, force: true });
     await rename(join(stage, CONTENT_FOLDER), join(versions, version));
@@ -112,8 +111,8 @@ export async function unpackUpgrade(
 }
 
 /**
- * What a bundle says it holds. Only the list is read: unpacking looks at the files. Throws CallerError for one that no
- * trusted key signed, and for a file that this process may not read.
+ * Reads the signed list of a bundle, without unpacking or checking the files. Throws CallerError unless a trusted key signed
+ * it, and for a file that this process can't read.
  */
 export async function readUpgradeManifest(file: string, keys: readonly string[]): Promise<UpgradeBundleManifest> {
   let text: string | null = null;
@@ -125,7 +124,7 @@ export async function readUpgradeManifest(file: string, keys: readonly string[])
       entry.on("data", (part: Buffer) => void (isList && parts.push(part)));
       entry.on("end", () => {
         if (isList) text = Buffer.concat(parts).toString("utf8");
-        // It is the first: the rest need not be read.
+        // The list is the first entry: stop reading.
         packed.destroy();
       });
     },
@@ -133,18 +132,18 @@ export async function readUpgradeManifest(file: string, keys: readonly string[])
   await pipeline(packed, entries).catch((error: unknown) => {
     if (isSystemError(error)) throw unreadableFileError(file, error as NodeJS.ErrnoException);
   });
-  if (text === null) throw refusedError("It holds no signed list.");
+  if (text === null) throw refusedError("The signed list is missing.");
   return parseBundle(verifySignedDocument(text, keys));
 }
 
 function parseBundle(value: unknown): UpgradeBundleManifest {
   const { version, files } = (value ?? {}) as Partial<UpgradeBundleManifest>;
-  const known =
+  const isValid =
     typeof version === "string" &&
     /^\d+\.\d+\.\d+[\w.-]*$/.test(version) &&
     typeof files === "object" &&
     files !== null;
-  if (!known) throw refusedError("Its signed list can't be read.");
+  if (!isValid) throw refusedError("The signed list is invalid.");
   return { version, files };
 }
 
@@ -153,7 +152,7 @@ function isFileOrFolder(_path: string, entry: unknown): boolean {
   return type === "File" || type === "Directory";
 }
 
-/** Links within the folder are followed to files; a loop can't be, as links to folders are left out. */
+/** Regular files only, without links, so there can be no loops. */
 function filesBelow(root: string, folder: string, isWanted: (folder: string) => boolean = () => true): string[] {
   return readdirSync(join(root, folder)).flatMap((name) => {
     const path = folder === "" ? name : `${folder}/${name}`;
@@ -163,22 +162,21 @@ function filesBelow(root: string, folder: string, isWanted: (folder: string) => 
   });
 }
 
-/** Where the set-up installs Node. */
 const SIDE_NODE = "/.ci/node/node_modules";
 
-/** own choice: an appliance's data hold its secret key, which must not go to everybody who gets the version */
+/** A data directory contains its secret key, which must not be distributed with the version. */
 function isPackable(folder: string): boolean {
-  // The Node that a clone on an old machine builds with is that machine's own.
+  // The Node that a clone on an old machine builds with belongs to that machine only.
   if (folder.endsWith(SIDE_NODE)) return false;
   return basename(folder) !== ".git" && !existsSync(join(folder, "carillon.db"));
 }
 
-/** own choice: longer than any private key in PEM */
+/** Longer than any private key in PEM. */
 const MAX_KEY_BYTES = 65_536;
 
 /**
- * Whoever gets the version must not get what signs the next one, or opens what an appliance sealed: a file that is nothing
- * but a private key (PEM), or a secret key as `carillon key export` writes it. What libraries bring along is public anyway.
+ * Recipients of a version must get neither the signing key nor a key that decrypts an appliance's secrets: true for a file
+ * that is a private key (PEM) or a secret key as written by `carillon key export`. Keys inside libraries are public anyway.
  */
 function isPrivateKeyFile(folder: string, path: string): boolean {
   if (/(^|\/)node_modules\//.test(path)) return false;
@@ -188,7 +186,7 @@ function isPrivateKeyFile(folder: string, path: string): boolean {
   return looksLikeKey(bytes) || /^\s*-----BEGIN [A-Z0-9 ]*PRIVATE KEY-----/.test(bytes.toString("utf8"));
 }
 
-/** The public half of a signing key, as settings name it: base64 of 32 bytes. Throws CallerError for another kind of key. */
+/** Public key of a signing key as in the settings: base64 of 32 bytes. Throws CallerError for another kind of key. */
 export function upgradePublicKeyOf(keyPem: string): string {
   const { x = "" } = createPublicKey(parseSigningKey(keyPem)).export({ format: "jwk" });
   return Buffer.from(x, "base64url").toString("base64");
@@ -199,10 +197,10 @@ function parseSigningKey(pem: string): KeyObject {
   try {
     key = createPrivateKey(pem);
   } catch {
-    // Told below.
+    // Reported below.
   }
   if (key?.asymmetricKeyType === "ed25519") return key;
-  throw new CallerError("invalid-value", "It is no private key of the kind Ed25519: carillon upgrade-key makes one.");
+  throw new CallerError("invalid-value", "Must be an Ed25519 private key (PEM): create one with carillon upgrade-key.");
 }
 
 async function hashFile(path: string): Promise<string> {
@@ -211,10 +209,10 @@ async function hashFile(path: string): Promise<string> {
   return hash.digest("hex");
 }
 
-/** It may lie in the home folder of whoever offers it, where the daemon has no way in. */
+/** The file may be in a home folder that the daemon's user can't enter. */
 function unreadableFileError(file: string, { code }: NodeJS.ErrnoException): CallerError {
-  const why = code === "ENOENT" ? "there is no such file" : `the daemon's user may not (${code})`;
-  return new CallerError("invalid-value", `${file} can't be read: ${why}.`);
+  const reason = code === "ENOENT" ? "file not found" : `no permission for the daemon's user (${code})`;
+  return new CallerError("invalid-value", `Can't read ${file}: ${reason}.`);
 }
 
 function isSystemError(error: unknown): boolean {
@@ -222,5 +220,5 @@ function isSystemError(error: unknown): boolean {
 }
 
 function refusedError(message: string): CallerError {
-  return new CallerError("invalid-value", `The upgrade is refused. ${message}`);
+  return new CallerError("invalid-value", `Invalid upgrade. ${message}`);
 }

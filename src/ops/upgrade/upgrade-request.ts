@@ -12,73 +12,73 @@ import { basename, dirname, join } from "node:path";
 import { runAsOwner } from "../../lib/file-ownership.ts";
 
 /**
- * What the daemon, which may change neither its program nor its service, leaves in `<data>/upgrade` for
- * `carillon upgrade --ordered`, which runs as root, and what comes back.
+ * Request that the daemon, which can change neither its program nor its service, leaves in `<data>/upgrade` for
+ * `carillon upgrade --ordered`, which runs as root; the result comes back in the same folder.
  */
 export interface UpgradeRequest {
-  /** Of the order's activity. */
+  /** Id of the command's activity. */
   id: string;
-  /** The upgrade, in `<data>/files`; SHA-256, hex. */
+  /** The bundle in `<data>/files`; SHA-256, hex. */
   sha256: string;
-  /** The version that ran when it was ordered. */
+  /** The version that ran when the upgrade was requested. */
   from: string;
 }
 
-/** What became of an order. */
+/** Result of a request. */
 export type UpgradeRequestResult = { id: string } & (
   | { from: string; to: string; rolledBack: boolean; fault: null }
-  /** Nothing was changed, or the machine needs somebody; in words. */
+  /** Nothing was changed, or an administrator must act; as text. */
   | { fault: string }
 );
 
 const requestFolder = (dataDir: string): string => join(dataDir, "upgrade");
-/** Systemd looks at the first name. */
+/** systemd watches the first name. */
 const FILE_NAMES = { order: "order.json", taken: "taken.json", end: "end.json" } as const;
 
-/** Leaves an order; a later one takes its place. */
-export function writeUpgradeRequest(dataDir: string, order: UpgradeRequest): void {
+/** Writes a request; replaces a previous one. */
+export function writeUpgradeRequest(dataDir: string, request: UpgradeRequest): void {
   for (const name of [FILE_NAMES.taken, FILE_NAMES.end]) remove(dataDir, name);
-  write(dataDir, FILE_NAMES.order, order);
+  write(dataDir, FILE_NAMES.order, request);
 }
 
-/** The order that nobody has ended yet; null when there is none. */
+/** The open request; null if there is none. */
 export function pendingUpgradeRequest(dataDir: string): UpgradeRequest | null {
   return read<UpgradeRequest>(dataDir, FILE_NAMES.order);
 }
 
-/** Takes an order back that nobody took up. */
+/** Withdraws a request that was not acknowledged. */
 export function withdrawUpgradeRequest(dataDir: string): void {
   remove(dataDir, FILE_NAMES.order);
 }
 
-/** Says that somebody is at it. */
+/** Records that the installer has started. */
 export function acknowledgeUpgradeRequest(dataDir: string, { id }: UpgradeRequest): void {
   write(dataDir, FILE_NAMES.taken, { id });
 }
 
-/** True once somebody is at it. */
+/** True once the installer has started. */
 export function isUpgradeRequestAcknowledged(dataDir: string, id: string): boolean {
   return read<{ id: string }>(dataDir, FILE_NAMES.taken)?.id === id;
 }
 
-/** Says what became of an order, and ends it. */
-export function completeUpgradeRequest(dataDir: string, end: UpgradeRequestResult): void {
-  write(dataDir, FILE_NAMES.end, end);
+/** Records the result and closes the request. */
+export function completeUpgradeRequest(dataDir: string, result: UpgradeRequestResult): void {
+  write(dataDir, FILE_NAMES.end, result);
   withdrawUpgradeRequest(dataDir);
 }
 
-/** What became of an order; null while that is open. */
+/** Result of a request; null while it is open. */
 export function upgradeRequestResult(dataDir: string, id: string): UpgradeRequestResult | null {
-  const end = read<UpgradeRequestResult>(dataDir, FILE_NAMES.end);
-  return end?.id === id ? end : null;
+  const result = read<UpgradeRequestResult>(dataDir, FILE_NAMES.end);
+  return result?.id === id ? result : null;
 }
 
-/** The file of an order; null for what is no hash. */
+/** Path of the bundle; null for an invalid hash. */
 export function upgradeFilePath(dataDir: string, sha256: string): string | null {
   return /^[0-9a-f]{64}$/.test(sha256) ? join(dataDir, "files", sha256.slice(0, 2), sha256) : null;
 }
 
-/** The folder with `versions` and the link `current` that `program`, the running file, belongs to; null when it isn't laid out so. */
+/** The folder with `versions` and the link `current` that contains `program`, the running file; null for another layout. */
 export function findVersionsRoot(program: string): string | null {
   if (!existsSync(program)) return null;
   for (let folder = dirname(realpathSync(program)); folder !== dirname(folder); folder = dirname(folder)) {
@@ -97,7 +97,7 @@ function currentVersionOf(root: string): string | null {
   }
 }
 
-/** Whole or not at all, and the daemon's also where root writes. */
+/** Writes atomically, as the owner of the data directory even when root runs it. */
 function write(dataDir: string, name: string, value: object): void {
   const folder = requestFolder(dataDir);
   const stage = join(folder, `${name}.new`);

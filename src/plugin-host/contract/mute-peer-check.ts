@@ -9,39 +9,38 @@ import {
 import type { InstalledPlugin } from "../installed-plugins.ts";
 import { type ContractRun, startContractRun } from "./contract-run.ts";
 
-/** What holds a plugin against its peer. */
 export interface MutePeerCheckDeps {
   plugin: InstalledPlugin;
-  /** Null when the plugin brings none. */
+  /** Null if the plugin has no peer. */
   peer: OpenMutePeer | null;
   clock: Clock;
-  /** The configuration to run with, checked. */
+  /** Validates a configuration and fills in defaults. */
   toRun(given: Record<string, unknown>): Record<string, unknown>;
 }
 
 const TIMEOUT_MS = 10_000;
-/** Time for a claim too many to arrive. */
+/** Time for an unproven outcome to arrive. */
 const SETTLE_MS = 300;
-/** Levels that nobody may claim of a peer whose taking proves less. */
+/** Levels that the peer's acceptance does not prove. */
 const UNPROVEN: Readonly<Record<MutePeer["proves"], readonly OutcomeLevel[]>> = {
   sent: ["accepted", "playing", "heard", "confirmed"],
   accepted: ["playing", "heard", "confirmed"],
 };
 
-/** Delivers one message to the peer and gives what the plugin did wrong, in sentences. */
+/** Delivers one message to the peer and returns contract violations as sentences. */
 export async function checkAgainstMutePeer({ plugin, peer: open, clock, toRun }: MutePeerCheckDeps): Promise<string[]> {
   const { manifest, entry } = plugin;
   const delivers = manifest.claims.length > 0 || manifest.deviceType !== undefined;
-  if (!open) return delivers ? ["peer.ts is missing: a device on loopback that takes everything and stays mute."] : [];
+  if (!open) return delivers ? ["peer.ts is missing: it must export a device on loopback that accepts everything and never responds."] : [];
   let run: ContractRun | null = null;
   const peer = await open({ urls: () => run?.urls() ?? {} });
   try {
     const started = await startContractRun({ manifest, entry, config: toRun({ ...peer.config }), clock });
-    if ("fault" in started) return [`It does not start with the peer's configuration: ${started.fault}.`];
+    if ("error" in started) return [`The plugin failed to start with the peer's configuration: ${started.error}.`];
     run = started.run;
-    const faults = await proofFaults(run, peer);
+    const errors = await proofErrors(run, peer);
     await run.stop();
-    return faults;
+    return errors;
   } catch (error) {
     return [`The peer failed: ${error instanceof Error ? error.message : String(error)}`];
   } finally {
@@ -49,26 +48,26 @@ export async function checkAgainstMutePeer({ plugin, peer: open, clock, toRun }:
   }
 }
 
-async function proofFaults(run: ContractRun, peer: MutePeer): Promise<string[]> {
+async function proofErrors(run: ContractRun, peer: MutePeer): Promise<string[]> {
   const { outcomes } = run;
   const isOver = (): boolean => outcomes.some(({ level }) => level === peer.proves || level === "failed");
   await peer.ready?.();
   run.deliver(testDeliveryFor(peer));
   if (!(await run.waitUntil(isOver, TIMEOUT_MS)))
-    return [`It reported no ${peer.proves} within ${TIMEOUT_MS / 1000} s.`];
+    return [`The plugin did not report ${peer.proves} within ${TIMEOUT_MS / 1000} s.`];
   let asked = false;
   void peer.asked().then(() => {
     asked = true;
   });
-  if (!(await run.waitUntil(() => asked, TIMEOUT_MS))) return ["It never asked its peer for further proof."];
+  if (!(await run.waitUntil(() => asked, TIMEOUT_MS))) return ["The plugin never asked its peer for further proof."];
   run.cancelDelivery(1);
   await run.waitUntil(() => false, SETTLE_MS);
   const levels = outcomes.map(({ level }) => level);
   const reasons = outcomes.flatMap(({ details }) => details.reason ?? []);
-  if (!levels.includes(peer.proves)) return [`It reported ${levels.join(", ")}: ${reasons.join("; ")}`];
+  if (!levels.includes(peer.proves)) return [`The plugin reported ${levels.join(", ")}: ${reasons.join("; ")}`];
   return levels
     .filter((level) => UNPROVEN[peer.proves].includes(level))
-    .map((level) => `It reported ${level}, which a mute peer never proved.`);
+    .map((level) => `The plugin reported ${level}, which a mute peer does not prove.`);
 }
 
 function testDeliveryFor({ device }: MutePeer): DeliveryItem {

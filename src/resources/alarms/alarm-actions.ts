@@ -2,7 +2,10 @@ import { many, option, ref } from "../../schema/field.ts";
 import { defineResource } from "../../schema/resource.ts";
 import { ALARM_STATUSES } from "./alarm-types.ts";
 
-/** What is sent when an alarm enters a status. @source service-api.md, Alarm action; decisions.md 13; digest `/v1/alarms/{alarmId}/actions` */
+/**
+ * Notification sent when an alarm enters a status.
+ * @source docs/decisions/0013-other-resources.md; docs/decisions/0042-api-contract.md, `/v1/alarms/{alarmId}/actions`
+ */
 export default defineResource({
   name: "alarm-actions",
   doc: "A message that is sent when an alarm enters a status.",
@@ -19,7 +22,7 @@ export default defineResource({
       {
         embed: "messageTemplate",
         dependents: "alarm",
-        // Without its words it would go to others than those it names.
+        // Without its template it would be sent to other recipients.
         onDelete: "refuse",
       },
     ),
@@ -28,7 +31,9 @@ export default defineResource({
       "areas-of-interest",
       { embed: "areasOfInterest" },
     ),
-    collaborationGroupIds: many("Chat rooms that receive it.", "collaboration-groups", { embed: "collaborationGroups" }),
+    collaborationGroupIds: many("Chat rooms that receive it.", "collaboration-groups", {
+      embed: "collaborationGroups",
+    }),
     deviceGroupIds: many("Groups whose devices receive it.", "device-groups", {
       embed: "deviceGroups",
       dependents: "alarm-action",

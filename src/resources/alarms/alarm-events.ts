@@ -2,7 +2,11 @@ import { computed, internal, list, option, ref, text, uuid } from "../../schema/
 import { defineResource } from "../../schema/resource.ts";
 import { ALARM_STATUSES } from "./alarm-types.ts";
 
-/** When alarms became active and OK again. @source service-api.md, Alarm event; decisions.md 7 and 13; digest `/v1/alarms/{alarmId}/events` */
+/**
+ * When alarms became active and OK again.
+ * @source docs/decisions/0007-scenarios.md; docs/decisions/0013-other-resources.md;
+ * docs/decisions/0042-api-contract.md, `/v1/alarms/{alarmId}/events`
+ */
 export default defineResource({
   name: "alarm-events",
   doc: "An alarm entered a status at one appliance.",

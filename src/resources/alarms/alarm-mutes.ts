@@ -1,7 +1,7 @@
 import { ref, text, timestamp } from "../../schema/field.ts";
 import { defineResource } from "../../schema/resource.ts";
 
-/** Quiet for a while, or for some reasons only, beside the switch `muted` of the alarm. own choice: all of it */
+/** Temporary or partial mutes, in addition to the field `muted` of the alarm. */
 export default defineResource({
   name: "alarm-mutes",
   doc: "Suppresses the actions of an alarm: until a given time, for one appliance, or for some reasons only.",

@@ -3,8 +3,9 @@ import { defineResource } from "../../schema/resource.ts";
 import { ALARM_STATUSES, ALARM_TYPES } from "./alarm-types.ts";
 
 /**
- * What the appliance watches of itself. own choice: what is set of an alarm is set for all appliances of an organisation;
- * its status is each appliance's own, and its events say where. @source service-api.md, Alarm; decisions.md 13; digest `/v1/alarms`
+ * Alarms of the appliances. Configuration applies to all appliances of an organisation; the status is per appliance,
+ * and events name the appliance.
+ * @source docs/decisions/0013-other-resources.md; docs/decisions/0042-api-contract.md, `/v1/alarms`
  */
 export default defineResource({
   name: "alarms",
@@ -27,7 +28,10 @@ export default defineResource({
       "For speakers_unregistered only: `[{id, alarmId, endpointId, threshold}]`, the number of speakers of an appliance that may be unregistered. Returned with includeThresholds or includeAlarmThresholds, each threshold as a string. 0 for an appliance that is not listed; at most 200 entries.",
       { maxBytes: 65_536, default: [], when: ["includeThresholds", "includeAlarmThresholds"] },
     ),
-    alarmActionIds: computed("Ids of the actions.", "array", { of: uuid("Id of an action.", { required: true }), when: "includeActions" }),
+    alarmActionIds: computed("Ids of the actions.", "array", {
+      of: uuid("Id of an action.", { required: true }),
+      when: "includeActions",
+    }),
     administrationDistributionList: computed(
       "List notified by actions without a template; null until such an action exists.",
       "object",

@@ -5,7 +5,7 @@ const REASON = text("One reason.", { required: true, max: 10_000 });
 
 /**
  * How the health of appliances changed, the newest 10,000 changes.
- * @source digest `/v1/system-health-events`; own choice: a row for each change of the reasons
+ * @source docs/decisions/0042-api-contract.md, `/v1/system-health-events`
  */
 export default defineResource({
   name: "system-health-events",

@@ -2,9 +2,8 @@ import { integer, list, number, object, option, text } from "../../schema/field.
 import { defineResource } from "../../schema/resource.ts";
 
 /**
- * Circles on the map. @source service-api.md, Area of interest and Limits; decisions.md 5; digest `/v1/areas-of-interest`
- *
- * own choice: a radius of 1 m to 1000 km.
+ * Circles on the map.
+ * @source docs/decisions/0005-users-and-devices.md; docs/decisions/0042-api-contract.md, `/v1/areas-of-interest`
  */
 export default defineResource({
   name: "areas-of-interest",
@@ -15,7 +14,7 @@ export default defineResource({
   replicate: "B",
   limit: { most: 20 },
   fields: {
-    name: text("What people call the area.", { required: true, min: 1, max: 140 }),
+    name: text("Name of the area.", { required: true, min: 1, max: 140 }),
     geometryType: option("Shape of the area.", ["circle"], { required: true }),
     geometryValue: object(
       "The circle as a GeoJSON feature. Required on creation.",

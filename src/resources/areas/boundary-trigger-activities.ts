@@ -1,7 +1,7 @@
 import { option, ref } from "../../schema/field.ts";
 import { defineResource } from "../../schema/resource.ts";
 
-/** What boundary triggers did. @source service-api.md, Boundary trigger activity; digest */
+/** Activity log of boundary triggers. @source docs/decisions/0042-api-contract.md */
 export default defineResource({
   name: "boundary-trigger-activities",
   doc: "An action of a boundary trigger.",
@@ -26,6 +26,6 @@ export default defineResource({
     }),
     deviceId: ref("Device that crossed the boundary.", "user-devices", { readOnly: true, embed: "device" }),
     userId: ref("Owner of the device.", "users", { readOnly: true, embed: "user" }),
-    notificationId: ref("Notification that was sent.", "notifications", { readOnly: true }),
+    notificationId: ref("The notification.", "notifications", { readOnly: true }),
   },
 });

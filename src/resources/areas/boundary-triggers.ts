@@ -1,7 +1,10 @@
 import { integer, many, option, ref, text } from "../../schema/field.ts";
 import { defineResource } from "../../schema/resource.ts";
 
-/** What happens when somebody crosses the edge of an area. @source service-api.md, Boundary trigger; decisions.md 5; digest */
+/**
+ * Notification sent when a user crosses the boundary of an area.
+ * @source docs/decisions/0005-users-and-devices.md; docs/decisions/0042-api-contract.md
+ */
 export default defineResource({
   name: "boundary-triggers",
   doc: "A notification that is sent when a user enters or leaves an area.",
@@ -15,7 +18,7 @@ export default defineResource({
       createOnly: true,
       onDelete: "cascade",
     }),
-    name: text("What people call the trigger.", { required: true, min: 1, max: 140 }),
+    name: text("Name of the trigger.", { required: true, min: 1, max: 140 }),
     action: option("Crossing that fires the trigger.", ["entered", "exited", "both"], { required: true }),
     perUserThrottlingInSecs: integer("Minimum time before the trigger fires again for the same user.", {
       required: true,
@@ -35,7 +38,7 @@ export default defineResource({
     messageTemplateId: ref("Template of the notification.", "message-templates", {
       embed: "messageTemplate",
       dependents: "area-of-interest-boundary-trigger",
-      // A trigger that lost its words would warn nobody, and nobody would know.
+      // Without its template the trigger would silently stop warning.
       onDelete: "refuse",
     }),
     subject: text("Subject of the notification; replaces that of the template.", { max: 255 }),

@@ -1,6 +1,9 @@
 import { date, integer, list, many, ref, text } from "../../schema/field.ts";
 
-/** A ring of a ring list. @source decisions.md 9; digest `/v1/ring-lists` */
+/**
+ * A ring of a ring list.
+ * @source docs/decisions/0009-ring-lists-and-bell-schedules.md; docs/decisions/0042-api-contract.md, `/v1/ring-lists`
+ */
 export const RING_LIST_ENTRY_FIELDS = {
   time: text("Local time of day, `HH:mm:ss`. `HH:mm` means the full minute.", {
     required: true,
@@ -19,7 +22,11 @@ export const RING_LIST_ENTRY_FIELDS = {
   ),
 } as const;
 
-/** A day of a schedule's cycle. @source decisions.md 9; digest `/v1/bell-schedules` */
+/**
+ * A day of a schedule's cycle.
+ * @source docs/decisions/0009-ring-lists-and-bell-schedules.md; docs/decisions/0042-api-contract.md,
+ * `/v1/bell-schedules`
+ */
 export const BELL_SCHEDULE_ENTRY_FIELDS = {
   entryNum: integer("Day of the cycle: 0 is the Monday of week 1, 7 * numWeeks - 1 the last Sunday.", {
     required: true,
@@ -28,7 +35,11 @@ export const BELL_SCHEDULE_ENTRY_FIELDS = {
   ringListId: ref("Ring list of the day; null for a silent day.", "ring-lists"),
 } as const;
 
-/** Days that ring otherwise than the cycle says. @source decisions.md 9; digest `/v1/bell-schedules` */
+/**
+ * Exceptions from the cycle of a schedule.
+ * @source docs/decisions/0009-ring-lists-and-bell-schedules.md; docs/decisions/0042-api-contract.md,
+ * `/v1/bell-schedules`
+ */
 export const BELL_SCHEDULE_EXCEPTION_FIELDS = {
   startDate: date("First day.", { required: true }),
   endDate: date("Last day.", { required: true }),
@@ -56,16 +67,16 @@ export interface BellScheduleEntry {
   ringListId: string | null;
 }
 
-/** An exception as it is stored, in order of time, none overlapping another; days as `YYYY-MM-DD`, both included. */
+/** A stored exception, in chronological order without overlaps; dates as `YYYY-MM-DD`, both inclusive. */
 export interface BellScheduleException {
   id: string;
   startDate: string;
   endDate: string;
   ringListId: string | null;
   description: string | null;
-  /** What is changed in the ring list on these days, in this order; `changeRings` of bells/ applies it. */
+  /** Changes to the ring list on these days, in order; applied by `changeRings` in bells/. */
   ringListChanges: string[];
-  /** The day change that made it; what it stands instead of comes back when that is taken back. */
+  /** Day change that created it; the replaced exception is restored when the day change is reverted. */
   dayChangeId?: string;
   instead?: BellScheduleException | null;
 }

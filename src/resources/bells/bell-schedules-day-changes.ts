@@ -1,12 +1,12 @@
 import { boolean, date, integer, json, many, option, ref, text, timestamp, uuid } from "../../schema/field.ts";
 import { defineResource } from "../../schema/resource.ts";
 
-/** What can be done with a day. own choice: the words */
+/** Types of day changes. */
 export const DAY_CHANGE_KINDS = [
   ...(["delay", "early-dismissal", "other-day", "no-bells", "mute", "mute-hours", "move-ring"] as const),
 ] as const;
 
-/** Days that ring otherwise for once. @source bells.md, Running. own choice: all of it */
+/** Days that ring otherwise for once. @source docs/decisions/0015-bell-engine.md */
 export default defineResource({
   name: "bell-schedules-day-changes",
   doc: "A change of some days of several bell schedules, stored as exceptions that end with these days. Deleting it reverts the change.",
@@ -24,21 +24,20 @@ export default defineResource({
     ),
     startDate: date("First day.", { required: true, createOnly: true }),
     endDate: date("Last day; default: the first day. At most 366 days.", { createOnly: true }),
-    minutes: integer(
-      "Delay of all rings. Delays of the same day add up.",
-      { createOnly: true, min: 1, max: 720, unit: "min" },
-    ),
+    minutes: integer("Delay of all rings. Delays of the same day add up.", {
+      createOnly: true,
+      min: 1,
+      max: 720,
+      unit: "min",
+    }),
     from: text("Local time at which muting starts, `HH:mm:ss`; default: midnight.", {
       createOnly: true,
       max: 8,
     }),
-    until: text(
-      "Local time of the dismissal, of the end of muting, or of a moved ring, `HH:mm:ss` or `24:00:00`.",
-      {
-        createOnly: true,
-        max: 8,
-      },
-    ),
+    until: text("Local time of the dismissal, of the end of muting, or of a moved ring, `HH:mm:ss` or `24:00:00`.", {
+      createOnly: true,
+      max: 8,
+    }),
     ringListId: ref("Ring list for `other-day`.", "ring-lists", { createOnly: true }),
     likeDate: date("Day of the same schedule whose rings are used for `other-day`.", { createOnly: true }),
     entryId: uuid("Id of the ring to move.", { createOnly: true }),
@@ -55,7 +54,10 @@ export default defineResource({
       maxBytes: 1_048_576,
       default: [],
     }),
-    endsAt: timestamp("Time at which its days are over in every time zone; it no longer counts against the limit afterwards.", { readOnly: true }),
+    endsAt: timestamp(
+      "Time at which its days are over in every time zone; it no longer counts against the limit afterwards.",
+      { readOnly: true },
+    ),
     actingDomainId: uuid("Domain in which it was created.", { readOnly: true }),
   },
 });

@@ -2,7 +2,11 @@ import { boolean, date, integer, json, many, option, text } from "../../schema/f
 import { defineResource } from "../../schema/resource.ts";
 import { TIME_ZONES } from "./time-zones.ts";
 
-/** When which day rings how. @source service-api.md, /v1/bell-schedules; decisions.md 9; digest `/v1/bell-schedules` */
+/**
+ * When which day rings how.
+ * @source docs/decisions/0009-ring-lists-and-bell-schedules.md; docs/decisions/0042-api-contract.md,
+ * `/v1/bell-schedules`
+ */
 export default defineResource({
   name: "bell-schedules",
   doc: "Which ring list rings on which day, in cycles of weeks, with exceptions.",
@@ -13,7 +17,7 @@ export default defineResource({
   limit: { most: 3_500 },
   clone: {},
   fields: {
-    name: text("What people call the schedule.", { required: true, min: 1, max: 50, unique: true }),
+    name: text("Name of the schedule.", { required: true, min: 1, max: 50, unique: true }),
     isShared: boolean("Visible in the domains below the schedule's domain.", { default: false }),
     description: text("Purpose.", { max: 255 }),
     numWeeks: integer("Weeks of the cycle, 1 to 52; week 1 contains startDate.", {

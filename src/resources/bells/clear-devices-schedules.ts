@@ -1,7 +1,11 @@
 import { computed, text, timestamp } from "../../schema/field.ts";
 import { defineResource } from "../../schema/resource.ts";
 
-/** Times at which devices are cleared. @source decisions.md 10; digest `/v1/clear-devices-schedules` */
+/**
+ * Times at which devices are cleared.
+ * @source docs/decisions/0010-scheduled-notifications.md; docs/decisions/0042-api-contract.md,
+ * `/v1/clear-devices-schedules`
+ */
 export default defineResource({
   name: "clear-devices-schedules",
   doc: "Times at which the displays of the appliance's devices are cleared.",

@@ -2,7 +2,11 @@ import { boolean, computed, many, option, ref, text, timestamp } from "../../sch
 import { defineResource } from "../../schema/resource.ts";
 import { TIME_ZONES } from "./time-zones.ts";
 
-/** Messages sent again and again. @source decisions.md 10; digest `/v1/scheduled-notifications` */
+/**
+ * Messages sent again and again.
+ * @source docs/decisions/0010-scheduled-notifications.md; docs/decisions/0042-api-contract.md,
+ * `/v1/scheduled-notifications`
+ */
 export default defineResource({
   name: "scheduled-notifications",
   doc: "A message that is sent at scheduled times.",
@@ -25,7 +29,7 @@ export default defineResource({
       { required: true, min: 1, max: 4_000 },
     ),
     timeZone: option("Time zone of the schedule.", TIME_ZONES, { required: true }),
-    deviceGroupIds: many("Groups whose devices get it, instead of the message's own recipients.", "device-groups", {
+    deviceGroupIds: many("Groups whose devices receive it; replaces the recipients of the message.", "device-groups", {
       embed: "deviceGroups",
       dependents: "scheduled-notification",
       onDelete: "refuse",

@@ -1,7 +1,10 @@
 import { computed, file, text } from "../../schema/field.ts";
 import { defineResource } from "../../schema/resource.ts";
 
-/** How the organisation shows itself. @source service-api.md, /v1/brandings; decisions.md 1; digest */
+/**
+ * How the organisation shows itself.
+ * @source docs/decisions/0001-lists-and-paging.md; docs/decisions/0042-api-contract.md, `/v1/brandings`
+ */
 export default defineResource({
   name: "brandings",
   doc: "Logo, colours and contact data of the organisation, shown on the login page and in the console.",

@@ -4,8 +4,9 @@ import { defineResource } from "../../schema/resource.ts";
 const port = (doc: string) => integer(doc, { min: 1, max: 65_535 });
 
 /**
- * Clusters of call managers, whose phones appear by themselves.
- * @source service-api.md, /v1/callmgr-clusters; decisions.md 12 and 13; digest `/v1/callmgr-clusters`
+ * Call manager clusters, whose phones are discovered automatically.
+ * @source docs/decisions/0012-extensions-and-endpoints.md; docs/decisions/0013-other-resources.md;
+ * docs/decisions/0042-api-contract.md, `/v1/callmgr-clusters`
  */
 export default defineResource({
   name: "callmgr-clusters",
@@ -15,7 +16,7 @@ export default defineResource({
   scope: "organisation",
   replicate: "B",
   fields: {
-    name: text("What people call the cluster.", { required: true, min: 1 }),
+    name: text("Name of the cluster.", { required: true, min: 1 }),
     snmpVersion: option(
       "SNMP version used to query registered phones: 2 needs snmpCommunity; 3 needs snmpUsername, snmpAuthPassword and snmpEncryptPassword.",
       ["2", "3"],
@@ -32,7 +33,9 @@ export default defineResource({
       { min: 64, max: 95, search: false },
     ),
     axlId: text("Id of the cluster in the call manager database.", { readOnly: true }),
-    nextAuthenticationUrl: text("URL that authenticates pushes to phones that Carillon does not serve.", { format: "url" }),
+    nextAuthenticationUrl: text("URL that authenticates pushes to phones that Carillon does not serve.", {
+      format: "url",
+    }),
     snmpCommunity: secret("SNMP version 2 community.", { max: 20 }),
     snmpUsername: text("SNMP version 3 user.", { max: 32 }),
     snmpAuthPassword: secret("SNMP version 3 authentication password.", { max: 255 }),

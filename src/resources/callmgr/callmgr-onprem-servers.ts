@@ -1,11 +1,12 @@
 import { boolean, ref, secret, text } from "../../schema/field.ts";
 import { defineResource } from "../../schema/resource.ts";
 
-const JTAPI = "Stored for CTI activation (JTAPI), which Carillon does not support.";
+const JTAPI_NOTE = "Stored for CTI activation (JTAPI), which Carillon does not support.";
 
 /**
  * Settings of an appliance for a cluster.
- * @source service-api.md, /v1/callmgr-clusters/{cucmClusterId}/onprem-servers; decisions.md 12; digest
+ * @source docs/decisions/0012-extensions-and-endpoints.md; docs/decisions/0042-api-contract.md,
+ * `/v1/callmgr-clusters/{cucmClusterId}/onprem-servers`
  */
 export default defineResource({
   name: "callmgr-onprem-servers",
@@ -21,15 +22,17 @@ export default defineResource({
       required: true,
       min: 1,
     }),
-    cmUsername: text(`CTI user. ${JTAPI}`, { required: true, min: 1 }),
+    cmUsername: text(`CTI user. ${JTAPI_NOTE}`, { required: true, min: 1 }),
     cmPassword: secret("Password of the CTI user.", { max: 64 }),
     jtapiPhoneActivationEnabled: boolean(
-      `Phones are activated over CTI instead of HTTP. ${JTAPI} Phones are still activated over HTTP, and an activity records this.`,
+      `Phones are activated over CTI instead of HTTP. ${JTAPI_NOTE} Phones are still activated over HTTP, and an activity records this.`,
       { default: false },
     ),
-    jtapiStaticTerminalsEnabled: boolean(`CTI connections to as many phones as possible. ${JTAPI}`, { default: false }),
-    makeCtiConnection: boolean(`CTI connections are opened in advance. ${JTAPI}`, { default: false }),
-    allowRestartForJtapiUpdate: boolean(`CTI may restart for an update. ${JTAPI}`, { default: false }),
+    jtapiStaticTerminalsEnabled: boolean(`CTI connections to as many phones as possible. ${JTAPI_NOTE}`, {
+      default: false,
+    }),
+    makeCtiConnection: boolean(`CTI connections are opened in advance. ${JTAPI_NOTE}`, { default: false }),
+    allowRestartForJtapiUpdate: boolean(`CTI may restart for an update. ${JTAPI_NOTE}`, { default: false }),
     syncId: text("Id of the record in the appliance's database.", { readOnly: true }),
     isPhoneGatherer: boolean("This appliance queries the cluster for phones; one appliance per cluster does.", {
       readOnly: true,

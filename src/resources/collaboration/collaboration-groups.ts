@@ -1,7 +1,7 @@
 import { boolean, json, many, text } from "../../schema/field.ts";
 import { defineResource } from "../../schema/resource.ts";
 
-/** Groups in other systems. @source service-api.md, /v1/collaboration-groups; digest */
+/** Groups in other systems. @source docs/decisions/0042-api-contract.md, `/v1/collaboration-groups` */
 export default defineResource({
   name: "collaboration-groups",
   doc: "A group, channel or conference of another system that an extension delivers messages to.",
@@ -10,7 +10,7 @@ export default defineResource({
   scope: "domain",
   replicate: "B",
   fields: {
-    name: text("What people call the group.", { required: true, min: 1, max: 140 }),
+    name: text("Name of the group.", { required: true, min: 1, max: 140 }),
     isShared: boolean("Visible in the domains below the group's domain.", { default: false }),
     type: text("Device type of the collaboration extension that serves the group.", {
       required: true,

@@ -4,7 +4,8 @@ import { defineResource } from "../../schema/resource.ts";
 /**
  * Questions to recipients. Lists leave out the two sub-resources with `includeDynamicReplies=false` and
  * `includeEscalationRules=false`.
- * @source service-api.md, Confirmation request; decisions.md 8; digest `/v1/confirmation-requests`
+ * @source docs/decisions/0008-notifications-and-templates.md; docs/decisions/0042-api-contract.md,
+ * `/v1/confirmation-requests`
  */
 export default defineResource({
   name: "confirmation-requests",
@@ -15,7 +16,7 @@ export default defineResource({
   replicate: "B",
   clone: { children: ["dynamic-replies", "escalation-rules"] },
   fields: {
-    name: text("What people call the request.", { required: true, min: 1, max: 140 }),
+    name: text("Name of the request.", { required: true, min: 1, max: 140 }),
     isShared: boolean("Visible in the domains below the request's domain.", { default: false }),
     options: list(
       "Answers to choose from, in order, without duplicates. At most 32, each of at most 140 characters.",

@@ -2,7 +2,10 @@ import { file, integer, many, option, ref, text } from "../../schema/field.ts";
 import { defineResource } from "../../schema/resource.ts";
 import { AUDIO_TYPES, IMAGE_TYPES } from "../messages/media-types.ts";
 
-/** Rules over counts of answers. @source service-api.md, Escalation rule; decisions.md 8; digest */
+/**
+ * Escalation by number of answers.
+ * @source docs/decisions/0008-notifications-and-templates.md; docs/decisions/0042-api-contract.md
+ */
 export default defineResource({
   name: "escalation-rules",
   doc: "A second notification, sent if an answer was given too often or too rarely some time after the first.",
@@ -32,7 +35,9 @@ export default defineResource({
     }),
     areaOfInterestIds: many("Areas whose occupants receive it.", "areas-of-interest", { embed: "areasOfInterest" }),
     userIds: many("Users who receive it.", "users", { embed: "users" }),
-    collaborationGroupIds: many("Collaboration groups that receive it.", "collaboration-groups", { embed: "collaborationGroups" }),
+    collaborationGroupIds: many("Collaboration groups that receive it.", "collaboration-groups", {
+      embed: "collaborationGroups",
+    }),
     image: file("Image displayed with it.", IMAGE_TYPES),
     audio: file("Recording to play.", AUDIO_TYPES),
   },

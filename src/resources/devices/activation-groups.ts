@@ -4,7 +4,7 @@ import { EXPLICIT_MEMBER_FIELDS, GROUP_RULE_FIELDS, MEMBER_COUNT_FIELDS } from "
 
 /**
  * Which appliance activates which devices.
- * @source service-api.md, /v1/activation-groups and Limits; decisions.md 11; digest `/v1/activation-groups`
+ * @source docs/decisions/0011-device-groups.md; docs/decisions/0042-api-contract.md, `/v1/activation-groups`
  */
 export default defineResource({
   name: "activation-groups",
@@ -16,7 +16,7 @@ export default defineResource({
   limit: { most: 200 },
   sort: "priority",
   fields: {
-    name: text("What people call the group.", { required: true, min: 1, max: 140 }),
+    name: text("Name of the group.", { required: true, min: 1, max: 140 }),
     endpointIds: many("Appliances that may activate the devices; the first reachable one does.", "endpoints", {
       required: true,
       maxItems: 100,

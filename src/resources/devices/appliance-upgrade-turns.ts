@@ -1,7 +1,7 @@
 import { integer, internal, option, ref, text, timestamp, uuid } from "../../schema/field.ts";
 import { defineResource } from "../../schema/resource.ts";
 
-/** What became of each appliance. own choice: all of it */
+/** Progress of each appliance in a staged upgrade. */
 export default defineResource({
   name: "appliance-upgrade-turns",
   doc: "One appliance of a staged upgrade.",

@@ -3,7 +3,7 @@ import { defineResource } from "../../schema/resource.ts";
 
 const count = (what: string) => integer(what, { required: true });
 
-/** How many appliances get a version at a time, and what ends it. own choice: all of it */
+/** Staged upgrades of appliances. */
 export default defineResource({
   name: "appliance-upgrades",
   doc: "A staged upgrade of the organisation's appliances in waves; each wave starts only if the one before succeeded.",

@@ -6,14 +6,18 @@ const NAMED_DEVICE = {
   icopId: text("Id by which groups reference it.", { required: true }),
   deviceIdentifier: text("Its identifier.", { required: true, max: 4_096 }),
   description: text("Description.", { required: true }),
-  type: text("Its type.", { required: true }),
+  type: text("Device type.", { required: true }),
   endpointId: uuid("Appliance that serves it.", { required: true }),
   attributes: computed("Attributes by name.", "object", { of: text("Value.", { max: 100_000 }) }),
   defunct: boolean("The device no longer exists.", { required: true }),
   isLicensed: boolean("The device counts against the licence.", { required: true }),
 };
 
-/** How groups describe devices. @source service-api.md, /v1/device-groups and /v1/activation-groups; decisions.md 11 */
+/**
+ * How groups describe devices.
+ * @source docs/decisions/0011-device-groups.md; docs/decisions/0042-api-contract.md, `/v1/device-groups`,
+ * `/v1/activation-groups`
+ */
 export const GROUP_RULE_FIELDS = {
   filterType: option(
     "How the filters are combined; ACCEPT selects every device, REJECT none. Default: OR.",
@@ -30,7 +34,7 @@ export const GROUP_RULE_FIELDS = {
   }),
 };
 
-/** Whether a device group has every device there is or will be; what its filters say then counts for nothing. */
+/** True if a device group contains every existing and future device, regardless of its filters. */
 export function includesAllDevices(group: {
   filterType: string;
   baseDeviceGroupIds: readonly string[];
@@ -40,7 +44,7 @@ export function includesAllDevices(group: {
   return filterType === "ACCEPT" && baseDeviceGroupIds.length === 0 && exclusionIds.length === 0;
 }
 
-/** Devices that are in a group, or not, whatever its rule says. */
+/** Explicit additions and exclusions, regardless of the filters. */
 export const EXPLICIT_MEMBER_FIELDS = {
   additionIds: list("icopIds of devices that always belong to the group.", text("An icopId."), {
     maxItems: 20_000,
@@ -54,7 +58,7 @@ export const EXPLICIT_MEMBER_FIELDS = {
   exclusions: computed("The devices named by exclusionIds.", "array", { of: NAMED_DEVICE }),
 };
 
-/** How many devices a group has, where it is asked for. */
+/** Member counts, on request. */
 export const MEMBER_COUNT_FIELDS = {
   numPhones: computed("Member phones; returned with includeDeviceCounts.", "integer", { when: "includeDeviceCounts" }),
   numSpeakers: computed("Member speakers; returned with includeDeviceCounts.", "integer", {

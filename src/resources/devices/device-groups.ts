@@ -3,9 +3,9 @@ import { defineResource } from "../../schema/resource.ts";
 import { EXPLICIT_MEMBER_FIELDS, GROUP_RULE_FIELDS, MEMBER_COUNT_FIELDS } from "./device-group-fields.ts";
 
 /**
- * Groups of devices by rule. Members = (the filters over the base groups' devices, or over all when there are none)
- * + additions - exclusions.
- * @source service-api.md, /v1/device-groups and Limits; decisions.md 11; digest `/v1/device-groups`
+ * Device groups by rule. Members = (filters over the devices of the base groups, or over all devices without base
+ * groups) + additions - exclusions.
+ * @source docs/decisions/0011-device-groups.md; docs/decisions/0042-api-contract.md, `/v1/device-groups`
  */
 export default defineResource({
   name: "device-groups",
@@ -17,7 +17,7 @@ export default defineResource({
   limit: { most: 3_500 },
   clone: {},
   fields: {
-    name: text("What people call the group.", { required: true, min: 1, max: 140 }),
+    name: text("Name of the group.", { required: true, min: 1, max: 140 }),
     isShared: boolean("Visible in the domains below the group's domain.", { default: false }),
     ...GROUP_RULE_FIELDS,
     baseDeviceGroupIds: many("Groups whose devices are filtered; at most 200.", "device-groups", {

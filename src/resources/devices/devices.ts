@@ -5,9 +5,10 @@ import { DEVICE_STATES } from "./device-states.ts";
 import { DEVICE_TYPES } from "./device-types.ts";
 
 /**
- * Phones, speakers, zones and inputs of the appliances. `/v1/devices` takes further filters (deviceGroupId, deviceGroup,
- * types, icopIds) that are computed, not stored.
- * @source service-api.md, /v1/devices and /v1/extensions/{extensionId}/devices; decisions.md 11; interfaces.md, Extensions, endpoints, devices
+ * Phones, speakers, zones and inputs. `/v1/devices` supports additional computed filters (deviceGroupId, deviceGroup,
+ * types, icopIds).
+ * @source docs/decisions/0011-device-groups.md; docs/decisions/0012-extensions-and-endpoints.md;
+ * docs/decisions/0042-api-contract.md, `/v1/devices`, `/v1/extensions/{extensionId}/devices`
  */
 export default defineResource({
   name: "devices",
@@ -53,7 +54,9 @@ export default defineResource({
     ),
     description: text("Description of the device, at most 255 characters.", { required: true }),
     type: option("Device type.", DEVICE_TYPES, { required: true }),
-    attributes: json("Properties by name. All values are strings, because group filters compare them.", { default: {} }),
+    attributes: json("Properties by name. All values are strings, because group filters compare them.", {
+      default: {},
+    }),
     zoneId: ref(
       "Zone where the device is installed. Default: the zone whose name equals the attribute Location, if exactly one does.",
       "zones",

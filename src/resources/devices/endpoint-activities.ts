@@ -2,7 +2,10 @@ import { json, option, ref, uuid } from "../../schema/field.ts";
 import { defineResource } from "../../schema/resource.ts";
 import { ENDPOINT_ACTIVITY_TYPES } from "./endpoint-activity-types.ts";
 
-/** What an appliance did or is told to do. @source service-api.md, endpoint activities; decisions.md 12 */
+/**
+ * Activities and commands of appliances.
+ * @source docs/decisions/0012-extensions-and-endpoints.md; docs/decisions/0042-api-contract.md
+ */
 export default defineResource({
   name: "endpoint-activities",
   doc: "An activity, report or command of an appliance.",

@@ -2,11 +2,15 @@ import { boolean, computed, internal, json, list, option, ref, text } from "../.
 import { defineResource } from "../../schema/resource.ts";
 import { FAILOVER_STATUS_FIELDS } from "./failover-status-fields.ts";
 
-const COLOUR = option("Health status.", ["GREEN", "YELLOW", "RED"]);
+const HEALTH_STATUS = option("Health status.", ["GREEN", "YELLOW", "RED"]);
 const STATUS = { nullable: true, unless: "includeStatus" } as const;
 const REASON = text("A reason.", { max: 10_000 });
 
-/** On-premises appliances. @source service-api.md, /v1/extensions/{extensionId}/endpoints; decisions.md 12 */
+/**
+ * On-premises appliances.
+ * @source docs/decisions/0012-extensions-and-endpoints.md; docs/decisions/0042-api-contract.md,
+ * `/v1/extensions/{extensionId}/endpoints`
+ */
 export default defineResource({
   name: "endpoints",
   doc: "An appliance and the devices it serves.",
@@ -20,7 +24,7 @@ export default defineResource({
       createOnly: true,
       onDelete: "cascade",
     }),
-    name: text("What people call the appliance."),
+    name: text("Name of the appliance."),
     siteId: ref("Site where the appliance is located; its coordinates place it on the map.", "sites"),
     devices: json("Free-form data about its devices, stored as sent.", { maxBytes: 1_048_576 }),
     config: json(
@@ -31,10 +35,7 @@ export default defineResource({
       readOnly: true,
       default: false,
     }),
-    hasMigratedSpeakers: computed(
-      "The speakers of the appliance come from the cloud. Always false.",
-      "boolean",
-    ),
+    hasMigratedSpeakers: computed("The speakers of the appliance come from the cloud. Always false.", "boolean"),
     skipEndpointHealthAssessment: computed(
       "The health of the appliance is excluded from alarms. Always false.",
       "boolean",
@@ -56,7 +57,7 @@ export default defineResource({
       nullable: true,
       unless: "includeBuildInfo",
     }),
-    status: computed("Health status.", "text", { of: COLOUR, ...STATUS }),
+    status: computed("Health status.", "text", { of: HEALTH_STATUS, ...STATUS }),
     redReasons: computed("Reasons for status RED.", "array", { of: REASON, ...STATUS }),
     yellowReasons: computed("Reasons for status YELLOW.", "array", { of: REASON, ...STATUS }),
     clock: computed("State of the clock.", "object", {

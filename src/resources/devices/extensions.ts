@@ -13,7 +13,10 @@ const STATUS = {
   nextTryAt: timestamp("When the next restart is due."),
 };
 
-/** Parts that extend the service: plugins, and the appliances behind `onprem`. @source service-api.md, /v1/extensions; interfaces.md, Extensions, endpoints, devices */
+/**
+ * Parts that extend the service: plugins, and the appliances behind `onprem`.
+ * @source docs/decisions/0012-extensions-and-endpoints.md; docs/decisions/0042-api-contract.md, `/v1/extensions`
+ */
 export default defineResource({
   name: "extensions",
   doc: "An extension of the service: a user device type, a collaboration channel, or the on-premises appliances.",
@@ -22,7 +25,7 @@ export default defineResource({
   scope: "organisation",
   replicate: "B",
   fields: {
-    name: text("What people call the extension.", { required: true, min: 1 }),
+    name: text("Name of the extension.", { required: true, min: 1 }),
     type: option("Type of the extension.", ["device", "device-filter", "endpoint-proxy", "collaboration", "report"]),
     deviceType: text(
       "User device type (type device) or collaboration group type (type collaboration) that the extension serves.",

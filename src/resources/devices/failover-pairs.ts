@@ -1,7 +1,7 @@
 import { integer, ref, text } from "../../schema/field.ts";
 import { defineResource } from "../../schema/resource.ts";
 
-/** Two appliances, of which one takes the other's place. @source digest `/v1/failover-pairs` */
+/** Primary and backup appliance. @source docs/decisions/0042-api-contract.md, `/v1/failover-pairs` */
 export default defineResource({
   name: "failover-pairs",
   doc: "Two appliances: the backup activates the devices of the primary that belong to no activation group while the primary does not. If an activation group lists exactly these two appliances, the timeout of the pair applies there too.",
@@ -11,7 +11,7 @@ export default defineResource({
   replicate: "B",
   unique: [["primaryEndpointId"]],
   fields: {
-    name: text("What people call the pair.", { required: true, min: 1, max: 140 }),
+    name: text("Name of the pair.", { required: true, min: 1, max: 140 }),
     primaryEndpointId: ref("Primary appliance. An appliance is the primary of at most one pair.", "endpoints", {
       required: true,
       embed: "primaryEndpoint",
@@ -22,13 +22,10 @@ export default defineResource({
       embed: "backupEndpoint",
       onDelete: "cascade",
     }),
-    timeout: integer(
-      "Time that the backup waits for the primary when a message is sent: 1 to 20 seconds.",
-      {
-        required: true,
-        min: 1,
-        max: 20,
-      },
-    ),
+    timeout: integer("Time that the backup waits for the primary when a message is sent: 1 to 20 seconds.", {
+      required: true,
+      min: 1,
+      max: 20,
+    }),
   },
 });

@@ -1,6 +1,6 @@
 import { derivedId } from "../../lib/ids.ts";
 
-/** Name of the one extension behind which all appliances stand. @source interfaces.md, Extensions, endpoints, devices */
+/** Name of the extension that contains all appliances. @source docs/decisions/0012-extensions-and-endpoints.md */
 export const ONPREM_NAME = "onprem";
 
 /** Its id, the same on every installation. */

@@ -5,7 +5,7 @@ export interface WaveSizes {
   growth: number;
 }
 
-/** How many appliances wave `wave`, from 1, takes at most. */
+/** Maximum size of a wave; the first wave is 1. */
 export function waveSizeAt({ firstWave, waveSize, growth }: WaveSizes, wave: number): number {
   return wave <= 1 ? firstWave : Math.min(waveSize * growth ** (wave - 2), Number.MAX_SAFE_INTEGER);
 }

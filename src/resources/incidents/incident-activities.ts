@@ -1,7 +1,11 @@
 import { json, option, ref, uuid } from "../../schema/field.ts";
 import { defineResource } from "../../schema/resource.ts";
 
-/** What was done in an incident; `end-incident` ends it. @source decisions.md 13; digest `/v1/incidents/{incidentId}/activities` */
+/**
+ * Steps of an incident; `end-incident` ends it.
+ * @source docs/decisions/0013-other-resources.md; docs/decisions/0042-api-contract.md,
+ * `/v1/incidents/{incidentId}/activities`
+ */
 export default defineResource({
   name: "incident-activities",
   doc: "A step of an incident.",

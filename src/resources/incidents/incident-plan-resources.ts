@@ -2,7 +2,11 @@ import { ref } from "../../schema/field.ts";
 import { defineResource } from "../../schema/resource.ts";
 import { INCIDENT_RESOURCE_FIELDS, MAX_INCIDENT_RESOURCES } from "./incident-resource-fields.ts";
 
-/** Files and links of a plan. @source decisions.md 13; digest `/v1/incident-plans/{incidentPlanId}/resources` */
+/**
+ * Files and links of a plan.
+ * @source docs/decisions/0013-other-resources.md; docs/decisions/0042-api-contract.md,
+ * `/v1/incident-plans/{incidentPlanId}/resources`
+ */
 export default defineResource({
   name: "incident-plan-resources",
   doc: "A file or link that belongs to a plan.",

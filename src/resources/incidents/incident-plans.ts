@@ -8,7 +8,10 @@ const ROLES = {
   when: "includeRostering",
 };
 
-/** What is done when something happens. @source decisions.md 13; digest `/v1/incident-plans` */
+/**
+ * Plans for incidents.
+ * @source docs/decisions/0013-other-resources.md; docs/decisions/0042-api-contract.md, `/v1/incident-plans`
+ */
 export default defineResource({
   name: "incident-plans",
   doc: "A plan for one type of incident: messages, recipients and files.",
@@ -18,7 +21,7 @@ export default defineResource({
   replicate: "B",
   limit: { most: 3_500 },
   fields: {
-    name: text("What people call the plan.", { required: true, min: 1, max: 140 }),
+    name: text("Name of the plan.", { required: true, min: 1, max: 140 }),
     isShared: boolean("Visible in the domains below the plan's domain.", { default: false }),
     description: text("Purpose, at most 10000 characters.", { max: 10_000 }),
     allowMultipleActiveIncidents: boolean(
@@ -35,8 +38,16 @@ export default defineResource({
       { embed: "messageTemplates", dependents: "incident-plan-quick-access", maxItems: 200 },
     ),
     rostering: PLAN_ROSTERING_FIELD,
-    rosterMemberSiteRoles: computed("Roles of who is accounted for; returned with includeRostering.", "array", ROLES),
-    rosterManagerSiteRoles: computed("Roles of who accounts for them; returned with includeRostering.", "array", ROLES),
+    rosterMemberSiteRoles: computed(
+      "Site roles of the people to account for; returned with includeRostering.",
+      "array",
+      ROLES,
+    ),
+    rosterManagerSiteRoles: computed(
+      "Site roles of the people who account for them; returned with includeRostering.",
+      "array",
+      ROLES,
+    ),
     resources: INCIDENT_RESOURCES_FIELD,
   },
 });

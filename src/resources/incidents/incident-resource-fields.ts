@@ -1,6 +1,9 @@
 import { computed, file, integer, option, text, uuid } from "../../schema/field.ts";
 
-/** Files and links that people need in an incident: a plan's are copied to each of its incidents. @source digest */
+/**
+ * Files and links that people need in an incident: a plan's are copied to each of its incidents.
+ * @source docs/decisions/0042-api-contract.md
+ */
 export const INCIDENT_RESOURCE_FIELDS = {
   name: text("Name.", { required: true, min: 1, max: 140 }),
   type: option("Type. A file may also have a hyperlink to its source.", ["file", "hyperlink"], {
@@ -13,7 +16,7 @@ export const INCIDENT_RESOURCE_FIELDS = {
   size: computed("Size of the file in bytes; 0 without a file.", "integer"),
 };
 
-/** What a plan and an incident show of them with `includeResources`. */
+/** Files and links in the representation of a plan or incident with `includeResources`. */
 export const INCIDENT_RESOURCES_FIELD = computed("Files and links, in order of creation.", "array", {
   when: "includeResources",
   of: {
@@ -27,5 +30,5 @@ export const INCIDENT_RESOURCES_FIELD = computed("Files and links, in order of c
   },
 });
 
-/** Most files and links of one plan, and of one incident. own choice */
+/** Most files and links of one plan, and of one incident. */
 export const MAX_INCIDENT_RESOURCES = 50;

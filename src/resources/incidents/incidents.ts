@@ -4,7 +4,11 @@ import { LOCATION_FIELDS } from "../scenarios/location-fields.ts";
 import { INCIDENT_RESOURCES_FIELD } from "./incident-resource-fields.ts";
 import { INCIDENT_ROSTERING_FIELD } from "./rostering-fields.ts";
 
-/** Things that happened. @source decisions.md 13; interfaces.md, Log-in and drill; digest `/v1/incidents` */
+/**
+ * Things that happened.
+ * @source docs/decisions/0013-other-resources.md; docs/decisions/0021-login-and-drills.md;
+ * docs/decisions/0042-api-contract.md, `/v1/incidents`
+ */
 export default defineResource({
   name: "incidents",
   doc: "An event or drill, with all notifications sent for it.",
@@ -32,7 +36,7 @@ export default defineResource({
     buildingId: ref("Building of the incident.", "buildings", { readOnly: true, embed: "building" }),
     floorId: ref("Floor of the incident.", "floors", { readOnly: true, embed: "floor" }),
     zoneId: ref("Zone of the incident.", "zones", { readOnly: true, embed: "zone" }),
-    location: computed("Where it happens, level by level; returned with includeLocation.", "object", {
+    location: computed("Location of the incident, level by level; returned with includeLocation.", "object", {
       of: LOCATION_FIELDS,
       nullable: true,
       when: "includeLocation",

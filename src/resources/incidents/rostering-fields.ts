@@ -1,6 +1,6 @@
 import { list, object, text, uuid } from "../../schema/field.ts";
 
-const WHAT_COUNTS = {
+const ROSTER_FIELDS = {
   type: text("Type of roster, as free text.", { max: 140 }),
   statuses: list("Possible statuses of a person, such as `safe`.", text("A status.", { min: 1, max: 140 }), {
     maxItems: 50,
@@ -8,9 +8,12 @@ const WHAT_COUNTS = {
   locations: list("Possible locations of a person.", text("A location.", { min: 1, max: 140 }), { maxItems: 100 }),
 };
 
-/** How people are accounted for in incidents of a plan. @source digest `/v1/incident-plans`; own choice: the lengths */
+/**
+ * How people are accounted for in incidents of a plan.
+ * @source docs/decisions/0042-api-contract.md, `/v1/incident-plans`
+ */
 export const PLAN_ROSTERING_FIELD = object("How people are accounted for during an incident of the plan.", {
-  ...WHAT_COUNTS,
+  ...ROSTER_FIELDS,
   rosterMemberSiteRoleIds: list("Site roles whose members are accounted for.", uuid("Id of a role."), {
     maxItems: 100,
   }),
@@ -21,10 +24,10 @@ export const PLAN_ROSTERING_FIELD = object("How people are accounted for during 
   ),
 });
 
-/** The same of an incident, as its plan said when it began. */
+/** Roster settings of an incident, copied from its plan at the start. */
 export const INCIDENT_ROSTERING_FIELD = object(
   "How people are accounted for; copied from the plan when the incident started.",
-  WHAT_COUNTS,
+  ROSTER_FIELDS,
   {
     readOnly: true,
   },

@@ -2,9 +2,9 @@ import { json, option, ref, timestamp } from "../../schema/field.ts";
 import { defineResource } from "../../schema/resource.ts";
 
 /**
- * Calls that started a message and still go on. @source service-api.md, /v1/active-callaware-calls; decisions.md 1 and 13;
- * own choice: a redirect is an endpoint-rule, a routing request a callaware-rule; a call whose end nobody tells is taken
- * for ended after four hours
+ * Calls that started a message and still go on.
+ * @source docs/decisions/0001-lists-and-paging.md; docs/decisions/0013-other-resources.md;
+ * docs/decisions/0042-api-contract.md, `/v1/active-callaware-calls`
  */
 export default defineResource({
   name: "active-callaware-calls",

@@ -3,8 +3,8 @@ import { defineResource } from "../../schema/resource.ts";
 import { INPUT_RULE_LIMIT, inputRuleFields, MAX_NUMBER_PATTERN, servingEndpointField } from "./input-rule-fields.ts";
 
 /**
- * Calls that a call manager sends on to the appliance. @source decisions.md 13; service-api.md, /v1/bulk-uploads;
- * own choice: the pattern must match the whole number that was called
+ * Calls that a call manager sends on to the appliance.
+ * @source docs/decisions/0013-other-resources.md; docs/decisions/0042-api-contract.md, `/v1/bulk-uploads`
  */
 export default defineResource({
   name: "call-aware-call-redirects",

@@ -3,8 +3,8 @@ import { defineResource } from "../../schema/resource.ts";
 import { INPUT_RULE_LIMIT, inputRuleFields, MAX_NUMBER_PATTERN, servingEndpointField } from "./input-rule-fields.ts";
 
 /**
- * Calls that a call manager asks about before it routes them. @source decisions.md 13; service-api.md, /v1/bulk-uploads;
- * own choice: the pattern must match the whole number that was called; how the call is routed stays with the call manager
+ * Rules for calls that a call manager asks about before routing.
+ * @source docs/decisions/0013-other-resources.md; docs/decisions/0042-api-contract.md, `/v1/bulk-uploads`
  */
 export default defineResource({
   name: "call-aware-routing-requests",

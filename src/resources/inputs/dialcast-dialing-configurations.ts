@@ -3,8 +3,8 @@ import { defineResource } from "../../schema/resource.ts";
 import { INPUT_RULE_LIMIT, inputRuleFields, MAX_NUMBER_PATTERN } from "./input-rule-fields.ts";
 
 /**
- * Numbers that people dial to send a message. @source digest `/v1/dialcast-dialing-configurations`; own choice: message
- * and authentication are members of their own, actions are scenarios, recipients are named as those of other rules
+ * Numbers that people dial to send a message.
+ * @source docs/decisions/0042-api-contract.md, `/v1/dialcast-dialing-configurations`
  */
 export default defineResource({
   name: "dialcast-dialing-configurations",
@@ -26,10 +26,10 @@ export default defineResource({
       "RE2 pattern of the dialled numbers; it must match the whole number. Its groups are available as `$1` … below.",
       { required: true, min: 1, max: MAX_NUMBER_PATTERN },
     ),
-    messageTemplateNamePattern: text(
-      "Name of the template to use if it exists, with `$1` … for the dialled groups.",
-      { min: 1, max: 255 },
-    ),
+    messageTemplateNamePattern: text("Name of the template to use if it exists, with `$1` … for the dialled groups.", {
+      min: 1,
+      max: 255,
+    }),
     recipientNamePattern: text(
       "Name of a device group or distribution list that also receives it, with `$1` … for the dialled groups.",
       { min: 1, max: 255 },

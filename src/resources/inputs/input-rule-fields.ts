@@ -1,15 +1,15 @@
 import { boolean, many, ref, text } from "../../schema/field.ts";
 
-/** Most rules of one kind. own choice: as many as templates, ring lists and schedules */
+/** Most rules of one kind. As many as templates, ring lists and schedules. */
 export const INPUT_RULE_LIMIT = { most: 3_500 } as const;
 
-/** Longest pattern of a number. @source digest `/v1/dialcast-dialing-configurations` */
+/** Longest pattern of a number. @source docs/decisions/0042-api-contract.md, `/v1/dialcast-dialing-configurations` */
 export const MAX_NUMBER_PATTERN = 50;
 
 /**
- * What rules that start something share. Recipients that a rule names take the place of the template's, as those of
- * a ring do. `dependents` names the list in which templates, groups and lists tell the rules that use them.
- * @source decisions.md 13; own choice: a template that a rule says something with can't be deleted
+ * Common fields of input rules. Recipients of a rule replace those of the template, as for rings. `dependents` is the
+ * name of the dependents list of templates, groups and lists. A template in use cannot be deleted.
+ * @source docs/decisions/0013-other-resources.md
  */
 export function inputRuleFields<const D extends string>(dependents: D) {
   return {
@@ -19,7 +19,7 @@ export function inputRuleFields<const D extends string>(dependents: D) {
       embed: "messageTemplate",
       dependents,
       required: true,
-      // A rule that lost its words would warn nobody, and nobody would know.
+      // Without its template the rule would silently stop warning.
       onDelete: "refuse",
     }),
     deviceGroupIds: many("Groups whose devices receive it.", "device-groups", { embed: "deviceGroups", dependents }),

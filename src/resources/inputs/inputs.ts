@@ -1,10 +1,7 @@
 import { boolean, internal, json, option, secret, text, timestamp, uuid } from "../../schema/field.ts";
 import { defineResource } from "../../schema/resource.ts";
 
-/**
- * Everything that plugins told for a week, and what followed. @source interfaces.md, The plugin's door (`trigger`); own
- * choice: that it is listed, and the fields
- */
+/** Inputs reported by plugins within a week, and their results. @source docs/decisions/0018-plugin-api.md */
 export default defineResource({
   name: "inputs",
   doc: "An external input and its result.",
@@ -34,7 +31,7 @@ export default defineResource({
     callKey: internal("Id of the call that links its inputs; null if the input is not a call.", "text", {
       index: true,
     }),
-    // Stored with its input alone: rules compare it when the input has its turn.
+    // Stored with the input only: it is compared with the rules when the input is processed.
     pin: secret("Digits that the caller entered.", { max: 64, readOnly: true }),
   },
 });

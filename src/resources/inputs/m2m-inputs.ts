@@ -3,8 +3,8 @@ import { defineResource } from "../../schema/resource.ts";
 import { INPUT_RULE_LIMIT, inputRuleFields, servingEndpointField } from "./input-rule-fields.ts";
 
 /**
- * What machines tell: contact closures, buttons, HTTP requests, MQTT messages. @source decisions.md 13; own choice: the
- * fields beside recipients and template
+ * Rules for machine inputs: contact closures, buttons, HTTP requests, MQTT messages.
+ * @source docs/decisions/0013-other-resources.md
  */
 export default defineResource({
   name: "m2m-inputs",

@@ -3,8 +3,8 @@ import { defineResource } from "../../schema/resource.ts";
 import { INPUT_RULE_LIMIT, inputRuleFields, servingEndpointField } from "./input-rule-fields.ts";
 
 /**
- * Numbers that ring speakers while nobody is at the desk. @source decisions.md 13; digest, the paths that end in
- * `night-bell-dependents`; own choice: the fields beside recipients and template, and that the number is unique
+ * Called numbers that ring speakers after hours.
+ * @source docs/decisions/0013-other-resources.md; docs/decisions/0042-api-contract.md
  */
 export default defineResource({
   name: "night-bells",

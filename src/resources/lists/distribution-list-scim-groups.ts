@@ -4,7 +4,7 @@ import { SCIM_GROUP_LINK_FIELDS } from "../security/scim-group-link-fields.ts";
 
 /**
  * Ties to groups of a directory outside; an item is addressed by the id of the group or its own.
- * @source digest `/v1/distribution-lists/{distributionListId}/scim-groups`
+ * @source docs/decisions/0042-api-contract.md, `/v1/distribution-lists/{distributionListId}/scim-groups`
  */
 export default defineResource({
   name: "distribution-list-scim-groups",

@@ -1,7 +1,10 @@
 import { boolean, computed, integer, internal, object, ref, text, timestamp } from "../../schema/field.ts";
 import { defineResource } from "../../schema/resource.ts";
 
-/** Lists of users to notify. @source service-api.md, Distribution list and Limits; decisions.md 5; digest `/v1/distribution-lists` */
+/**
+ * Lists of users to notify.
+ * @source docs/decisions/0005-users-and-devices.md; docs/decisions/0042-api-contract.md, `/v1/distribution-lists`
+ */
 export default defineResource({
   name: "distribution-lists",
   doc: "A named list of users; its subscriptions define its members.",
@@ -12,7 +15,7 @@ export default defineResource({
   limit: { most: 3_500 },
   clone: { omit: ["loadSourceId", "loadKey"] },
   fields: {
-    name: text("What people call the list.", { required: true, min: 1, max: 140 }),
+    name: text("Name of the list.", { required: true, min: 1, max: 140 }),
     isShared: boolean("Visible in the domains below the list's domain.", { default: false }),
     isSubscribable: boolean("Users may subscribe themselves.", { default: false }),
     campaign: object("Self-enrolment settings.", {

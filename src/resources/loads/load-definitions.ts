@@ -3,10 +3,7 @@ import { defineResource } from "../../schema/resource.ts";
 
 const column = (what: string) => text(`Column of ${what}.`, { max: 255 });
 
-/**
- * Where people and their lists come from. @source service-api.md, Domains (load-definitions: user loaders) and User
- * (loadSourceId); own choice: all fields, as the API description shows none
- */
+/** Where people and their lists come from. @source docs/decisions/0042-api-contract.md */
 export default defineResource({
   name: "load-definitions",
   doc: "An external source from which users and distribution lists are imported regularly.",
@@ -16,7 +13,7 @@ export default defineResource({
   replicate: "local",
   limit: { most: 100 },
   fields: {
-    name: text("What people call the source.", { required: true, min: 1, max: 140 }),
+    name: text("Name of the source.", { required: true, min: 1, max: 140 }),
     type: option(
       "`table`: a file with one line per person, tab-separated or, if its name ends in .csv, comma-separated. `oneroster`: OneRoster 1.1 CSV files in a folder or a .zip; people are added to a list for each of their schools and classes.",
       ["table", "oneroster"],
@@ -32,9 +29,12 @@ export default defineResource({
       email: column("email addresses; default: `email`"),
       lists: column("list names, separated by semicolons; default: `lists`"),
     }),
-    schedule: text("Import schedule, as a cron expression in the local time of the appliance; null for manual imports only.", {
-      max: 140,
-    }),
+    schedule: text(
+      "Import schedule, as a cron expression in the local time of the appliance; null for manual imports only.",
+      {
+        max: 140,
+      },
+    ),
     removalThreshold: integer(
       "Maximum percentage of the source's users that an import may remove. An import above the threshold stops and waits for confirmation.",
       { max: 100, default: 10, unit: "%" },

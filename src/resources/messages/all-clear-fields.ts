@@ -1,12 +1,9 @@
 import { text } from "../../schema/field.ts";
 
-/** The words of the all-clear, made ready with the message that it will end, so that nobody has to find them then. own choice */
+/** All-clear texts, prepared together with the message that they end. */
 export const ALL_CLEAR_FIELDS = {
-  allClearSubject: text(
-    "First line of its all-clear, made ready with it. own choice: names what is over when not given.",
-    {
-      max: 255,
-    },
-  ),
-  allClearBody: text("Its all-clear, made ready with it. own choice.", { max: 10_000 }),
+  allClearSubject: text("Subject of the prepared all-clear; default: a text that names the message that is over.", {
+    max: 255,
+  }),
+  allClearBody: text("Body of the prepared all-clear.", { max: 10_000 }),
 };

@@ -1,5 +1,5 @@
-/** Pictures that a message may carry. @source digest, imageMimeType */
+/** Image types of messages. @source docs/decisions/0042-api-contract.md */
 export const IMAGE_TYPES = ["image/png", "image/jpeg", "image/gif"] as const;
 
-/** Recordings that a message may carry. own choice: what is no WAV is stored as one, where a program is installed that reads it. */
+/** Audio types of messages. Other formats than WAV are converted to WAV if a converter is installed. */
 export const AUDIO_TYPES = ["audio/wav", "audio/mpeg", "audio/ogg", "audio/flac"] as const;

@@ -1,6 +1,6 @@
 import { boolean, option } from "../../schema/field.ts";
 
-/** Parts of a template that a sender may be allowed to change. @source service-api.md, Message template */
+/** Template fields that a sender may be allowed to change. @source docs/decisions/0042-api-contract.md */
 export const CUSTOMIZABLE_FIELDS = [
   "subject",
   "body",
@@ -19,22 +19,22 @@ export const CUSTOMIZABLE_FIELDS = [
   "ttsCustomContent",
 ] as const;
 
-/** One of the parts that a sender may be allowed to change. */
+/** A template field that a sender may be allowed to change. */
 export type CustomizableField = (typeof CUSTOMIZABLE_FIELDS)[number];
 
 /**
  * The flag by which a template allows a sender to change `field`.
- * @source decisions.md 8; own choice: not allowed unless the template says so
+ * @source docs/decisions/0008-notifications-and-templates.md
  */
 export function customizableFlag(field: string) {
-  return boolean(`A sender may give another ${field} than the template's. own choice: false when not given.`, {
+  return boolean(`A sender may replace the template's ${field}. Default: false.`, {
     default: false,
   });
 }
 
 /** Whether a form for sending shows `field` of the template. */
 export function displayFlag(field: string) {
-  return option(`Whether a sending form shows ${field}; auto leaves it to the form.`, ["show", "hide", "auto"], {
+  return option(`Whether a send form shows ${field}; auto leaves the choice to the form.`, ["show", "hide", "auto"], {
     default: "auto",
   });
 }

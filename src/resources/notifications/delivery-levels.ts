@@ -1,6 +1,7 @@
 /**
- * How far a delivery is proven: six rising levels (heard and confirmed are equals), then the three ends without proof.
- * @source interfaces.md, Ledger levels
+ * How far a delivery is proven: six rising levels (heard and confirmed are equals), then the three ends without
+ * proof.
+ * @source docs/decisions/0020-delivery-states.md
  */
 export const DELIVERY_LEVELS = [
   "planned",
@@ -14,5 +15,5 @@ export const DELIVERY_LEVELS = [
   "expired",
 ] as const;
 
-/** One of the levels. */
+/** A delivery level. */
 export type DeliveryLevel = (typeof DELIVERY_LEVELS)[number];

@@ -1,5 +1,5 @@
-/** What the ledger says of phones that were reached when there was nothing more to hear. own choice: the words */
+/** Delivery reasons of phones that were reached after the end of the audio. */
 export const MISSED_AUDIO_REASONS = {
-  asked: "The sound was over when its turn came: it only shows the message.",
-  joined: "The sound was over when it answered: it only shows the message.",
+  asked: "The audio had ended before this device was contacted; text only.",
+  joined: "The audio had ended before this device responded; text only.",
 } as const;

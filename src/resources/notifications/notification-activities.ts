@@ -3,13 +3,14 @@ import { defineResource } from "../../schema/resource.ts";
 import { NOTIFICATION_ACTIVITY_TYPES } from "./notification-activity-types.ts";
 
 /**
- * The diary of a notification; never changed. Clients add to it by actions: expire and abort, a recipient's answer and
- * reading.
- * @source decisions.md 8 and 14; digest `/v1/notifications/{notificationId}/activities`
+ * Append-only activity log of a notification. Clients add entries by actions: expire and abort, answers and read
+ * status.
+ * @source docs/decisions/0008-notifications-and-templates.md; docs/decisions/0014-enumerations.md;
+ * docs/decisions/0042-api-contract.md, `/v1/notifications/{notificationId}/activities`
  */
 export default defineResource({
   name: "notification-activities",
-  doc: "Something that happened to a notification.",
+  doc: "An entry in the activity log of a notification.",
   paths: [
     { at: "notifications/{notificationId}/activities", methods: ["get"] },
     { at: "users/{userId}/notifications/{notificationId}/activities", methods: ["get"] },
@@ -21,13 +22,13 @@ export default defineResource({
   appendOnly: true,
   indexes: [["notificationId", "type"]],
   fields: {
-    notificationId: ref("Notification it happened to.", "notifications", { required: true, onDelete: "cascade" }),
-    userId: ref("User who did it or whom it concerns.", "users", { embed: "user" }),
-    endpointId: ref("Appliance that observed it.", "endpoints", { readOnly: true }),
-    endpointName: computed("Its name.", "text", { nullable: true, when: "includeEndpointName" }),
-    type: option("What happened.", NOTIFICATION_ACTIVITY_TYPES, { required: true }),
-    details: json("Particulars, by type."),
-    readStatus: option("For set-read-status: what it was set to.", ["read", "unread"]),
-    confirmationOption: text("For confirmation: the answer that was given.", { max: 140 }),
+    notificationId: ref("The notification.", "notifications", { required: true, onDelete: "cascade" }),
+    userId: ref("User who caused it or is concerned.", "users", { embed: "user" }),
+    endpointId: ref("Appliance that recorded it.", "endpoints", { readOnly: true }),
+    endpointName: computed("Name of the appliance.", "text", { nullable: true, when: "includeEndpointName" }),
+    type: option("Type of activity.", NOTIFICATION_ACTIVITY_TYPES, { required: true }),
+    details: json("Details, by type."),
+    readStatus: option("For set-read-status: the new status.", ["read", "unread"]),
+    confirmationOption: text("For confirmation: the answer.", { max: 140 }),
   },
 });

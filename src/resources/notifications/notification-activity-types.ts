@@ -1,4 +1,4 @@
-/** What can happen to a notification, one word each. @source decisions.md 14 */
+/** Types of notification activities. @source docs/decisions/0014-enumerations.md */
 export const NOTIFICATION_ACTIVITY_TYPES = [
   "abort",
   "api-connector-result",

@@ -1,4 +1,4 @@
-/** What may start a notification. @source decisions.md 14 */
+/** Sources of notifications. @source docs/decisions/0014-enumerations.md */
 export const NOTIFICATION_SOURCES = [
   "administration-console",
   "alarm",
@@ -29,5 +29,5 @@ export const NOTIFICATION_SOURCES = [
   "unknown-source",
 ] as const;
 
-/** One of the sources. */
+/** A notification source. */
 export type NotificationSource = (typeof NOTIFICATION_SOURCES)[number];

@@ -23,12 +23,13 @@ import { PROGRESS_FIELDS } from "./progress-fields.ts";
 import { RECIPIENT_RESPONSE_FIELDS } from "./recipient-response-fields.ts";
 
 /**
- * Messages that were sent; making one sends it. What the caller leaves out is taken from the template.
- * @source service-api.md, Notification; decisions.md 8; interfaces.md, Log-in and drill, Priorities; digest `/v1/notifications`
+ * Notifications; creating one sends it. Fields that the caller omits are copied from the template.
+ * @source docs/decisions/0008-notifications-and-templates.md; docs/decisions/0021-login-and-drills.md;
+ * docs/decisions/0022-priorities.md; docs/decisions/0042-api-contract.md, `/v1/notifications`
  */
 export default defineResource({
   name: "notifications",
-  doc: "A message that is or was sent, with what became of it.",
+  doc: "A message that is being sent or was sent, with its results.",
   paths: [
     { at: "notifications", methods: ["get", "post", "delete"] },
     {
@@ -42,12 +43,12 @@ export default defineResource({
   replicate: "D",
   indexes: [["stage"], ["notificationSource"], ["expiresAt"], ["approval"]],
   fields: {
-    messageTemplateId: ref("Template it was made from.", "message-templates", {
+    messageTemplateId: ref("Template of the message.", "message-templates", {
       embed: "messageTemplate",
       embedUnless: "raw",
     }),
-    subject: text("First line of the message.", { min: 1, max: 255 }),
-    body: text("The message itself.", { max: 10_000 }),
+    subject: text("Subject of the message.", { min: 1, max: 255 }),
+    body: text("Body of the message.", { max: 10_000 }),
     distributionListIds: many("Lists whose users receive it.", "distribution-lists", {
       embed: "distributionLists",
       embedUnless: "raw",
@@ -65,147 +66,144 @@ export default defineResource({
       embed: "collaborationGroups",
       embedUnless: "raw",
     }),
-    additionalDeviceIds: many("Single devices that play and show it, too. own choice.", "devices", { maxItems: 1_000 }),
+    additionalDeviceIds: many("Additional single devices that play and display it.", "devices", { maxItems: 1_000 }),
     additionalDeviceRecipients: json(
-      "The same by what they are called: `[{type, lookupValue}]`. own choice: type is ip-speaker, phone or device; lookupValue is an id or a deviceIdentifier.",
+      "Additional devices by name: `[{type, lookupValue}]`, where type is ip-speaker, phone or device and lookupValue is an id or a deviceIdentifier.",
       { maxBytes: 262_144 },
     ),
-    confirmationRequestId: ref("Answers that recipients choose from.", "confirmation-requests", {
+    confirmationRequestId: ref("Confirmation request with the possible answers.", "confirmation-requests", {
       embed: "confirmationRequest",
       embedUnless: "raw",
       part: true,
     }),
-    confirmationResults: computed("How many recipients gave each answer, by the answer's text.", "object", {
-      of: integer("How many."),
+    confirmationResults: computed("Number of recipients per answer, by the text of the answer.", "object", {
+      of: integer("Count."),
     }),
-    recipientCount: computed("People it was sent to.", "integer"),
-    confirmableCount: computed("Recipients who can answer.", "integer"),
-    readCount: computed("Recipients who read it.", "integer"),
-    smsSent: computed("Text messages sent for it.", "integer"),
-    smsReceived: computed("Text messages received in answer.", "integer"),
-    progress: computed("percentComplete and one counter per kind of activity.", "object", { of: PROGRESS_FIELDS }),
-    image: file("Picture that is shown with the text.", IMAGE_TYPES),
-    audio: file("Recording that is played after the alert tone.", AUDIO_TYPES),
-    imageMimeType: computed("Content type of the picture, null without one.", "text", { nullable: true }),
-    imageAltText: text("The picture in words.", { max: 140 }),
-    alertTone: option("Tone that opens the message.", ALERT_TONE_NAMES),
-    ttsType: option("Which part of the message is spoken.", TTS_TYPES),
-    ttsVoiceId: ref("Voice that speaks.", "tts-voices", { embed: "voice", embedUnless: "raw" }),
+    recipientCount: computed("Number of recipients.", "integer"),
+    confirmableCount: computed("Number of recipients who can answer.", "integer"),
+    readCount: computed("Number of recipients who read it.", "integer"),
+    smsSent: computed("Number of text messages sent.", "integer"),
+    smsReceived: computed("Number of text messages received in reply.", "integer"),
+    progress: computed("percentComplete and one counter per activity type.", "object", { of: PROGRESS_FIELDS }),
+    image: file("Image displayed with the text.", IMAGE_TYPES),
+    audio: file("Recording played after the alert tone.", AUDIO_TYPES),
+    imageMimeType: computed("Content type of the image; null without one.", "text", { nullable: true }),
+    imageAltText: text("Alternative text of the image.", { max: 140 }),
+    alertTone: option("Alert tone at the start of the message.", ALERT_TONE_NAMES),
+    ttsType: option("Part of the message that is spoken.", TTS_TYPES),
+    ttsVoiceId: ref("Voice used for speech.", "tts-voices", { embed: "voice", embedUnless: "raw" }),
     ttsCustomContent: text(
-      "Words that are spoken for custom-text, in several languages where a tag such as [de-DE] comes before them; for custom-ssml, an SSML document, without files and addresses.",
+      "Spoken text for custom-text; a tag such as [de-DE] switches the language. For custom-ssml, an SSML document without references to files or URLs.",
       { max: 10_000 },
     ),
-    ttsSpeed: option("How fast it is spoken.", TTS_SPEEDS),
-    notificationProfileId: ref("Settings per channel that it is sent with.", "notification-profiles", {
+    ttsSpeed: option("Speech rate.", TTS_SPEEDS),
+    notificationProfileId: ref("Notification profile with the settings per channel.", "notification-profiles", {
       embed: "notificationProfile",
       embedUnless: "raw",
     }),
-    extensionSettingsOverrides: json("Settings per extension id that replace those of the profile."),
-    incidentPlanId: ref("Plan whose incident it starts.", "incident-plans", {
+    extensionSettingsOverrides: json("Settings by extension id that override those of the profile."),
+    incidentPlanId: ref("Incident plan; the message starts an incident of it.", "incident-plans", {
       embed: "incidentPlan",
       embedUnless: "raw",
     }),
-    expiration: integer("Seconds from the send until devices are cleared and answers end; null for never.", {
-      min: 1,
-      unit: "s",
-    }),
-    expiresAt: timestamp("Moment at which it expires.", { readOnly: true }),
-    abortedAt: timestamp("When somebody ended it before its time.", { readOnly: true }),
+    expiration: integer(
+      "Time from sending until displays are cleared and answers are no longer accepted; null for never.",
+      {
+        min: 1,
+        unit: "s",
+      },
+    ),
+    expiresAt: timestamp("Expiry time.", { readOnly: true }),
+    abortedAt: timestamp("When it was ended before its expiry.", { readOnly: true }),
     soundsAt: computed(
-      "own choice: when a bell or scheduled message, which is made ready before its time, is to be heard; null for any other.",
+      "Start time of the audio of a bell or scheduled message, which is prepared in advance; null for other messages.",
       "timestamp",
       { nullable: true },
     ),
-    priority: option("How urgent it is; critical is the emergency class.", MESSAGE_PRIORITIES),
-    customVars: json("Object of values for the `{{name}}` places in subject, body and spoken text."),
-    draft: boolean("A preview: says who and what would be reached; nothing is sent.", { default: false }),
-    drill: boolean("An exercise, shown as such everywhere and inherited by what follows from it.", {
+    priority: option("Priority; critical is the emergency class.", MESSAGE_PRIORITIES),
+    customVars: json("Values of the `{{name}}` placeholders in subject, body and spoken text."),
+    draft: boolean("Preview: returns who and what would be reached; nothing is sent.", { default: false }),
+    drill: boolean("Drill: marked as such everywhere, and inherited by everything that follows from it.", {
       createOnly: true,
       default: false,
     }),
     approval: option(
-      "Whether another person lets it go out, where the appliance asks for one; null where nobody is asked. own choice: it waits until `expiresAt`; `refused` and `expired` were not sent.",
+      "Two-person approval state; null if no approval is required. `waiting` lasts until `expiresAt`; `refused` and `expired` messages were not sent.",
       ["waiting", "approved", "refused", "expired"],
       { readOnly: true },
     ),
-    approverId: ref("Who approved or refused it.", "users", { embed: "approver", embedUnless: "raw", readOnly: true }),
+    approverId: ref("User who approved or refused it.", "users", {
+      embed: "approver",
+      embedUnless: "raw",
+      readOnly: true,
+    }),
     ...ALL_CLEAR_FIELDS,
-    metadata: json("Free data of clients."),
-    notificationSource: option(
-      "What started it. own choice: said by Carillon, never by the caller.",
-      NOTIFICATION_SOURCES,
-      {
-        readOnly: true,
-        default: "api",
-      },
-    ),
-    initiatorId: ref("User who sent it; null when none did.", "users", {
+    metadata: json("Free-form data for clients."),
+    notificationSource: option("What started it; set by Carillon, not by the caller.", NOTIFICATION_SOURCES, {
+      readOnly: true,
+      default: "api",
+    }),
+    initiatorId: ref("User who sent it; null if it was not sent by a user.", "users", {
       embed: "initiator",
       embedUnless: "raw",
       readOnly: true,
     }),
-    initiatingEndpointId: ref("Appliance it was sent from.", "endpoints", { readOnly: true }),
-    initiationSourceType: text("Kind of thing that started it, such as a device type.", { readOnly: true, max: 140 }),
-    initiationSourceId: text("Id of the thing that started it.", { readOnly: true }),
-    initiationSourceDescription: text("The thing that started it, in words.", { readOnly: true }),
-    initiationSourceClientId: text("Client id of the program that sent it.", { readOnly: true }),
-    initiationDetails: json("Further particulars of what started it.", { readOnly: true }),
+    initiatingEndpointId: ref("Appliance that sent it.", "endpoints", { readOnly: true }),
+    initiationSourceType: text("Type of the initiator, such as a device type.", { readOnly: true, max: 140 }),
+    initiationSourceId: text("Id of the initiator.", { readOnly: true }),
+    initiationSourceDescription: text("Description of the initiator.", { readOnly: true }),
+    initiationSourceClientId: text("Client id of the application that sent it.", { readOnly: true }),
+    initiationDetails: json("Further details of the initiator.", { readOnly: true }),
     incidentId: ref(
-      "Incident it belongs to. own choice: given by the sender it is sent within that, which must go on; a drill's messages are drills.",
+      "Incident of the message. If the sender sets it, the incident must be active; messages of a drill are drills.",
       "incidents",
       { createOnly: true },
     ),
-    scenarioNotificationId: ref("Started scenario it belongs to.", "scenario-notifications", { readOnly: true }),
+    scenarioNotificationId: ref("Scenario notification of the message.", "scenario-notifications", { readOnly: true }),
     parentNotificationId: ref(
-      "Notification that led to this one, by its answers or by being continued.",
+      "Notification from which this one follows, by an escalation or as a follow-up.",
       "notifications",
       { readOnly: true },
     ),
     followUpForNotificationId: ref(
-      "Notification that this one continues. own choice: what continues a drill is a drill, what continues a live message is live; it belongs to the same incident.",
+      "Notification that this one follows up. A follow-up to a drill is a drill, a follow-up to a live message is live; it belongs to the same incident.",
       "notifications",
     ),
-    followUpAllowed: computed("Whether templates for a continuation are offered.", "boolean"),
+    followUpAllowed: computed("Whether follow-up templates are offered.", "boolean"),
     server: computed("Appliance it was sent from; returned with includeServer.", "object", {
       of: { id: uuid("Its id.", { required: true }), name: text("Its name.") },
       nullable: true,
       when: "includeServer",
     }),
-    floorPlan: floorPlanField(
-      "Plan of the floor where the scenario was started that it belongs to.",
-      "includeFloorPlan",
-    ),
+    floorPlan: floorPlanField("Floor plan of the location where its scenario was started.", "includeFloorPlan"),
     ...RECIPIENT_RESPONSE_FIELDS,
-    effectiveSettings: internal("JSON of the settings per extension that it is sent with.", "text"),
+    effectiveSettings: internal("JSON of the effective settings per extension.", "text"),
     stage: internal(
-      "Stage of the broadcast that is next, `settled` at the end, `draft` for a preview, `approval` while another person is waited for.",
+      "Next pipeline stage; `settled` at the end, `draft` for a preview, `approval` while it waits for approval.",
       "text",
     ),
-    stageAt: internal("Epoch ms at which it last set off through the stages.", "integer"),
+    stageAt: internal("Epoch ms at which it last entered the pipeline.", "integer"),
     priorityLevel: internal("0 highest … 9 lowest, from priority and source.", "integer"),
-    notAfter: internal("Epoch ms after which an unsent delivery is of no use.", "integer"),
-    heldUntil: internal(
-      "Epoch ms at which it is to sound, for what is made ready before its time; else null.",
-      "integer",
-    ),
+    notAfter: internal("Epoch ms after which an unsent delivery is obsolete.", "integer"),
+    heldUntil: internal("Epoch ms of the scheduled start of a message prepared in advance; otherwise null.", "integer"),
     goesAgainTo: internal(
-      "To whom it was last sent again: `missed`, whom it had not reached, or `unanswered`; null for never.",
+      "Recipients of the last repetition: `missed` (not reached) or `unanswered`; null without one.",
       "text",
     ),
-    repeatNumber: internal("How often it was sent again to whom had not answered; null for never.", "integer"),
-    toldBefore: internal("JSON list of ids of messages: whoever got them gets this one, too; null for none.", "text"),
-    escalationRuleId: internal("Id of the rule that led to it.", "text"),
-    programmeSha: internal("SHA-256 of the prepared audio, hex; null while not prepared or without sound.", "text"),
+    repeatNumber: internal("Number of repetitions to recipients who had not answered; null for none.", "integer"),
+    toldBefore: internal(
+      "JSON list of notification ids whose recipients also receive this one; null for none.",
+      "text",
+    ),
+    escalationRuleId: internal("Id of the escalation rule that created it.", "text"),
+    programmeSha: internal("SHA-256 of the prepared audio, hex; null while not prepared or without audio.", "text"),
     programmeMs: internal("Length of the prepared audio in ms.", "integer"),
     audioGroup: internal("Multicast group that phones join.", "text"),
     audioPort: internal("Port of that group.", "integer"),
-    ssrc: internal("RTP synchronisation source of all its streams, an unsigned 32-bit number.", "integer"),
+    ssrc: internal("RTP synchronisation source (SSRC) of all its streams, an unsigned 32-bit number.", "integer"),
     t0: internal("Epoch ms of the first audio packet; null before the start.", "integer"),
     streamEndedAt: internal("Epoch ms of the last audio packet.", "integer"),
     settledAt: internal("Epoch ms at which the last delivery ended.", "integer"),
-    retriedAt: internal(
-      "Epoch ms at which it was last sent again to what it had not reached; null for never.",
-      "integer",
-    ),
+    retriedAt: internal("Epoch ms of the last retry to devices that had not been reached; null for none.", "integer"),
   },
 });

@@ -1,10 +1,13 @@
-/** The stages of every broadcast, in order. @source broadcast.md, Stages */
+/** The stages of every broadcast, in order. @source docs/decisions/0016-notification-engine.md */
 export const STAGES = ["accept", "resolve", "partition", "prepare", "queue", "deliver", "collect", "settle"] as const;
 
-/** One of the stages. */
+/** A pipeline stage. */
 export type StageName = (typeof STAGES)[number];
 
-/** Stages that a message waits in until `stage` begins, in order; the sender waits for `accept`, which is none of them. */
+/**
+ * Stages in which a notification waits before `stage`, in order; `accept` is excluded, because the sender waits for
+ * it.
+ */
 export function stagesBefore(stage: StageName): readonly StageName[] {
   return STAGES.slice(1, STAGES.indexOf(stage));
 }

@@ -1,4 +1,4 @@
-/** A room with the names of what it lies in. */
+/** A zone with the names of its parents. */
 export interface RoomLocation {
   zoneId: string;
   name: string;
@@ -10,7 +10,7 @@ export interface RoomLocation {
   siteName: string;
 }
 
-/** Somebody asked, and the answer; `answeredAt` as whoever shows it says times. */
+/** A recipient with the answer; the type of `answeredAt` is chosen by the caller. */
 export interface RollCallEntry<At = string> {
   recipientId: string;
   /** Null once the account is deleted. */

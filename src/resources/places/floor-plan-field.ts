@@ -1,19 +1,19 @@
 import { computed, json, text, uuid } from "../../schema/field.ts";
 
-/** A floor's plan as it is shown with something that happened there. own choice */
-const SHOWN_FLOOR_PLAN = {
+/** A floor's plan as it is shown with something that happened there. */
+const FLOOR_PLAN = {
   floorId: uuid("The floor.", { required: true }),
   floorName: text("Its name.", { required: true }),
-  url: text("Where the picture is.", { required: true }),
-  contentType: text("What kind of picture it is.", { required: true }),
-  imageOrigins: json("How it lies on the ground; null when nobody said."),
-  boundary: json("Outline of the zone on it, else of the floor; null without one."),
+  url: text("URL of the image.", { required: true }),
+  contentType: text("Content type of the image.", { required: true }),
+  imageOrigins: json("Georeference of the plan; null if not set."),
+  boundary: json("Boundary of the zone, otherwise of the floor; null without one."),
 };
 
-/** A computed field that shows the plan of the floor where something is, when the query's `flag` asks for it. */
+/** A computed field with the floor plan of a location, returned with the query flag `flag`. */
 export function floorPlanField(doc: string, flag: string) {
-  return computed(`${doc} Null for none; given with ${flag}.`, "object", {
-    of: SHOWN_FLOOR_PLAN,
+  return computed(`${doc} Null without one; returned with ${flag}.`, "object", {
+    of: FLOOR_PLAN,
     nullable: true,
     when: flag,
   });

@@ -1,7 +1,7 @@
 import { computed } from "../../schema/field.ts";
 import { PLACE_SUMMARY_FIELDS } from "../places/place-fields.ts";
 
-/** A place as it is read: each level with id, name and externalId; levels that are not told are left out. */
+/** A location as returned: each level with id, name and externalId; levels that are not set are omitted. */
 export const LOCATION_FIELDS = {
   site: computed("The site.", "object", { of: PLACE_SUMMARY_FIELDS, sometimes: true }),
   building: computed("The building.", "object", { of: PLACE_SUMMARY_FIELDS, sometimes: true }),

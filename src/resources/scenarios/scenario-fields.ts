@@ -1,29 +1,31 @@
 import { boolean, integer, list, many, option, ref, text } from "../../schema/field.ts";
 
-/** Form of the variables of questions and of the location. @source decisions.md 7 */
+/** Form of the variables of questions and of the location. @source docs/decisions/0007-scenarios.md */
 export const VARIABLE_PATTERN = /^[A-Za-z][A-Za-z0-9_]{2,31}$/;
 
-/** A question of a scenario; its id is told apart within the scenario alone. own choice: limits of the name. */
+/** A question of a scenario; its id is unique within the scenario only. */
 export const SCENARIO_QUESTION_FIELDS = {
-  name: text("The question as it is asked.", { required: true, min: 1, max: 255 }),
-  variable: text("Name under which the answer stands in the messages.", { required: true, min: 3, max: 32 }),
-  type: option("How it is answered: in words, or by one of the options.", ["option", "text"], { required: true }),
+  name: text("Text of the question.", { required: true, min: 1, max: 255 }),
+  variable: text("Name of the placeholder for the answer in messages.", { required: true, min: 3, max: 32 }),
+  type: option("Type of answer: free text, or one of the options.", ["option", "text"], { required: true }),
   options: list("Answers to choose from.", text("One answer.", { min: 1, max: 64 }), { maxItems: 16, default: [] }),
-  rank: integer("Place among the questions, the smallest first. own choice: as listed unless given.", {
+  rank: integer("Sort order of the question, ascending; default: the order of the list.", {
     max: 1_000_000,
   }),
-  required: boolean("The scenario does not start without an answer. own choice: false unless set.", { default: false }),
+  required: boolean("An answer is required to start the scenario. Default: false.", { default: false }),
 } as const;
 
-/** A message of a scenario. own choice: the spoken words beside those of the digest. */
+/** A message of a scenario. */
 export const SCENARIO_MESSAGE_FIELDS = {
-  name: text("What people call the message.", { required: true, min: 1, max: 140 }),
-  messageTemplateId: ref("Template that it is made from.", "message-templates", { required: true }),
-  subject: text("First line instead of the template's.", { max: 255 }),
-  body: text("Text instead of the template's.", { max: 10_000 }),
-  ttsCustomContent: text("Words that are spoken instead of the template's.", { max: 10_000 }),
-  confirmationRequestId: ref("Answers to choose from instead of the template's.", "confirmation-requests"),
-  siteRoleIds: many("Roles: it goes to who plays them at the site, too.", "site-roles", { maxItems: 100 }),
+  name: text("Name of the message.", { required: true, min: 1, max: 140 }),
+  messageTemplateId: ref("Template of the message.", "message-templates", { required: true }),
+  subject: text("Subject; replaces that of the template.", { max: 255 }),
+  body: text("Body; replaces that of the template.", { max: 10_000 }),
+  ttsCustomContent: text("Spoken text; replaces that of the template.", { max: 10_000 }),
+  confirmationRequestId: ref("Confirmation request; replaces that of the template.", "confirmation-requests"),
+  siteRoleIds: many("Site roles that also receive the message, with their recipients at the site.", "site-roles", {
+    maxItems: 100,
+  }),
 } as const;
 
 /** Further recipients of one message of a scenario that is started. */

@@ -1,24 +1,27 @@
 import { boolean, json, object, option, ref, secret, text } from "../../schema/field.ts";
 
-/** What a query may say of a start, which then needs no body; a PIN never stands in an address. */
+/** Start parameters allowed in the query instead of a body; a PIN must never be part of a URL. */
 export const SCENARIO_START_QUERY = {
-  scenarioId: ref("Scenario that is started.", "scenarios", { required: true }),
-  drill: boolean("It is practised, and so is all that follows from it.", { default: false }),
+  scenarioId: ref("Scenario to start.", "scenarios", { required: true }),
+  drill: boolean("Drill: everything that follows from the start is a drill.", { default: false }),
   fields: json("Answers: `[{fieldId | fieldVariable, answer}]`.", { maxBytes: 262_144 }),
   location: json(
-    "Where: `{site, building, floor, zone}`, each an object with id, else externalId, else name; the narrowest alone is enough.",
+    "Location: `{site, building, floor, zone}`, each an object with id, externalId or name; the most specific one is enough.",
   ),
-  initiationDevice: object("Device that starts it, and says where unless `location` does.", {
-    type: option("Kind of device.", ["api-device"], { default: "api-device" }),
-    lookupValue: text("The device's externalId.", { min: 1 }),
+  initiationDevice: object("Device that starts the scenario; provides the location unless `location` is given.", {
+    type: option("Device type.", ["api-device"], { default: "api-device" }),
+    lookupValue: text("externalId of the device.", { min: 1 }),
   }),
-  messages: json("Further recipients of single messages: `[{messageId, distributionListIds, userIds, …}]`.", {
+  messages: json("Additional recipients of single messages: `[{messageId, distributionListIds, userIds, …}]`.", {
     maxBytes: 262_144,
   }),
 } as const;
 
-/** What a request says that starts a scenario. @source decisions.md 7; digest `/v1/scenario-notifications` */
+/**
+ * Parameters of a scenario start.
+ * @source docs/decisions/0007-scenarios.md; docs/decisions/0042-api-contract.md, `/v1/scenario-notifications`
+ */
 export const SCENARIO_START_FIELDS = {
   ...SCENARIO_START_QUERY,
-  confirmationPin: secret("PIN of a scenario that asks for one.", { max: 32 }),
+  confirmationPin: secret("PIN, if the scenario requires one.", { max: 32 }),
 } as const;

@@ -3,11 +3,11 @@ import { defineResource } from "../../schema/resource.ts";
 
 /**
  * The calls of a trigger, oldest first. Its id is the `webhook-id`, by which receivers recognise a repetition.
- * @source decisions.md 13, Triggers; own choice: the fields, and that the newest 1,000 delivered ones are kept
+ * @source docs/decisions/0013-other-resources.md, Triggers
  */
 export default defineResource({
   name: "trigger-deliveries",
-  doc: "One write that a trigger tells: whether the call was taken, how often it was tried and what went wrong.",
+  doc: "One webhook call of a trigger: state, attempts and the last error.",
   paths: [{ at: "triggers/{triggerId}/deliveries", methods: ["get"] }],
   idParam: "deliveryId",
   scope: "parent",
@@ -15,20 +15,20 @@ export default defineResource({
   appendOnly: true,
   indexes: [["triggerId", "state"]],
   fields: {
-    triggerId: ref("Trigger that tells it.", "triggers", { required: true, createOnly: true, onDelete: "cascade" }),
-    event: text("What happened, as the receiver reads it in `type`: such as `users.updated`.", { readOnly: true }),
-    resourceId: uuid("Row that was written.", { readOnly: true }),
+    triggerId: ref("The trigger.", "triggers", { required: true, createOnly: true, onDelete: "cascade" }),
+    event: text("Event, sent to the receiver as `type`, such as `users.updated`.", { readOnly: true }),
+    resourceId: uuid("Id of the changed row.", { readOnly: true }),
     state: option(
-      "`pending` waits for its call, `delivered` was answered with 2xx, `dead` was given up.",
+      "`pending`: waiting; `delivered`: answered with 2xx; `dead`: failed, retries exhausted.",
       ["pending", "delivered", "dead"],
       { readOnly: true, default: "pending" },
     ),
-    attempts: integer("Calls made so far.", { readOnly: true, default: 0 }),
-    lastAttemptAt: timestamp("When it was last called.", { readOnly: true }),
-    lastStatus: integer("HTTP status of the last answer; null when there was none.", { readOnly: true }),
-    reason: text("What was wrong with the last call.", { readOnly: true, max: 1_000 }),
-    nextAttemptAt: timestamp("When it is called next; null when it is not.", { readOnly: true }),
-    deliveredAt: timestamp("When the receiver took it.", { readOnly: true }),
-    entry: internal("Number of the audit entry that is told.", "integer"),
+    attempts: integer("Attempts so far.", { readOnly: true, default: 0 }),
+    lastAttemptAt: timestamp("Time of the last attempt.", { readOnly: true }),
+    lastStatus: integer("HTTP status of the last response; null without one.", { readOnly: true }),
+    reason: text("Error of the last attempt.", { readOnly: true, max: 1_000 }),
+    nextAttemptAt: timestamp("Time of the next attempt; null if there is none.", { readOnly: true }),
+    deliveredAt: timestamp("When the receiver accepted it.", { readOnly: true }),
+    entry: internal("Number of the audit entry.", "integer"),
   },
 });

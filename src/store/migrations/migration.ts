@@ -20,7 +20,9 @@ export type ColumnRename = readonly [table: string, from: string, to: string];
  */
 export function renameTables(db: Database.Database, tables: TableNames, columns: readonly ColumnRename[] = []): void {
   const exists = db.prepare("SELECT 1 FROM sqlite_schema WHERE type = 'table' AND name = ?").pluck();
-  const indexesOf = db.prepare("SELECT name FROM sqlite_schema WHERE type = 'index' AND tbl_name = ? AND sql IS NOT NULL");
+  const indexesOf = db.prepare(
+    "SELECT name FROM sqlite_schema WHERE type = 'index' AND tbl_name = ? AND sql IS NOT NULL",
+  );
   for (const [from, to] of Object.entries(tables)) {
     if (exists.get(from) === undefined) continue;
     for (const index of indexesOf.pluck().all(from) as string[]) db.exec(`DROP INDEX ${quoted(index)}`);

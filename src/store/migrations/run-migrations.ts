@@ -25,7 +25,10 @@ export interface MigrationRun {
  * Additive changes (new tables, columns and indexes) are not migrations: they are derived from the declarations.
  * Returns the names of those that ran. Throws UpstreamError for a database with a migration that this release does not know.
  */
-export function runMigrations(db: Database.Database, { dataDir, now, migrations = MIGRATIONS }: MigrationRun): string[] {
+export function runMigrations(
+  db: Database.Database,
+  { dataDir, now, migrations = MIGRATIONS }: MigrationRun,
+): string[] {
   const isNew = db.prepare("SELECT 1 FROM sqlite_schema WHERE name = 'store_meta'").get() === undefined;
   const isEnforced = db.pragma("foreign_keys", { simple: true });
   // Inside a transaction the pragma has no effect.

@@ -15,22 +15,20 @@ import { getRecord, type RowBody, scanRecords, type TransactionProgram } from ".
 import { markLedgerPending } from "./deferred-ledger-sync.ts";
 import { assertSiteWritable, isSiteLocalUserChange } from "./site-write-check.ts";
 
-/** What recording needs. */
 export interface ChangeRecorderDeps {
   runner: Pick<SqliteProgramRunner, "runWithin">;
   clock: Pick<Clock, "now">;
   types: ReplicatedTypes;
 }
 
-/** What recording on an appliance needs. */
 export interface SiteChangeRecorderDeps extends ChangeRecorderDeps {
   /** This appliance. */
   endpoint: string;
-  /** Its configuration is still being brought into the organisation: who does that sees what is changed meanwhile. */
+  /** Its configuration is still being brought into the organisation; that job also picks up changes made while it runs. */
   isInitialSyncPending?(): boolean;
 }
 
-/** What was written, as it travels. */
+/** A write in replicated form. */
 interface RowChange {
   type: string;
   id: string;
@@ -38,16 +36,15 @@ interface RowChange {
   after: RowBody | null;
 }
 
-/** Edits after which the cloud has the row, or will have it. */
+/** States of an edit after which the cloud has the row, or will have it. */
 const ACCEPTED_STATES: ReadonlySet<string> = new Set(["pending", "merged", "conflict"]);
 
-/** How far a broadcast is and who was reached is told once it is over, from its rows. @source interfaces.md, Ledger levels */
+/** Progress and recipients of a notification are sent once it is over, from its rows. @source docs/decisions/0016-notification-engine.md */
 const DEFERRED_TYPES: ReadonlySet<string> = new Set(["deliveries", "notification-recipients"]);
 
 /**
- * Records what is written on an appliance, in the transaction that writes it, so that it goes up once there is a link. A
- * row that the cloud never had goes up whole, whatever was changed of it.
- * Throws what refuses a row that only the cloud may change.
+ * Records writes of an appliance in their own transaction, so that they are sent once there is a link. A row that the cloud
+ * never had is sent as a whole. Throws OwnedByCloudError for a row that only the cloud may change.
  */
 export function createSiteChangeRecorder({
   runner: work,
@@ -59,14 +56,14 @@ export function createSiteChangeRecorder({
   return (written, tx, by) => {
     const change = toRowChange(written);
     if (!change || DEFERRED_TYPES.has(change.type)) return;
-    const isTheirs = isOfCloud(change, tx);
-    if (change.type === notifications.name && hasJustSettled(change)) markLedgerPending(tx, change.id, isTheirs);
-    if (isTheirs) return;
+    const isCloudOwned = isFromCloud(change, tx);
+    if (change.type === notifications.name && hasJustSettled(change)) markLedgerPending(tx, change.id, isCloudOwned);
+    if (isCloudOwned) return;
     const cls = types.replicationClass(change.type);
     if (cls === "A") assertSiteWritable(written, by);
-    // Whoever unlocks somebody at the appliance itself does so there alone.
+    // Unlocking a user with the appliance's own command is local to it.
     if (by.actor.kind !== "user" && isSiteLocalUserChange(written)) return;
-    // What was true once stays so in the cloud's history.
+    // History is never deleted in the cloud.
     if (written.resource.replicate === "D" && !change.after) return;
     const isConfiguration = cls === "A" || cls === "B";
     if (isConfiguration && isInitialSyncPending?.()) return;
@@ -74,8 +71,8 @@ export function createSiteChangeRecorder({
     emitAfterCommit(tx);
   };
 
-  /** A message that the cloud had carried out here is the cloud's to tell of. */
-  function isOfCloud({ type, after, before }: RowChange, tx: Transaction): boolean {
+  /** Notifications that the cloud relayed to this appliance, and their activities, are reported by the cloud. */
+  function isFromCloud({ type, after, before }: RowChange, tx: Transaction): boolean {
     const row = after ?? before;
     if (type === notifications.name) return row?.initiatingEndpointId !== endpoint;
     if (type !== notificationActivities.name) return false;
@@ -93,7 +90,7 @@ export function createSiteChangeRecorder({
   }
 }
 
-/** Users that the cloud does not have, and what is theirs, are the appliance's own; rights are the cloud's. */
+/** Users that the cloud does not have, and their rows, are local to the appliance; permissions belong to the cloud. */
 function* maySync({ type, before, after }: RowChange, types: ReplicatedTypes): TransactionProgram<boolean> {
   if (types.replicationClass(type) !== "A") return true;
   const edit = diffRows(before, after, types.idListFields(type));
@@ -102,7 +99,7 @@ function* maySync({ type, before, after }: RowChange, types: ReplicatedTypes): T
   return type === "users" || (yield* isKnownToCloud({ type: "users", id: String(userId) }));
 }
 
-/** Enters what is written at the cloud into its feed, in the transaction that writes it. */
+/** Publishes writes of the cloud in its feed, in their own transaction. */
 export function createHubChangeRecorder({ runner: work, clock, types }: ChangeRecorderDeps): ChangeCapture {
   return (written, tx) => {
     const change = toRowChange(written);
@@ -115,7 +112,7 @@ export function createHubChangeRecorder({ runner: work, clock, types }: ChangeRe
   };
 }
 
-/** It came from there, or was sent there and not refused: it may be decided already and not have come back yet. */
+/** The row came from the cloud, or was sent and not refused: it may be decided already and not have come back yet. */
 function* isKnownToCloud({ type, id }: Pick<RowChange, "type" | "id">): TransactionProgram<boolean> {
   if (yield* getRecord(APPLIED_VERSIONS, type, id)) return true;
   const edits = yield* scanRecords(LOCAL_EDITS, { by: "row", where: [type, id] });

@@ -12,24 +12,23 @@ import type { ReplicatedTypes } from "../protocol/replicated-types.ts";
 import { recordLocalWrite } from "../site/local-writes.ts";
 import type { SqliteProgramRunner } from "../storage/sqlite-program-runner.ts";
 
-/** What of a settled message was not told yet: up to which row of which of its lists. */
+/** Settled notifications whose ledger was not sent yet: the next list, and the last row sent of it. */
 export const PENDING_LEDGER_TABLE: InternalTable = {
   name: "pending_ledger_sync",
   sql: `CREATE TABLE IF NOT EXISTS pending_ledger_sync (notification TEXT PRIMARY KEY, list INTEGER NOT NULL, after INTEGER NOT NULL) STRICT, WITHOUT ROWID;`,
 };
 
-/** What telling needs. */
 export interface DeferredLedgerSyncDeps {
   store: Store;
   clock: Clock;
   runner: Pick<SqliteProgramRunner, "runWithin">;
   types: ReplicatedTypes;
-  /** Something goes up. */
+  /** Called when there is something to send. */
   wake(): void;
   onFault(error: unknown): void;
 }
 
-/** A list that is told: its rows, by the keys of rows of the message. */
+/** A list of the ledger: its rows, by the notification's key. */
 interface LedgerList {
   resource: AnyResource;
   rows: string;
@@ -41,8 +40,8 @@ const ledgerOf = (resource: AnyResource): LedgerList => ({
 });
 
 /**
- * Who was reached, device by device and person by person, and what that says of the devices: written in bulk, told once.
- * @source interfaces.md, Ledger levels
+ * Recipients, deliveries and the device state that follows from them: written in bulk, sent once.
+ * @source docs/decisions/0016-notification-engine.md
  */
 const LEDGER_LISTS: readonly LedgerList[] = [
   ledgerOf(notificationRecipients),
@@ -50,12 +49,12 @@ const LEDGER_LISTS: readonly LedgerList[] = [
   { resource: devices, rows: "SELECT r.pk, d.id FROM deliveries r JOIN main.devices d ON d.pk = r.device_pk" },
 ];
 const DEVICES = LEDGER_LISTS.length - 1;
-/** Rows that are told in one transaction. own choice: some ms */
+/** @source docs/decisions/0300-sync-limits.md */
 const ROWS_PER_TRANSACTION = 100;
 
 /**
- * Remembers, in the transaction that settles a message, that its ledger is to be told; of a message that the cloud had
- * carried out, which tells of it itself, only what it says of the devices.
+ * Marks the ledger of a settled notification as pending, in the transaction that settles it. For one that the cloud relayed
+ * only the device state is sent: the cloud has the rest.
  */
 export function markLedgerPending(tx: Transaction, notificationId: string, isOfCloud: boolean): void {
   const list = isOfCloud ? DEVICES : 0;
@@ -66,17 +65,17 @@ export function markLedgerPending(tx: Transaction, notificationId: string, isOfC
   );
 }
 
-/** Ledgers that could not be told are tried again so much later. own choice */
+/** @source docs/decisions/0300-sync-limits.md */
 const RETRY_MS = 60_000;
 
-/** Tells the ledgers of settled messages in slices, also those that an earlier run left. */
-export function createDeferredLedgerSync(needs: DeferredLedgerSyncDeps): { follow(events: Events): () => void } {
-  const { store, clock, runner: work, types, onFault } = needs;
+/** Sends pending ledgers in batches, also those that an earlier process left. */
+export function createDeferredLedgerSync(deps: DeferredLedgerSyncDeps): { follow(events: Events): () => void } {
+  const { store, clock, runner, types, onFault } = deps;
   let isStopped = false;
   let isRunning = false;
-  /** A message may have settled in the very commit that found nothing more to tell. */
+  /** Set again if a notification settles during the last batch. */
   let isDue = false;
-  let again: Timer | null = null;
+  let retryTimer: Timer | null = null;
 
   async function run(): Promise<void> {
     isRunning = true;
@@ -84,14 +83,14 @@ export function createDeferredLedgerSync(needs: DeferredLedgerSyncDeps): { follo
       while (isDue && !isStopped) {
         isDue = false;
         while (!isStopped && (await store.write(sendBatch))) {
-          // Each slice is a transaction of its own.
+          // Each batch is its own transaction.
         }
       }
-      needs.wake();
+      deps.wake();
     } catch (error) {
       if (isStopped) return;
       onFault(error);
-      again = clock.after(RETRY_MS, wake, { background: true });
+      retryTimer = clock.after(RETRY_MS, wake, { background: true });
     } finally {
       isRunning = false;
     }
@@ -103,18 +102,18 @@ export function createDeferredLedgerSync(needs: DeferredLedgerSyncDeps): { follo
     );
     if (!next) return false;
     const { notification, list, after } = next;
-    const told = LEDGER_LISTS[list];
-    if (!told) {
+    const ledger = LEDGER_LISTS[list];
+    if (!ledger) {
       tx.run("DELETE FROM pending_ledger_sync WHERE notification = ?", notification);
       return true;
     }
     const rows = tx.all<{ pk: number; id: string }>(
-      `${told.rows} WHERE r.notification_pk = (SELECT pk FROM notifications WHERE id = ?) AND r.pk > ?
+      `${ledger.rows} WHERE r.notification_pk = (SELECT pk FROM notifications WHERE id = ?) AND r.pk > ?
        ORDER BY r.pk LIMIT ${ROWS_PER_TRANSACTION}`,
       notification,
       after,
     );
-    const { resource } = told;
+    const { resource } = ledger;
     for (const { id } of rows) {
       const row = tx.get(resource, id) as Readonly<Record<string, unknown>> | null;
       if (!row) continue;
@@ -127,7 +126,7 @@ export function createDeferredLedgerSync(needs: DeferredLedgerSyncDeps): { follo
         at: clock.now(),
         newId,
       };
-      work.runWithin(tx, recordLocalWrite(write, types));
+      runner.runWithin(tx, recordLocalWrite(write, types));
     }
     const isMore = rows.length === ROWS_PER_TRANSACTION;
     tx.run(
@@ -141,7 +140,7 @@ export function createDeferredLedgerSync(needs: DeferredLedgerSyncDeps): { follo
 
   function wake(): void {
     isDue = true;
-    again?.cancel();
+    retryTimer?.cancel();
     if (!isRunning) void run();
   }
 
@@ -151,7 +150,7 @@ export function createDeferredLedgerSync(needs: DeferredLedgerSyncDeps): { follo
       const stop = events.on("notification.settled", wake);
       return () => {
         isStopped = true;
-        again?.cancel();
+        retryTimer?.cancel();
         stop();
       };
     },

@@ -3,18 +3,18 @@ import type { ActorContext, CapturedWrite } from "../../store/store.ts";
 import { SITE_WRITABLE_RESOURCES, SITE_WRITABLE_USER_FIELDS } from "../protocol/site-edit-permissions.ts";
 
 /**
- * Users and rights of a linked appliance belong to the cloud; locks, passwords and tokens act here at once and go up. What
- * the appliance itself writes, such as where somebody is, is no change of rights.
- * Throws OwnedElsewhere for a caller's change of anything else: where there is a link, the cloud is asked to do it.
+ * On a linked appliance users and permissions belong to the cloud; locks, passwords and tokens are written locally and
+ * replicated. Writes of the appliance itself, such as a location, are not restricted. Throws OwnedByCloudError for any other
+ * change of a caller: with a link it is forwarded to the cloud instead.
  */
 export function assertSiteWritable({ resource, before, after }: CapturedWrite, by: ActorContext): void {
   if (by.actor.kind !== "user" || SITE_WRITABLE_RESOURCES.has(resource.name)) return;
   if (isSiteLocalUserChange({ resource, before, after })) return;
-  const message = `Only the cloud changes ${resource.name}, and it can't be reached now. Locks, passwords and tokens can be changed here.`;
+  const message = `${resource.name} must be changed in the cloud, which cannot be reached now. Only locks, passwords and tokens can be changed here.`;
   throw new OwnedByCloudError(message, { resource: resource.name });
 }
 
-/** Whether somebody is locked, let in or given another password, and nothing else. */
+/** Whether the change only locks or unlocks a user or sets the password. */
 export function isSiteLocalUserChange({
   resource,
   before,
@@ -30,7 +30,7 @@ export function isSiteLocalUserChange({
 
 type Row = Readonly<Record<string, unknown>>;
 
-/** Whether two versions differ in nothing but these fields. */
+/** Whether two versions differ in these fields only. */
 function changesOnly(before: Row, after: Row, allowed: ReadonlySet<string>): boolean {
   return Object.keys(after).every(
     (name) => allowed.has(name) || JSON.stringify(after[name]) === JSON.stringify(before[name]),

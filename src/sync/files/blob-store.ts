@@ -4,20 +4,20 @@ import { mkdir, open, rename, rm, stat } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { pipeline } from "node:stream/promises";
 
-/** Files by the hash of their content (SHA-256, hex), as both ends of a link keep them. */
+/** Content-addressed files (SHA-256, hex); both ends of a link have such a store. */
 export interface BlobStore {
   has(sha256: string): Promise<boolean>;
-  /** Bytes of one that did not arrive whole; 0 when there are none. */
+  /** Bytes received of an incomplete file; 0 if there are none. */
   partialSize(sha256: string): Promise<number>;
-  /** Adds to one that is arriving. */
+  /** Writes to an incomplete file at an offset. */
   append(sha256: string, at: number, bytes: Uint8Array): Promise<void>;
-  /** True when what arrived has that hash, and is there from now on; else it is thrown away. */
+  /** Verifies the hash: true and the file is available, or false and the received bytes are deleted. */
   finalize(sha256: string): Promise<boolean>;
-  /** At most `length` bytes; null when there is no such file. */
+  /** At most `length` bytes; null if there is no such file. */
   read(sha256: string, at: number, length: number): Promise<Uint8Array | null>;
 }
 
-/** Files below `root` as the store lays them out (`<first two digits>/<sha256>`); arriving ones are `part-<sha256>`. */
+/** Files below `root` in the store's layout (`<first two digits>/<sha256>`); incomplete ones are `part-<sha256>`. */
 export function createFileBlobStore(root: string): BlobStore {
   const pathOf = (sha256: string): string => join(root, sha256.slice(0, 2), sha256);
   const partialPathOf = (sha256: string): string => join(root, `part-${sha256}`);
@@ -61,7 +61,7 @@ export function createFileBlobStore(root: string): BlobStore {
   };
 }
 
-/** What was written survives a power cut. */
+/** Makes the write durable. */
 async function fsyncPath(path: string): Promise<void> {
   const file = await open(path, "r");
   await file.sync();

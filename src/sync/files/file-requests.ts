@@ -9,14 +9,14 @@ import {
   type TransactionProgram,
 } from "../storage/transaction-program.ts";
 
-/** A file that a row or a command names. */
+/** A file that a row or command refers to. */
 export interface FileRequest extends FileReference {
-  /** Who has it: an endpoint, or empty for the cloud. */
+  /** The endpoint that has it; empty for the cloud. */
   holder: string;
-  /** 0 for those of commands, which are fetched first. */
+  /** 0 for files of commands, which are fetched first. */
   rank: number;
   state: "wanted" | "have" | "absent" | "bad";
-  /** How often other bytes came than its name says. */
+  /** How often the received bytes did not match the hash. */
   faults: number;
 }
 
@@ -29,15 +29,15 @@ function fileRequestCollection(name: string): Collection<FileRequest> {
   );
 }
 
-/** Files that the cloud's rows and commands name. */
+/** Files that rows and commands of the cloud refer to. */
 export const SITE_FILE_REQUESTS: Collection<FileRequest> = fileRequestCollection("sync_file_requests");
-/** Files that the appliances' rows name. */
+/** Files that rows of the appliances refer to. */
 export const HUB_FILE_REQUESTS: Collection<FileRequest> = fileRequestCollection("hub_file");
 
-/** So often a file is fetched anew whose bytes are others than its name says. own choice */
+/** Attempts before a file with wrong content is given up. @source docs/decisions/0300-sync-limits.md */
 const MAX_FAULTS = 3;
 
-/** The files that a row holds. `fields` are its fields of that kind. */
+/** The files in a row. `fields` are its file fields. */
 export function filesInBody(body: RowBody | null | undefined, fields: readonly string[]): FileReference[] {
   return fields.flatMap((name) => {
     const held = body?.[name] as Partial<FileReference> | null | undefined;
@@ -45,7 +45,7 @@ export function filesInBody(body: RowBody | null | undefined, fields: readonly s
   });
 }
 
-/** Notes that files are to be fetched, if they never were. One that was absent, or was wrong, may be there now. */
+/** Requests files that were not requested yet; an absent or bad one is tried again. */
 export function* requestFiles(
   of: Collection<FileRequest>,
   files: readonly FileReference[],
@@ -59,7 +59,7 @@ export function* requestFiles(
   }
 }
 
-/** Files to ask a holder for, those of commands first. */
+/** The next files to request from a holder, those of commands first. */
 export function* nextFileRequests(
   of: Collection<FileRequest>,
   holder: string,
@@ -68,23 +68,23 @@ export function* nextFileRequests(
   return yield* scanRecords(of, { by: "open", where: [holder, "wanted"], limit });
 }
 
-/** Asks for what was not there the last time once more. */
+/** Requests files again that were absent the last time. */
 export function* retryAbsentFiles(of: Collection<FileRequest>, holder: string): TransactionProgram<void> {
   for (const file of yield* scanRecords(of, { by: "open", where: [holder, "absent"], limit: 1_000 })) {
     yield* putRecord(of, { ...file, state: "wanted" });
   }
 }
 
-/** Notes what came of a file; other bytes than it should have are fetched anew, but not for ever. */
+/** Records the result of a request; a file with wrong content is fetched again, a limited number of times. */
 export function* recordFileResult(
   of: Collection<FileRequest>,
   sha256: string,
-  came: "have" | "absent" | "other",
+  result: "have" | "absent" | "other",
 ): TransactionProgram<FileRequest["state"]> {
   const known = yield* getRecord(of, sha256);
   if (!known) return "absent";
-  const faults = known.faults + (came === "other" ? 1 : 0);
-  const state = came === "other" ? (faults < MAX_FAULTS ? "wanted" : "bad") : came;
+  const faults = known.faults + (result === "other" ? 1 : 0);
+  const state = result === "other" ? (faults < MAX_FAULTS ? "wanted" : "bad") : result;
   yield* putRecord(of, { ...known, state, faults });
   return state;
 }

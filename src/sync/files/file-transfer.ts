@@ -3,34 +3,33 @@ import type { Collection, TransactionStore } from "../storage/transaction-progra
 import type { BlobStore } from "./blob-store.ts";
 import { type FileRequest, nextFileRequests, recordFileResult, retryAbsentFiles } from "./file-requests.ts";
 
-/** What fetching files over one connection needs. */
 export interface FileTransferDeps {
   store: TransactionStore;
   blobs: BlobStore;
   of: Collection<FileRequest>;
-  /** The other end, as `WantedFile` names it. */
+  /** The other end, as in `FileRequest.holder`. */
   holder: string;
   limits: SyncLimits;
   send(frame: Frame): void;
-  /** A file whose bytes are always others than its name says. */
+  /** Called for a file whose content repeatedly did not match its hash. */
   onBadFile(sha256: string): void;
 }
 
-/** Files over one connection, in both directions. Call one thing at a time. */
+/** File transfer over one connection, in both directions. Calls must not overlap. */
 export interface FileTransfer {
-  /** Asks for what is wanted. */
+  /** Requests the next files. */
   requestNext(): Promise<void>;
   handleChunk(frame: FileChunk): Promise<void>;
-  /** Answers what the other end asks for. */
+  /** Serves a request of the other end. */
   handleRequest(sha256: string, from: number): Promise<void>;
 }
 
-/** Files that are fetched at a time. @source replication.md 6 */
+/** Concurrent downloads. @source docs/decisions/0040-replication.md, Section 6 */
 const MAX_CONCURRENT_FILES = 2;
 
 /**
- * Fetches files by their content's hash. What arrived stays over cuts and crashes, and the rest is asked for from there;
- * a file is there only once its hash was checked.
+ * Fetches files by hash. Received bytes survive disconnects and crashes, and a transfer resumes after them; a file is
+ * available only once its hash is verified.
  */
 export function createFileTransfer({
   store,
@@ -41,15 +40,15 @@ export function createFileTransfer({
   send,
   onBadFile,
 }: FileTransferDeps): FileTransfer {
-  const asked = new Map<string, number>();
+  const pending = new Map<string, number>();
   let isFirst = true;
 
   async function requestNext(): Promise<void> {
     if (isFirst) await store.transact(() => retryAbsentFiles(of, holder));
     isFirst = false;
-    while (asked.size < MAX_CONCURRENT_FILES) {
+    while (pending.size < MAX_CONCURRENT_FILES) {
       const wanted = await store.read(() => nextFileRequests(of, holder, MAX_CONCURRENT_FILES + 1));
-      const next = wanted.find(({ sha256 }) => !asked.has(sha256));
+      const next = wanted.find(({ sha256 }) => !pending.has(sha256));
       if (!next) return;
       if (await blobs.has(next.sha256)) await store.transact(() => recordFileResult(of, next.sha256, "have"));
       else await requestFile(next);
@@ -57,20 +56,20 @@ export function createFileTransfer({
   }
 
   async function requestFile({ sha256, size }: Pick<FileRequest, "sha256" | "size">): Promise<void> {
-    asked.set(sha256, size);
+    pending.set(sha256, size);
     send({ t: "need", sha256, from: await blobs.partialSize(sha256) });
   }
 
-  async function finish(sha256: string, came: "have" | "absent" | "other"): Promise<void> {
-    asked.delete(sha256);
-    if ((await store.transact(() => recordFileResult(of, sha256, came))) === "bad") onBadFile(sha256);
+  async function finish(sha256: string, result: "have" | "absent" | "other"): Promise<void> {
+    pending.delete(sha256);
+    if ((await store.transact(() => recordFileResult(of, sha256, result))) === "bad") onBadFile(sha256);
     await requestNext();
   }
 
   return {
     requestNext,
     async handleChunk({ sha256, at, data, last }) {
-      const size = asked.get(sha256);
+      const size = pending.get(sha256);
       if (size === undefined) return;
       if (data === null) return finish(sha256, "absent");
       const bytes = Buffer.from(data, "base64");
@@ -82,9 +81,9 @@ export function createFileTransfer({
       if (last) await requestFile({ sha256, size });
     },
     async handleRequest(sha256, from) {
-      for (let turn = 1, at = from; turn <= limits.fileChunksPerRequest; turn += 1) {
+      for (let count = 1, at = from; count <= limits.fileChunksPerRequest; count += 1) {
         const bytes = await blobs.read(sha256, at, limits.fileChunkBytes);
-        const last = !bytes || bytes.length < limits.fileChunkBytes || turn === limits.fileChunksPerRequest;
+        const last = !bytes || bytes.length < limits.fileChunkBytes || count === limits.fileChunksPerRequest;
         send({ t: "chunk", sha256, at, data: bytes && Buffer.from(bytes).toString("base64"), last });
         if (last) return;
         at += bytes.length;

@@ -5,26 +5,25 @@ import { type FeedCursor, isInScope, requireCurrentLink } from "./downstream-fee
 import { readFeedHead } from "./publish.ts";
 import { FEED_RECORDS, type FeedRecord } from "./tables.ts";
 
-/** What an appliance says of the rows of a type that it has, part by part. */
+/** Bucket digests of a type, as an appliance reports them. */
 interface DigestReport {
   applied: number;
   type: string;
   buckets: readonly Digest[];
 }
 
-/** What comparing needs. */
 export interface RepairDeps {
   store: Pick<TransactionStore, "read">;
-  /** Others have their turn. */
+  /** Lets urgent tasks run. */
   yieldToUrgent(): Promise<void>;
 }
 
-/** Rows that are read before others have their turn. own choice: some ms */
+/** @source docs/decisions/0300-sync-limits.md */
 const ROWS_PER_READ = 200;
 
 /**
- * Rows of those parts of a type in which an appliance differs; null when it does not stand at the head, or does not any
- * more before all were read. Throws CallerError for a connection that a newer one has taken the place of.
+ * Rows of the buckets in which an appliance differs; null if it is not at the head, or no longer is when all are read. Throws
+ * CallerError if the connection was replaced by a newer one.
  */
 export async function findDifferingRows(
   { store, yieldToUrgent }: RepairDeps,
@@ -47,7 +46,7 @@ export async function findDifferingRows(
   return { buckets, rows: buckets.flatMap((part) => parts[part] ?? []) };
 }
 
-/** Live rows that an appliance is to have, after an id; `last` is where to go on, null at the end. */
+/** Live rows in the scope of an appliance, after an id; `last` is where to continue, null at the end. */
 function* liveRows(
   cursor: FeedCursor,
   { applied, type }: DigestReport,

@@ -19,27 +19,27 @@ import {
   SCOPE_DIGESTS,
 } from "./tables.ts";
 
-/** What a connection must remember to read on. */
+/** Read position of a connection. */
 export interface FeedCursor {
   endpoint: string;
-  /** The connection's number: an older one reads nothing more. */
+  /** Session number; a connection with an older one must not read on. */
   sess: number;
   types: readonly string[];
-  /** Up to where the feed was sent. */
+  /** The feed was sent up to this sequence number. */
   sentTo: number;
-  /** Up to where decisions of own edits were told. */
+  /** Results of own edits were sent up to this sequence number. */
   resultsSentTo: number;
-  /** The appliance stored what it did not apply yet, or was never told that it has all. */
+  /** The appliance has stored rows without their checkpoint, or was never sent one. */
   needsCheckpoint: boolean;
   needsDigests: boolean;
-  /** A snapshot under way: at which number it began, and after which key it goes on. */
+  /** An unfinished snapshot: the head at which it started, and the key after which it continues. */
   snapshot: { h0: number; after: string | null } | null;
 }
 
-/** A snapshot that nobody continues holds deletions back for so long. @source replication.md 3 */
+/** How long an unfinished snapshot keeps tombstones. @source docs/decisions/0040-replication.md, Section 3 */
 const SNAPSHOT_HOLD_MS = 3600_000;
 
-/** Whether rows of a part of the organisation, or (null) of all of it, go to an appliance. */
+/** Whether rows of a scope (null: of the whole organisation) are sent to an appliance. */
 export function isInScope(link: LinkRecord, scope: string | null): boolean {
   return scope === null || link.scopes === null || link.scopes.includes(scope);
 }
@@ -48,7 +48,7 @@ function wasInScope(link: LinkRecord, { past }: FeedRecord): boolean {
   return past.some((scope) => scope === "*" || isInScope(link, scope));
 }
 
-/** How a row goes to an appliance; null when it never concerned it. A row that left its part is deleted there. */
+/** The row as sent to an appliance; null if it never was in its scope. A row that left the scope is sent as deleted. */
 function toDownstreamRow(link: LinkRecord, row: FeedRecord, types: ReadonlySet<string>): DownstreamRow | null {
   const { type, id, seq, gone, scope, body } = row;
   if (!types.has(type)) return null;
@@ -56,7 +56,7 @@ function toDownstreamRow(link: LinkRecord, row: FeedRecord, types: ReadonlySet<s
   return isInScope(link, scope) || wasInScope(link, row) ? ["d", type, id, seq] : null;
 }
 
-/** A frame and about how many bytes it has. */
+/** A frame and its approximate size in bytes. */
 export interface SizedFrame<F> {
   frame: F;
   bytes: number;
@@ -72,10 +72,10 @@ function takeWithinBytes(rows: readonly FeedRecord[], most: number): { read: rea
   return { read: rows, bytes };
 }
 
-/** Rows that are read at a time: of long ones few fit into a page. own choice */
+/** Rows per query; few long ones fill a page. @source docs/decisions/0300-sync-limits.md */
 const ROWS_PER_READ = 25;
 
-/** Rows of the feed for one page; `isAll` when there are none after them. */
+/** Feed records for one page; `isAll` if none follow. */
 function* readFeedRows(
   after: number,
   limits: SyncLimits,
@@ -83,12 +83,12 @@ function* readFeedRows(
   const read: FeedRecord[] = [];
   let bytes = 0;
   while (read.length < limits.pageRows) {
-    // About as many as there is room for, when there are some to tell by.
+    // Estimate how many fit from the average size so far.
     const fit = read.length === 0 ? ROWS_PER_READ : Math.ceil(((limits.pageBytes - bytes) * read.length) / bytes);
     const limit = Math.min(ROWS_PER_READ, limits.pageRows - read.length, Math.max(1, fit));
     const found = yield* scanRecords(FEED_RECORDS, { by: "feed", after: read.at(-1)?.seq ?? after, limit });
     const fitting = takeWithinBytes(found, limits.pageBytes - bytes);
-    // Alone, the first one may be longer than a page.
+    // A single row may exceed a page.
     const isFull = read.length > 0 && bytes + fitting.bytes > limits.pageBytes;
     if (isFull) break;
     read.push(...fitting.read);
@@ -100,17 +100,17 @@ function* readFeedRows(
 }
 
 /**
- * The next page, null when there is nothing to say. A page that reaches the head of the feed, read in the same
- * transaction, is a mark: it holds every row that changed since it was sent before. Throws CallerError for a connection
- * whose place was taken, and for one that stands below the floor by now.
+ * The next page, null if there is nothing to send. A page that reaches the head of the feed, read in the same transaction, is
+ * a checkpoint: it completes all changes since the one before. Throws CallerError if the connection was replaced, or if its
+ * position is below the floor.
  */
 export function* readDownstreamPage(
   cursor: FeedCursor,
   limits: SyncLimits,
 ): TransactionProgram<SizedFrame<DownstreamPage> | null> {
   const [{ seq, floor }, link] = [yield* readFeedHead(), yield* requireCurrentLink(cursor)];
-  // It begins anew, and is given all rows.
-  if (cursor.sentTo < floor) throw new CallerError("conflict", "Deletions that it was not told of are forgotten.");
+  // It reconnects and gets a full resync.
+  if (cursor.sentTo < floor) throw new CallerError("conflict", "The position is below the floor; a full resync is needed.");
   const { read, bytes, isAll: isMark } = yield* readFeedRows(cursor.sentTo, limits);
   const decided = link.hotHw;
   const results = isMark ? yield* readEditResults(link, cursor.resultsSentTo, decided) : [];
@@ -126,10 +126,10 @@ export function* readDownstreamPage(
   return { frame: { ...page, mark }, bytes };
 }
 
-/** Throws CallerError for a connection that a newer one, or a change of what it may hold, has taken the place of. */
+/** Throws CallerError if the connection was replaced by a newer one or by a change of the scopes. */
 export function* requireCurrentLink({ endpoint, sess }: FeedCursor): TransactionProgram<LinkRecord> {
   const link = yield* getRecord(LINK_RECORDS, endpoint);
-  if (link?.sess !== sess) throw new CallerError("conflict", "Another connection took its place.");
+  if (link?.sess !== sess) throw new CallerError("conflict", "The connection was replaced by a newer one.");
   return link;
 }
 
@@ -152,7 +152,7 @@ function* readDigests(link: LinkRecord, types: readonly string[]): TransactionPr
   return digests;
 }
 
-/** The next page of a snapshot: live rows by type and id. What changes meanwhile comes with the feed after it. */
+/** The next page of a snapshot: live rows by type and id. Concurrent changes follow with the feed. */
 export function* readSnapshotPage(
   cursor: FeedCursor,
   limits: SyncLimits,
@@ -180,7 +180,7 @@ export function* readSnapshotPage(
   return { frame: { t: "snap", h0, from: after, after: key, rows, end: true }, bytes: sum };
 }
 
-/** Decides whether an appliance needs all rows anew, and from where. Deletions are held back for it meanwhile. */
+/** Decides whether an appliance needs a full resync, and from which key. Holds tombstones for it. */
 export function* planSnapshot(
   link: LinkRecord,
   hello: { isSame: boolean; recv: number; fresh: boolean; snap: FeedCursor["snapshot"] },

@@ -3,16 +3,15 @@ import { getRecord, putRecord, type TransactionProgram } from "../storage/transa
 import { readFeedHead } from "./publish.ts";
 import { GROUP_LEASES, LINK_RECORDS } from "./tables.ts";
 
-/** @source replication.md 9 */
+/** @source docs/decisions/0040-replication.md, Section 9 */
 const LEASE_TTL_MS = 15_000;
-/** The cloud gives a lease to another only after its holder, whose clock may be slower, thinks it is over. @source own choice */
+/** Extra time before the lease passes to another, because the holder's clock may be slower. @source docs/decisions/0300-sync-limits.md */
 const LEASE_MARGIN_MS = 1_000;
 
 /**
- * Renews the leases of groups for the appliance that asks, or gives it those that nobody holds. Each change of the
- * holder, and each new beginning, has a higher term, by which what an older holder still does can be refused. Not a
- * permission to sound. A connection whose place another one took gets null: what it renews, nobody would hear of. With
- * them, where the feed stands.
+ * Renews or grants the leases of groups to an appliance. Each change of the holder, and each new grant, has a higher term, by
+ * which late effects of an older holder are refused. A lease is no permission to play. Returns null for a replaced connection;
+ * otherwise also the head of the feed.
  */
 export function* renewLeases(
   { endpoint, sess }: { endpoint: string; sess: number },
@@ -29,9 +28,9 @@ export function* renewLeases(
       continue;
     }
     const isKept = found?.holder === endpoint && found.until > now;
-    // What was granted before a restore, also to another than the copy's holder, is not known any more and must have ended.
+    // Leases granted before a restore are unknown, so all of them must have expired.
     if (!isKept && now < since + LEASE_TTL_MS + LEASE_MARGIN_MS) continue;
-    // Terms of before a restore are older seconds.
+    // Terms from before a restore were at most the seconds of their time.
     const term = isKept ? found.term : Math.max((found?.term ?? 0) + 1, Math.floor(now / 1000));
     yield* putRecord(GROUP_LEASES, { group, holder: endpoint, term, until: now + LEASE_TTL_MS + LEASE_MARGIN_MS });
     leases.push({ group, holder: endpoint, term, ttlMs: LEASE_TTL_MS });

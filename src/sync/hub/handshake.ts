@@ -5,15 +5,15 @@ import { type ConcludedCommand, concludeLostCommands } from "./issued-commands.t
 import { readFeedHead } from "./publish.ts";
 import { ADOPTIONS, LINK_RECORDS, type LinkRecord } from "./tables.ts";
 
-/** A connection that was let in: the answer, and what is remembered of it. */
+/** An admitted connection. */
 export interface HandshakeResult {
   welcome: SyncWelcome;
   cursor: FeedCursor;
-  /** False for an older copy of an appliance, which will find that out by the answer and come again. */
+  /** False for an older copy of an appliance, which detects that by the welcome and connects again. */
   isCurrent: boolean;
-  /** Newest command that arrived, in this epoch and incarnation. */
+  /** Newest command received in this epoch and incarnation. */
   commandHighWatermark: number;
-  /** Commands of which an older copy of the appliance can't say what became of them. */
+  /** Commands whose outcome an older copy of the appliance cannot know. */
   lost: ConcludedCommand[];
 }
 
@@ -22,7 +22,7 @@ function newLinkRecord(endpoint: string): LinkRecord {
   return { endpoint, sess: 0, ...feeds, applied: 0, seen: 0, scopes: null, given: 0, hold: null, holdUntil: null };
 }
 
-/** Lets an appliance in. Each connection gets a higher number, which fences the one before. */
+/** Admits an appliance. Each connection gets a higher session number, which fences the one before. */
 export function* admitSite(hello: SyncHello, now: number, credit: Credit): TransactionProgram<HandshakeResult> {
   const found = (yield* getRecord(LINK_RECORDS, hello.endpoint)) ?? newLinkRecord(hello.endpoint);
   const isNewer = hello.inc > found.inc;
@@ -55,25 +55,25 @@ export function* admitSite(hello: SyncHello, now: number, credit: Credit): Trans
   };
 }
 
-/** What an appliance brings along was written before it came first; an older copy of it has that under other numbers. */
+/** Adoption covers edits made before the first connection; an older copy has them under other numbers. */
 function* limitAdoption(endpoint: string, newest: number, isNewer: boolean): TransactionProgram<void> {
   const adoption = yield* getRecord(ADOPTIONS, endpoint);
   if (adoption && (adoption.upTo === null || isNewer)) yield* putRecord(ADOPTIONS, { endpoint, upTo: newest });
 }
 
-/** What an appliance holds belongs to an incarnation of the feed, and to the parts of the organisation that it was given. */
+/** The position of an appliance is valid for one epoch of the feed and one set of scopes. */
 function* linkEpoch({ given }: LinkRecord): TransactionProgram<string> {
   const { epoch } = yield* readFeedHead();
   return `${epoch}/${given}`;
 }
 
-/** Gives an appliance other parts of the organisation, from its next connection on; null for all. Ends the present one. */
+/** Sets the scopes of an appliance (null: all) from its next connection on, and ends the present one. */
 export function* setSiteScopes(endpoint: string, scopes: readonly string[] | null): TransactionProgram<void> {
   const link = (yield* getRecord(LINK_RECORDS, endpoint)) ?? newLinkRecord(endpoint);
   yield* putRecord(LINK_RECORDS, { ...link, sess: link.sess + 1, scopes, given: link.given + 1 });
 }
 
-/** Notes how far an appliance came. */
+/** Records the position of an appliance. */
 export function* recordApplied(endpoint: string, sess: number, applied: number, now: number): TransactionProgram<void> {
   const link = yield* getRecord(LINK_RECORDS, endpoint);
   if (link?.sess === sess)

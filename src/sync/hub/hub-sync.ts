@@ -16,7 +16,6 @@ import { initializeFeed, publishRows, type RowPublication } from "./publish.ts";
 import { runHubRetention } from "./retention.ts";
 import { createSiteSession, type SiteSession } from "./site-session.ts";
 
-/** What the cloud's side is made of. */
 export interface HubSyncDeps {
   store: TransactionStore;
   clock: Pick<Clock, "now" | "every" | "defer">;
@@ -24,50 +23,49 @@ export interface HubSyncDeps {
   limits: SyncLimits;
   blobs: BlobStore;
   newId(): string;
-  /** Whether a group whose lease an appliance asks for is one that it is in; all are unless given. */
+  /** Whether the appliance is a member of the group whose lease it requests; default: yes. */
   isInGroup?(endpoint: string, group: string): boolean;
-  /** An appliance sent what is no frame, or a file that is not what its name says. */
+  /** An appliance sent an invalid frame, or a file that does not match its hash. */
   onProtocolViolation(endpoint: string | null, reason: string): void;
-  /** An appliance says what became of a command, with what it tells of it, or the cloud found out by itself; a hint. */
-  onOutcome?(endpoint: string, cid: string, told: RowBody): void;
+  /** A command has an outcome, reported by the appliance (with details) or concluded by the cloud; a hint. */
+  onOutcome?(endpoint: string, cid: string, report: RowBody): void;
   onFault(error: unknown): void;
 }
 
-/** The cloud's side for one organisation. Its truth lies in the store: any number of these may serve the same one. */
+/** The cloud's side for one organisation. Stateless apart from the store, so several may serve the same organisation. */
 export interface HubSync {
   start(): Promise<void>;
   /**
-   * A connection stands; hand what arrives to what is returned, as JSON.parse gave it, and stop that when it ends.
-   * `endpoint` is whom it authenticated as.
+   * Starts a session. Pass received values (as JSON.parse returned them) to `frame`, and call `closed` when the connection
+   * ends. `endpoint` is the authenticated appliance.
    */
   connected(wire: FrameTransport, endpoint?: string): { frame(value: unknown): void; closed(): void };
-  /** What became of each row. */
+  /** Returns the result for each row. */
   publish(rows: readonly RowPublication[]): Promise<ApplyResult[]>;
-  /** Issues the same command to each endpoint; those of a group have different ranks. */
+  /** Issues commands; those of one group have different ranks. */
   issue(issued: readonly { endpoint: string; command: SyncCommand }[]): Promise<void>;
   cancel(ref: string, cancel: Omit<SyncCommand, "kind" | "ref">): Promise<void>;
-  /** Gives a command to another appliance; false when the first one's has ended meanwhile. */
-  reassign(passed: CommandReassignment): Promise<boolean>;
+  /** Passes a command to another appliance; false if the first one has ended it. */
+  reassign(reassignment: CommandReassignment): Promise<boolean>;
   outcomes(cid: string): Promise<Record<string, CommandOutcome | null>>;
   setScopes(endpoint: string, scopes: readonly string[] | null): Promise<void>;
-  /** Has every appliance compare its rows with the cloud's now. */
+  /** Has all appliances compare digests now. */
   compareDigests(): void;
-  /** Something was written into the feed. */
+  /** Rows were published. */
   wake(): void;
   stop(): void;
 }
 
-/** @source own choice: how often unsent commands are looked through, and how often all connections compare digests */
+/** Interval of retention and unsent commands, and of digest checks. @source docs/decisions/0300-sync-limits.md */
 const TICK_MS = 5_000;
 const DIGEST_CHECK_MS = 3600_000;
 
-/** Makes the cloud's side. */
-export function createHubSync(needs: HubSyncDeps): HubSync {
-  const { store, clock, types, limits, onFault } = needs;
+export function createHubSync(deps: HubSyncDeps): HubSync {
+  const { store, clock, types, limits, onFault } = deps;
   const sessions = new Map<SiteSession, string | null>();
   const timers: Timer[] = [];
   let isStopped = false;
-  let isLooking = false;
+  let isTicking = false;
 
   const runGuarded = (job: Promise<unknown>): void => void job.catch((error) => !isStopped && onFault(error));
   const wakeAll = (commandsToo: boolean): void => {
@@ -80,21 +78,21 @@ export function createHubSync(needs: HubSyncDeps): HubSync {
   }
 
   async function tick(): Promise<void> {
-    if (isLooking) return;
-    isLooking = true;
+    if (isTicking) return;
+    isTicking = true;
     const lost = (commands: readonly ConcludedCommand[]): void => {
-      for (const { endpoint, cid, outcome } of commands) needs.onOutcome?.(endpoint, cid, { outcome });
+      for (const { endpoint, cid, outcome } of commands) deps.onOutcome?.(endpoint, cid, { outcome });
     };
     await runHubRetention(store, clock.now(), lost).finally(() => {
-      isLooking = false;
+      isTicking = false;
     });
-    // What another node wrote, and what was written just before this one was told.
+    // Rows that another node wrote, or that were written just before the last wake-up.
     wakeAll(true);
   }
 
   return {
     async start() {
-      await store.transact(() => initializeFeed(needs.newId()));
+      await store.transact(() => initializeFeed(deps.newId()));
       timers.push(clock.every(TICK_MS, () => runGuarded(tick())));
       timers.push(clock.every(DIGEST_CHECK_MS, compareDigests));
     },
@@ -104,14 +102,14 @@ export function createHubSync(needs: HubSyncDeps): HubSync {
         clock,
         types,
         limits,
-        blobs: needs.blobs,
+        blobs: deps.blobs,
         wire,
         endpoint: endpoint ?? null,
-        isInGroup: needs.isInGroup,
+        isInGroup: deps.isInGroup,
         onFault,
-        onBadFrame: needs.onProtocolViolation,
-        onOutcome: (by, cid, told) => needs.onOutcome?.(by, cid, told),
-        onBadFile: (from, sha256) => needs.onProtocolViolation(from, `The file ${sha256} is not what its name says.`),
+        onBadFrame: deps.onProtocolViolation,
+        onOutcome: (by, cid, report) => deps.onOutcome?.(by, cid, report),
+        onBadFile: (from, sha256) => deps.onProtocolViolation(from, `The content of file ${sha256} does not match its hash.`),
         onChanged: () => wakeAll(false),
         onAdmitted: (as) => sessions.set(session, as),
         onCommandHeard(by, cid) {
@@ -141,10 +139,10 @@ export function createHubSync(needs: HubSyncDeps): HubSync {
       await store.transact(() => issueCancellation(ref, cancel, clock.now()), "emergency");
       wakeAll(true);
     },
-    async reassign(passed) {
-      const isPassed = await store.transact(() => reassignCommand(passed, clock.now()), "emergency");
-      if (isPassed) wakeAll(true);
-      return isPassed;
+    async reassign(reassignment) {
+      const isReassigned = await store.transact(() => reassignCommand(reassignment, clock.now()), "emergency");
+      if (isReassigned) wakeAll(true);
+      return isReassigned;
     },
     outcomes: (cid) => store.read(() => readCommandOutcomes(cid)),
     async setScopes(endpoint, scopes) {

@@ -2,7 +2,6 @@ import type { CommandFrame, CommandOutcome, SyncCommand } from "../protocol/fram
 import { putRecord, scanRecords, type TransactionProgram } from "../storage/transaction-program.ts";
 import { ISSUED_COMMANDS, type IssuedCommand } from "./tables.ts";
 
-/** Issues a command to an appliance. */
 export function* issueCommand(endpoint: string, command: SyncCommand, at: number): TransactionProgram<void> {
   const newest = (yield* scanRecords(ISSUED_COMMANDS, { where: [endpoint], newestFirst: true, limit: 1 }))[0];
   const cseq = (newest?.cseq ?? 0) + 1;
@@ -10,7 +9,7 @@ export function* issueCommand(endpoint: string, command: SyncCommand, at: number
   yield* putRecord(ISSUED_COMMANDS, { endpoint, cseq, cid: command.cid, command, open: 1, at, ...none });
 }
 
-/** Takes a command back wherever it was issued. Where it was never sent, that is all; else the appliance says what it did. */
+/** Cancels a command wherever it was issued. One that was never sent ends at once; otherwise the appliance reports the result. */
 export function* issueCancellation(
   ref: string,
   cancel: Omit<SyncCommand, "kind" | "ref">,
@@ -24,23 +23,23 @@ export function* issueCancellation(
   return targets.map(({ endpoint }) => endpoint);
 }
 
-/** A command that another appliance gets because the one that has it is not there, or says nothing of it. */
+/** Passes a command to another appliance because the first one is not connected or does not respond. */
 export interface CommandReassignment {
   from: string;
-  /** The command there. */
+  /** Id of the command there. */
   ref: string;
   to: string;
-  /** What the other one gets: under the same name, so that a device drops it, unless it had that one before. */
+  /** The command for the other appliance, with the same id, so that devices drop duplicates, unless it had that id before. */
   command: SyncCommand;
-  /** Says so to the first one where it may have the command; null lets it sound as well, should it still begin. */
+  /** Cancel sent to the first appliance if it may have the command; null lets both play. */
   cancel: Omit<SyncCommand, "kind" | "ref"> | null;
-  /** The first one said how it ended; else nothing is done once it did. */
+  /** The first appliance has reported an end; otherwise nothing is done once it does. */
   hasEnded: boolean;
 }
 
 /**
- * Gives a command to another appliance in place of the one that has it, which never gets it if it was not sent to it. One
- * that may have it leaves the other the time of a rank to hear it. False when it has ended meanwhile.
+ * Passes a command to another appliance. The first one never gets it if it was not sent yet; if it may have it, the other one
+ * waits for evidence as rank 1. False if the command has ended.
  */
 export function* reassignCommand(
   { from, ref, to, command, cancel, hasEnded }: CommandReassignment,
@@ -57,7 +56,7 @@ export function* reassignCommand(
   return true;
 }
 
-/** What the cloud itself found out of a command that an appliance did not tell of. */
+/** An outcome that the cloud concluded without a report. */
 export interface ConcludedCommand {
   endpoint: string;
   cid: string;
@@ -69,13 +68,12 @@ function* concludeCommand(issued: IssuedCommand, outcome: CommandOutcome): Trans
   return { endpoint: issued.endpoint, cid: issued.cid, outcome };
 }
 
-/** Commands that are noted as sent in one transaction. own choice */
+/** @source docs/decisions/0300-sync-limits.md */
 const BATCH_SIZE = 16;
 
 /**
- * The next commands to send after `after`, and where to go on; noted as sent before they are. One whose time is over is
- * never sent: what certainly did not arrive is expired. `more` when there may be others after them; `lost` are those that
- * never will be sent.
+ * The next commands after `after`, recorded as sent before they are sent. Expired ones are never sent: what certainly did not
+ * arrive is `expired`. `more` if others may follow; `lost` are those that will never be sent.
  */
 export function* nextCommands(
   endpoint: string,
@@ -86,7 +84,7 @@ export function* nextCommands(
   const lost: ConcludedCommand[] = [];
   for (const issued of open) {
     const { cseq, command, sentInc } = issued;
-    // It has arrived, and what becomes of it will be told.
+    // It has arrived; the appliance will report the outcome.
     if (sentInc === inc && cseq <= cmdHw) continue;
     if (command.notAfter < now) {
       lost.push(yield* concludeCommand(issued, sentInc === null || sentInc === inc ? "expired" : "unknown"));
@@ -102,15 +100,15 @@ export function* nextCommands(
   return { frames, after: open.at(-1)?.cseq ?? after, more: open.length === BATCH_SIZE, lost };
 }
 
-/** Another appliance says that it has carried the same command out. */
+/** Whether another appliance reported the same command as done. */
 function* isDoneElsewhere({ cid, endpoint }: IssuedCommand): TransactionProgram<boolean> {
   const all = yield* scanRecords(ISSUED_COMMANDS, { by: "cid", where: [cid] });
   return all.some((other) => other.endpoint !== endpoint && other.outcome === "done" && other.saidBy === "site");
 }
 
 /**
- * An appliance came back as an older copy of itself, which may not remember what it carried out: an announcement is not
- * repeated for that, an emergency is.
+ * Ends routine commands of an appliance that came back as an older copy and may have forgotten that it carried them out.
+ * Emergencies are repeated.
  */
 export function* concludeLostCommands(endpoint: string, inc: number): TransactionProgram<ConcludedCommand[]> {
   const lost: ConcludedCommand[] = [];
@@ -122,7 +120,7 @@ export function* concludeLostCommands(endpoint: string, inc: number): Transactio
   return lost;
 }
 
-/** Expires what was never sent to an appliance and is too late by now; for those that don't connect. */
+/** Expires commands that were never sent, for appliances that do not connect. */
 export function* expireUnsentCommands(endpoint: string, now: number): TransactionProgram<ConcludedCommand[]> {
   const lost: ConcludedCommand[] = [];
   for (const issued of yield* scanRecords(ISSUED_COMMANDS, { by: "open", where: [endpoint, 1] })) {
@@ -131,7 +129,7 @@ export function* expireUnsentCommands(endpoint: string, now: number): Transactio
   return lost;
 }
 
-/** Takes what an appliance says of a command. Returns the other appliances that still wait to hear of it. */
+/** Records an outcome. Returns the other appliances that wait for evidence of the command. */
 export function* recordCommandOutcome(
   endpoint: string,
   cid: string,
@@ -145,7 +143,7 @@ export function* recordCommandOutcome(
   return outcome === "done" ? others : [];
 }
 
-/** What became of a command, by appliance; null while it is open. */
+/** Outcome by appliance; null while open. */
 export function* readCommandOutcomes(cid: string): TransactionProgram<Record<string, CommandOutcome | null>> {
   const all = yield* scanRecords(ISSUED_COMMANDS, { by: "cid", where: [cid] });
   return Object.fromEntries(all.map(({ endpoint, outcome }) => [endpoint, outcome]));

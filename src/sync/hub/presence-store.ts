@@ -11,20 +11,19 @@ import {
   type TransactionStore,
 } from "../storage/transaction-program.ts";
 
-/** When an appliance was there last, and what runs on it. */
+/** Last known connection state and software of an appliance. */
 export interface Presence {
   endpoint: string;
-  /** Version of its software; null where it did not say. */
+  /** Version of its software; null if it was not sent. */
   version: string | null;
-  /** Since when its link stands, or has ended; epoch ms. */
+  /** When it connected or disconnected; epoch ms. */
   since: number;
-  /** When it was there last, to the minute while its link stands. */
+  /** When it was last connected, to the minute while it is. */
   heardAt: number;
-  /** How it was when it said so last; null before. */
+  /** The status that it reported last; null before. */
   told: ReportedStatus | null;
 }
 
-/** Appliances that were ever linked. */
 export const PRESENCES: Collection<Presence> = defineCollection<Presence>("hub_presence", ["endpoint"], {
   endpoint: "text",
   version: "text",
@@ -33,7 +32,7 @@ export const PRESENCES: Collection<Presence> = defineCollection<Presence>("hub_p
   told: "json",
 });
 
-/** When an appliance was there last; null for one that never was. */
+/** Presence of an appliance; null if it was never connected. */
 export function readPresence(reader: Pick<StoreReader, "one">, endpoint: string): Omit<Presence, "endpoint"> | null {
   const found = reader.one<Omit<Presence, "endpoint" | "told"> & { told: string | null }>(
     `SELECT version, "since", heardAt, told FROM ${PRESENCES.name} WHERE endpoint = ?`,
@@ -42,7 +41,7 @@ export function readPresence(reader: Pick<StoreReader, "one">, endpoint: string)
   return found && { ...found, told: found.told === null ? null : (JSON.parse(found.told) as ReportedStatus) };
 }
 
-/** What is known of the comings and goings of appliances. */
+/** Records when appliances connect, disconnect and report their status. */
 export interface PresenceStore {
   recordConnected(endpoint: string, version: string | null): void;
   recordDisconnected(endpoint: string): void;
@@ -50,40 +49,40 @@ export interface PresenceStore {
   stop(): void;
 }
 
-/** own choice: a cloud that was cut off is wrong about it by no more */
+/** Precision of `heardAt` after a crash of the cloud. @source docs/decisions/0300-sync-limits.md */
 const SEEN_UPDATE_MS = 60_000;
 
-/** Keeps the book; `connected` are those whose link stands. */
-export function createPresenceStore(needs: {
+/** `connected` returns the ids of the connected appliances. */
+export function createPresenceStore(deps: {
   store: TransactionStore;
   clock: Pick<Clock, "now" | "every">;
   connected(): readonly string[];
   onFault(error: unknown): void;
 }): PresenceStore {
-  const { store, clock, connected } = needs;
-  const keep = (work: () => TransactionProgram<void>): void => void store.transact(work).catch(needs.onFault);
+  const { store, clock, connected } = deps;
+  const run = (work: () => TransactionProgram<void>): void => void store.transact(work).catch(deps.onFault);
   const timer: Timer = clock.every(SEEN_UPDATE_MS, () => {
     const endpoints = connected();
-    if (endpoints.length > 0) keep(() => recordSeen(endpoints, clock.now()));
+    if (endpoints.length > 0) run(() => recordSeen(endpoints, clock.now()));
   });
   return {
     recordConnected(endpoint, version) {
       const at = clock.now();
-      keep(function* () {
+      run(function* () {
         const told = (yield* getRecord(PRESENCES, endpoint))?.told ?? null;
         yield* putRecord(PRESENCES, { endpoint, version, since: at, heardAt: at, told });
       });
     },
     recordDisconnected(endpoint) {
       const at = clock.now();
-      keep(function* () {
+      run(function* () {
         const found = yield* getRecord(PRESENCES, endpoint);
         if (found) yield* putRecord(PRESENCES, { ...found, since: at, heardAt: at });
       });
     },
     recordStatus(endpoint, { health, reasons, since, unsent, unsentSince }) {
       const at = clock.now();
-      keep(function* () {
+      run(function* () {
         const found = yield* getRecord(PRESENCES, endpoint);
         const told = { health, reasons, since, unsent, unsentSince };
         if (found && JSON.stringify(found.told) !== JSON.stringify(told))

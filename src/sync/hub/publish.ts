@@ -12,37 +12,37 @@ import {
 } from "../storage/transaction-program.ts";
 import { FEED_HEAD, FEED_RECORDS, type FeedHead, type FeedRecord, SCOPE_DIGESTS, UNIQUE_NAMES } from "./tables.ts";
 
-/** A row as the cloud wants it; null deletes it. Children of a deleted row are deleted by whoever deletes it. */
+/** A row to publish; null deletes it. The caller also deletes the children of a deleted row. */
 export interface RowPublication {
   type: string;
   id: string;
   body: RowBody | null;
-  /** The part of the organisation that it belongs to; null for all. Ignored for deletions. */
+  /** The scope that it belongs to; null for the whole organisation. Ignored for deletions. */
   scope: string | null;
   at: number;
 }
 
-/** Where the feed stands. Throws BugError before `prepareHub`. */
+/** Head of the feed. Throws BugError before `initializeFeed`. */
 export function* readFeedHead(): TransactionProgram<FeedHead> {
   const found = yield* getRecord(FEED_HEAD, "head");
-  if (!found) throw new BugError("the feed was never begun");
+  if (!found) throw new BugError("feed not initialized");
   return found;
 }
 
-/** Begins the feed of a new tenant. */
+/** Creates the feed of a new tenant. */
 export function* initializeFeed(epoch: string): TransactionProgram<void> {
   if (!(yield* getRecord(FEED_HEAD, "head")))
     yield* putRecord(FEED_HEAD, { id: "head", epoch, since: 0, seq: 0, floor: 0 });
 }
 
-/** Makes all appliances compare everything: after a restore of the cloud's database, or by order. */
+/** Starts an epoch: all appliances do a full resync. Used after a restore of the cloud's database, or on command. */
 export function* startEpoch(epoch: string, now: number): TransactionProgram<void> {
   yield* putRecord(FEED_HEAD, { ...(yield* readFeedHead()), epoch, since: now });
 }
 
 /**
- * The only way in which cloud-owned rows change: each gets the next number of the feed, in the transaction that writes
- * the row itself. Returns what became of each; a row that its table refuses is not published.
+ * The only way to change cloud-owned rows: each gets the next sequence number of the feed, in the transaction that writes it.
+ * Returns the result for each row; refused rows are not published.
  */
 export function* publishRows(
   rows: readonly RowPublication[],
@@ -51,9 +51,9 @@ export function* publishRows(
   let { seq, ...rest } = yield* readFeedHead();
   const applied: ApplyResult[] = [];
   for (const row of rows) {
-    const became = yield* applyRow(row.type, row.id, row.body);
-    applied.push(became);
-    if (became !== "done") continue;
+    const result = yield* applyRow(row.type, row.id, row.body);
+    applied.push(result);
+    if (result !== "done") continue;
     seq += 1;
     yield* appendToFeed(row, seq, types);
   }
@@ -61,7 +61,7 @@ export function* publishRows(
   return applied;
 }
 
-/** As `publish`, for rows that this transaction has written already. */
+/** As `publishRows`, for rows that this transaction has already written. */
 export function* publishWrittenRows(rows: readonly RowPublication[], types: ReplicatedTypes): TransactionProgram<void> {
   let { seq, ...rest } = yield* readFeedHead();
   for (const row of rows) {
@@ -94,7 +94,7 @@ function* appendToFeed(
   if (body) yield* updateDigest(after, 1);
 }
 
-/** Rows that were for all were everywhere. */
+/** A row without a scope was visible everywhere (`*`). */
 function previousScopes(before: FeedRecord | null, scope: string | null): string[] {
   if (!before || before.scope === scope) return [...(before?.past ?? [])];
   return [...new Set([...before.past, before.scope ?? "*"])];
@@ -128,7 +128,7 @@ function uniqueNameOf(row: FeedRecord | null, types: ReplicatedTypes): string | 
   return typeof name === "string" ? name.toLowerCase() : null;
 }
 
-/** The body under a name that is free: one that is taken gets ` (site)`, then ` (site 2)` and so on. */
+/** The body with a unique name: a taken one gets ` (site)`, then ` (site 2)` and so on. */
 export function* withUniqueName(
   type: string,
   id: string,
@@ -138,8 +138,8 @@ export function* withUniqueName(
   const field = types.nameField(type);
   const wanted = field ? body[field] : null;
   if (!field || typeof wanted !== "string") return body;
-  for (let turn = 0; ; turn += 1) {
-    const name = turn === 0 ? wanted : `${wanted} (site${turn === 1 ? "" : ` ${turn}`})`;
+  for (let attempt = 0; ; attempt += 1) {
+    const name = attempt === 0 ? wanted : `${wanted} (site${attempt === 1 ? "" : ` ${attempt}`})`;
     const taken = yield* getRecord(UNIQUE_NAMES, type, name.toLowerCase());
     if (!taken || taken.id === id) return { ...body, [field]: name };
   }

@@ -11,7 +11,6 @@ import type { HubSync } from "./hub-sync.ts";
 import { readCommandOutcomes } from "./issued-commands.ts";
 import { ISSUED_COMMANDS } from "./tables.ts";
 
-/** What sending orders needs. */
 export interface RemoteCommandSenderDeps {
   store: Store;
   runner: Pick<SqliteProgramRunner, "readSync">;
@@ -19,29 +18,29 @@ export interface RemoteCommandSenderDeps {
   events: Events;
   by: ActorContext;
   hub: Pick<HubSync, "issue">;
-  /** The version that lies ready for appliances that are to upgrade; null when none does. */
+  /** The upgrade on offer; null if there is none. */
   offered(): OfferedUpgrade | null;
-  /** The cloud's own endpoint, whose orders it carries out itself. */
+  /** The cloud's own endpoint, which runs its commands itself. */
   endpointId(): string;
   onFault(error: unknown): void;
 }
 
-/** @source replication.md, settled questions (c) */
+/** @source docs/decisions/0040-replication.md, Section 5 */
 const VALIDITY_MS = 24 * 3600_000;
 const UPGRADES: ReadonlySet<string> = new Set<RemoteCommandType>(["upgrade", "upgrade-all"]);
 const COMMAND_TYPES: ReadonlySet<string> = new Set(REMOTE_COMMAND_TYPES);
 const MAX_PENDING = 1_000;
 const CHECK_MS = 60_000;
-const NOT_CONNECTED = "The appliance was not there in time.";
-const OUTCOME_UNKNOWN = "The appliance came back as an older copy of itself: whether it was done is not known.";
+const NOT_CONNECTED = "The appliance did not connect in time.";
+const OUTCOME_UNKNOWN = "The appliance was restored from an older copy; the outcome is unknown.";
 
-/** Sends the orders that people at the cloud give to appliances; an order's activity is the command's id. */
-export function createRemoteCommandSender(needs: RemoteCommandSenderDeps): { follow(): () => void } {
-  const { store, runner: work, clock, events, hub, onFault } = needs;
+/** Sends remote commands, which users create as endpoint activities, to appliances. The activity's id is the command id. */
+export function createRemoteCommandSender(deps: RemoteCommandSenderDeps): { follow(): () => void } {
+  const { store, runner, clock, events, hub, onFault } = deps;
 
   function send({ id, type, endpointId, value, createdAt }: RowOf<typeof endpointActivities>): void {
-    const isSent = Object.keys(work.readSync(() => readCommandOutcomes(id))).length > 0;
-    if (!COMMAND_TYPES.has(type) || endpointId === needs.endpointId() || isSent) return;
+    const isSent = Object.keys(runner.readSync(() => readCommandOutcomes(id))).length > 0;
+    if (!COMMAND_TYPES.has(type) || endpointId === deps.endpointId() || isSent) return;
     const command: SyncCommand = {
       ...{
         cid: id,
@@ -58,52 +57,52 @@ export function createRemoteCommandSender(needs: RemoteCommandSenderDeps): { fol
     if (command.notAfter > clock.now()) hub.issue([{ endpoint: endpointId, command }]).catch(onFault);
   }
 
-  /** An order names the version by its file, which the appliance fetches over the link. */
+  /** An upgrade refers to the package by its file, which the appliance downloads over the link. */
   function upgradeBody(value: unknown): Pick<SyncCommand, "body" | "needs"> {
-    const offered = needs.offered();
+    const offered = deps.offered();
     if (!offered) return { body: { value: (value ?? null) as RowBody | null } };
     const { sha256, size } = offered;
     return { body: { value: { ...(value as RowBody | null), ...offered } }, needs: [{ sha256, size }] };
   }
 
-  /** What of an order the cloud itself concluded, in words; null while the appliance may still tell. */
+  /** Why the cloud concluded that a command failed; null while the appliance may still report. */
   function lossReason({ id, createdAt, value }: RowOf<typeof endpointActivities>): string | null {
-    const [issued] = work.readSync(() => scanRecords(ISSUED_COMMANDS, { by: "cid", where: [id], limit: 1 }));
+    const [issued] = runner.readSync(() => scanRecords(ISSUED_COMMANDS, { by: "cid", where: [id], limit: 1 }));
     if (!issued) return validUntil(createdAt, value) < clock.now() ? NOT_CONNECTED : null;
     if (issued.saidBy === "site") return null;
-    // One that was never linked is not looked through for what came too late.
+    // Retention does not visit endpoints that were never linked.
     if (issued.open === 1)
       return issued.sentInc === null && issued.command.notAfter < clock.now() ? NOT_CONNECTED : null;
     return issued.outcome === "expired" ? NOT_CONNECTED : OUTCOME_UNKNOWN;
   }
 
-  /** Nobody else says what became of an order that never arrived. */
+  /** Fails commands that never arrived: no appliance will report them. */
   async function failLostCommands(): Promise<void> {
     for (const row of store.find(endpointActivities, { state: "pending" }, MAX_PENDING)) {
-      const reason = row.endpointId === needs.endpointId() || !COMMAND_TYPES.has(row.type) ? null : lossReason(row);
+      const reason = row.endpointId === deps.endpointId() || !COMMAND_TYPES.has(row.type) ? null : lossReason(row);
       if (reason === null) continue;
       const value = { ...(row.value as object | null), reason };
-      await store.update(endpointActivities, row.id, { state: "fail", severity: "error", value }, needs.by);
+      await store.update(endpointActivities, row.id, { state: "fail", severity: "error", value }, deps.by);
     }
   }
 
   return {
     follow() {
       for (const row of store.find(endpointActivities, { state: "pending" }, MAX_PENDING)) send(row);
-      const looking = clock.every(CHECK_MS, () => void failLostCommands().catch(onFault));
+      const checkTimer = clock.every(CHECK_MS, () => void failLostCommands().catch(onFault));
       const stopSending = events.on("row.changed", ({ resource, id, op }) => {
         const row = resource === endpointActivities.name && op === "create" ? store.get(endpointActivities, id) : null;
         if (row?.state === "pending") send(row);
       });
       return () => {
-        looking.cancel();
+        checkTimer.cancel();
         stopSending();
       };
     },
   };
 }
 
-/** By when an order must have arrived; `until` of its value says when it is worth nothing any more. */
+/** Expiry of a command; `until` in its value shortens it. */
 function validUntil(createdAt: number, value: unknown): number {
   const until = Date.parse(String((value as { until?: unknown } | null)?.until));
   return Math.min(createdAt + VALIDITY_MS, Number.isNaN(until) ? Number.POSITIVE_INFINITY : until);

@@ -10,12 +10,12 @@ import { readFeedHead } from "./publish.ts";
 import { DECIDED_EDITS, FEED_HEAD, FEED_RECORDS, ISSUED_COMMANDS, LINK_RECORDS, type LinkRecord } from "./tables.ts";
 import { retryWaitingRows } from "./upstream-feed.ts";
 
-/** Deletions are remembered this long. @source replication.md 3 */
+/** Tombstones are kept this long. @source docs/decisions/0040-replication.md, Section 3 */
 const TOMBSTONE_RETENTION_MS = 90 * 24 * 3600_000;
 
 /**
- * Forgets old deletions, oldest first, and raises the floor: who stands below it gets all rows anew. Those that an
- * appliance seen lately, or a snapshot under way, still needs are kept. At most `limit`; returns how many went.
+ * Deletes old tombstones, oldest first, and raises the floor: appliances below it get a full resync. Tombstones needed by a
+ * recently seen appliance or by a snapshot are kept. At most `limit`; returns the number deleted.
  */
 export function* pruneTombstones(
   now: number,
@@ -37,10 +37,10 @@ export function* pruneTombstones(
   return old.length;
 }
 
-/** Links that are looked after in one transaction. own choice: with what is open for each, some ms */
+/** @source docs/decisions/0300-sync-limits.md */
 const LINKS_PER_TRANSACTION = 10;
 
-/** Does all that is to be done now and then, a little of each, and others write in between; `lost` hears of expired commands. */
+/** Runs all periodic retention in small transactions; `lost` receives expired commands. */
 export async function runHubRetention(
   store: Pick<TransactionStore, "transact">,
   now: number,
@@ -50,14 +50,14 @@ export async function runHubRetention(
   let after: string | null = "";
   while (after !== null) {
     const from: string = after;
-    const tidied = await store.transact(() => pruneLinks(now, from));
-    after = tidied.after;
-    lost(tidied.lost);
+    const pruned = await store.transact(() => pruneLinks(now, from));
+    after = pruned.after;
+    lost(pruned.lost);
   }
   await store.transact(() => retryWaitingRows(now));
 }
 
-/** Looks after the next links; `after` is the last one, or null when there are no more. */
+/** Handles the next links; `after` is the last one, or null if there are no more. */
 function* pruneLinks(
   now: number,
   after: string,
@@ -71,12 +71,12 @@ function* pruneLinks(
   return { after: links.length < LINKS_PER_TRANSACTION ? null : (links.at(-1)?.endpoint ?? null), lost };
 }
 
-/** Commands and decisions are remembered this long. @source replication.md 3: outcome known, then 30 days */
+/** Commands and decisions are kept this long. @source docs/decisions/0040-replication.md, Section 3 */
 const SETTLED_RETENTION_MS = 30 * 24 * 3600_000;
 
 /**
- * Forgets commands that ended and edits that were decided long ago, at most `limit` of each; the newest command of an
- * appliance stays, as its number is where the next one begins. An appliance keeps what it sent no longer than that.
+ * Deletes commands that ended and edits that were decided before the retention period, at most `limit` of each. The newest
+ * command of an appliance stays, because the next one continues its numbering. Appliances keep sent records no longer.
  */
 function* pruneSettled(
   { endpoint, inc }: LinkRecord,

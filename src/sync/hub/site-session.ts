@@ -24,7 +24,6 @@ import { admitSite, type HandshakeResult, recordApplied } from "./handshake.ts";
 import { type ConcludedCommand, nextCommands } from "./issued-commands.ts";
 import { applyUpstreamPage } from "./upstream-feed.ts";
 
-/** What a connection of the cloud's side is made of. */
 export interface SiteSessionDeps {
   store: TransactionStore;
   clock: Pick<Clock, "now" | "defer">;
@@ -32,42 +31,41 @@ export interface SiteSessionDeps {
   limits: SyncLimits;
   blobs: BlobStore;
   wire: FrameTransport;
-  /** Whom the connection authenticated as; null where the hello alone says so. */
+  /** The authenticated appliance; null if only the hello identifies it. */
   endpoint: string | null;
-  /** Whether a group is one that the appliance is in; all are unless given. */
+  /** Whether the appliance is a member of the group; default: yes. */
   isInGroup?: ((endpoint: string, group: string) => boolean) | undefined;
-  /** Cloud-owned rows changed, or commands were issued. */
+  /** Cloud-owned rows changed or commands were issued. */
   onChanged(): void;
-  /** A command is heard; `endpoint` is another appliance that waits for it. */
+  /** A command was reported as playing; `endpoint` is another appliance that waits for evidence. */
   onCommandHeard(endpoint: string, cid: string): void;
-  /** The connection is of this endpoint. */
+  /** The connection belongs to this endpoint. */
   onAdmitted(endpoint: string): void;
-  /** What arrived is no frame; the connection is closed with this reason. */
+  /** An invalid frame was received; the connection closes with this reason. */
   onBadFrame(endpoint: string | null, reason: string): void;
   onBadFile(endpoint: string, sha256: string): void;
-  /** An appliance says what became of a command, or the cloud found out by itself; a hint. */
-  onOutcome(endpoint: string, cid: string, told: RowBody): void;
+  /** A command has an outcome, reported by the appliance or concluded by the cloud; a hint. */
+  onOutcome(endpoint: string, cid: string, report: RowBody): void;
   onFault(error: unknown): void;
 }
 
 /** One connection of one appliance. */
 export interface SiteSession {
-  /** Takes what arrived, whatever it is. */
+  /** Handles a received value, valid or not. */
   receive(value: unknown): void;
-  /** There may be rows to send, or commands as well. */
+  /** There may be rows to send, and with `commandsToo` also commands. */
   wake(commandsToo: boolean): void;
   notifyHeard(cid: string): void;
-  /** Compares all rows with the appliance's at the next mark. */
+  /** Requests digests at the next checkpoint. */
   compareDigests(): void;
   stop(): void;
 }
 
-/** Makes the cloud's end of a connection. */
-export function createSiteSession(needs: SiteSessionDeps): SiteSession {
-  const { store, clock, types, limits, wire } = needs;
-  const turns = createPriorityTaskQueue((error) => {
+export function createSiteSession(deps: SiteSessionDeps): SiteSession {
+  const { store, clock, types, limits, wire } = deps;
+  const tasks = createPriorityTaskQueue((error) => {
     const isFenced = error instanceof CallerError;
-    if (!isFenced) needs.onFault(error);
+    if (!isFenced) deps.onFault(error);
     close(isFenced ? "fenced" : "refused");
   });
   let admission: HandshakeResult | null = null;
@@ -75,10 +73,10 @@ export function createSiteSession(needs: SiteSessionDeps): SiteSession {
   let files: FileTransfer | null = null;
   let lastCommand = 0;
   let isOpen = true;
-  /** What there may be to send; taken back before it is looked for, as more may come meanwhile. */
+  /** What may be pending; reset before the query, because more may be written during it. */
   const due = { rows: true, commands: true };
   let isWoken = false;
-  /** Up to where the appliance has the feed, while that is not noted. */
+  /** Position acknowledged by the appliance that is not stored yet. */
   let acked: number | null = null;
 
   const close = (code: CloseCode, reason?: string): void => {
@@ -92,42 +90,42 @@ export function createSiteSession(needs: SiteSessionDeps): SiteSession {
   };
   const stop = (): void => {
     isOpen = false;
-    turns.stop();
+    tasks.stop();
   };
 
-  /** What is urgent goes first. */
+  /** Runs urgent tasks. */
   async function yieldToUrgent(): Promise<void> {
     await yieldToEventLoop(clock);
-    await turns.runUrgent();
+    await tasks.runUrgent();
   }
 
   async function onHello(hello: SyncHello): Promise<void> {
-    if (needs.endpoint !== null && hello.endpoint !== needs.endpoint)
-      return close("refused", "It is another endpoint.");
+    if (deps.endpoint !== null && hello.endpoint !== deps.endpoint)
+      return close("refused", "The endpoint of the hello must be the authenticated one.");
     const admitted = await store.transact(() => admitSite(hello, clock.now(), limits.credit));
     send(admitted.welcome);
     reportLost(admitted.lost);
-    // An older copy of the appliance finds out by the welcome, and comes again.
+    // An older copy of the appliance detects that by the welcome, and connects again.
     if (!admitted.isCurrent) return;
     admission = admitted;
     window = createFlowControlWindow(hello.credit);
     const { endpoint } = hello;
-    const onBadFile = (sha256: string): void => needs.onBadFile(endpoint, sha256);
+    const onBadFile = (sha256: string): void => deps.onBadFile(endpoint, sha256);
     files = createFileTransfer({
       store,
       limits,
       send,
       onBadFile,
-      blobs: needs.blobs,
+      blobs: deps.blobs,
       of: HUB_FILE_REQUESTS,
       holder: endpoint,
     });
-    needs.onAdmitted(endpoint);
+    deps.onAdmitted(endpoint);
     await sendPending();
     await files.requestNext();
   }
 
-  /** Sends what there is while the appliance takes it; commands wait for no window. */
+  /** Sends pending pages while the window is open; commands are exempt from it. */
   async function sendPending(): Promise<void> {
     await sendCommands();
     while (due.rows && isOpen && admission && window.isOpen()) {
@@ -137,13 +135,13 @@ export function createSiteSession(needs: SiteSessionDeps): SiteSession {
     }
   }
 
-  /** Whether there is more. */
+  /** True if there may be more. */
   async function sendPage({ cursor }: HandshakeResult): Promise<boolean> {
     const read = await store.read(() => readDownstreamPage(cursor, limits));
     if (!read || !isOpen) return false;
     const { frame: page, bytes } = read;
     cursor.sentTo = page.to;
-    // A full page may end at the head of the feed.
+    // A full page may end at the head of the feed without its checkpoint.
     cursor.needsCheckpoint = !page.mark;
     if (page.mark) {
       cursor.resultsSentTo = page.mark.decided;
@@ -177,19 +175,19 @@ export function createSiteSession(needs: SiteSessionDeps): SiteSession {
   }
 
   function reportLost(lost: readonly ConcludedCommand[]): void {
-    for (const { endpoint, cid, outcome } of lost) needs.onOutcome(endpoint, cid, { outcome });
+    for (const { endpoint, cid, outcome } of lost) deps.onOutcome(endpoint, cid, { outcome });
   }
 
   async function onUpstreamPage(page: UpstreamPage): Promise<void> {
     if (!admission) return;
     const by = { endpoint: admission.cursor.endpoint, sess: admission.welcome.sess };
-    const taken = await store.transact(() => applyUpstreamPage(page, by, types, clock.now()));
-    if (taken.result !== "taken") return close(taken.result);
+    const applied = await store.transact(() => applyUpstreamPage(page, by, types, clock.now()));
+    if (applied.result !== "taken") return close(applied.result);
     send({ t: "ack", feed: page.feed, to: page.to });
-    for (const { endpoint, cid } of taken.heard) needs.onCommandHeard(endpoint, cid);
-    for (const { cid, told } of taken.outcomes) needs.onOutcome(by.endpoint, cid, told);
-    if (taken.published) needs.onChanged();
-    if (taken.files) await files?.requestNext();
+    for (const { endpoint, cid } of applied.heard) deps.onCommandHeard(endpoint, cid);
+    for (const { cid, report } of applied.outcomes) deps.onOutcome(by.endpoint, cid, report);
+    if (applied.published) deps.onChanged();
+    if (applied.files) await files?.requestNext();
   }
 
   async function onFrame(frame: Frame): Promise<void> {
@@ -201,12 +199,12 @@ export function createSiteSession(needs: SiteSessionDeps): SiteSession {
         return frame.feed === "down.bulk" ? undefined : onUpstreamPage(frame);
       case "ack":
         window.acknowledged();
-        if (acked === null) turns.add(() => recordAcked(cursor.endpoint, welcome.sess));
+        if (acked === null) tasks.add(() => recordAcked(cursor.endpoint, welcome.sess));
         acked = frame.to;
         return sendPending();
       case "ping": {
         const by = { endpoint: cursor.endpoint, sess: welcome.sess };
-        const groups = frame.groups.filter((group) => needs.isInGroup?.(by.endpoint, group) ?? true);
+        const groups = frame.groups.filter((group) => deps.isInGroup?.(by.endpoint, group) ?? true);
         const renewed = await store.transact(() => renewLeases(by, groups, clock.now()));
         if (!renewed) return close("fenced");
         return send({ t: "pong", t0: frame.t0, ct: clock.now(), ...renewed });
@@ -226,7 +224,7 @@ export function createSiteSession(needs: SiteSessionDeps): SiteSession {
     }
   }
 
-  /** Acknowledgements that came together are one write, and the next pages don't wait for it. */
+  /** Combines acknowledgements into one write, for which the next pages do not wait. */
   async function recordAcked(endpoint: string, sess: number): Promise<void> {
     const to = acked as number;
     acked = null;
@@ -240,23 +238,23 @@ export function createSiteSession(needs: SiteSessionDeps): SiteSession {
   function receive(value: unknown): void {
     if (!isOpen) return;
     const read = parseFrame(value, "site");
-    if ("fault" in read) {
-      needs.onBadFrame(admission?.cursor.endpoint ?? needs.endpoint, read.fault);
-      close("schema", read.fault);
+    if ("error" in read) {
+      deps.onBadFrame(admission?.cursor.endpoint ?? deps.endpoint, read.error);
+      close("schema", read.error);
       return;
     }
     const { frame } = read;
-    if (frame) turns.add(() => onFrame(frame));
+    if (frame) tasks.add(() => onFrame(frame));
   }
 
   return {
-    receive: receive,
+    receive,
     wake(commandsToo) {
       due.rows = true;
       due.commands ||= commandsToo;
       if (isWoken) return;
       isWoken = true;
-      turns.add(() => {
+      tasks.add(() => {
         isWoken = false;
         return sendPending();
       }, true);

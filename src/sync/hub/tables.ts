@@ -2,19 +2,18 @@ import type { RowEdit } from "../protocol/field-merge.ts";
 import type { CommandOutcome, EditResult, SyncCommand } from "../protocol/frames.ts";
 import { type Collection, defineCollection, type RowBody } from "../storage/transaction-program.ts";
 
-/** The cloud's feed of one tenant; there is one record. */
+/** Head of the cloud's feed of one tenant, a single record. */
 export interface FeedHead {
   id: "head";
-  /** Another one after each restore of the cloud's database. */
+  /** Changes with each restore of the cloud's database. */
   epoch: string;
-  /** When the epoch began, if not with the feed; epoch ms. */
+  /** Start of the epoch, 0 for the first one; epoch ms. */
   since: number;
   seq: number;
-  /** Below this, deletions are forgotten: who stands lower needs all rows anew. */
+  /** Tombstones below this were deleted: appliances with a lower position need a full resync. */
   floor: number;
 }
 
-/** Where the feed stands. */
 export const FEED_HEAD: Collection<FeedHead> = defineCollection<FeedHead>("hub_head", ["id"], {
   id: "text",
   epoch: "text",
@@ -23,21 +22,21 @@ export const FEED_HEAD: Collection<FeedHead> = defineCollection<FeedHead>("hub_h
   floor: "integer",
 });
 
-/** The newest version of a cloud-owned row, or the tombstone of a deleted one. */
+/** The newest version of a cloud-owned row, or its tombstone. */
 export interface FeedRecord {
   type: string;
   id: string;
   seq: number;
   gone: number;
-  /** The part of the organisation that it belongs to, null for all. */
+  /** The scope that it belongs to, null for the whole organisation. */
   scope: string | null;
-  /** Where it belonged before: those who hold these alone must drop it. */
+  /** Earlier scopes: appliances that have only these must delete the row. */
   past: readonly string[];
   body: RowBody | null;
   at: number;
 }
 
-/** All rows by type and id, and by their place in the feed. */
+/** Indexed by type and id, and by sequence number. */
 export const FEED_RECORDS: Collection<FeedRecord> = defineCollection<FeedRecord>(
   "hub_row",
   ["type", "id"],
@@ -54,10 +53,10 @@ export const FEED_RECORDS: Collection<FeedRecord> = defineCollection<FeedRecord>
   { feed: ["seq"], live: ["type", "gone", "id"], tombs: ["gone", "seq"] },
 );
 
-/** What the cloud knows of an appliance's link. */
+/** The cloud's state of an appliance's link. */
 export interface LinkRecord {
   endpoint: string;
-  /** Number of the newest connection; older ones may write nothing more. */
+  /** Session number of the newest connection; older ones must not write. */
   sess: number;
   inc: number;
   bulkHw: number;
@@ -66,16 +65,15 @@ export interface LinkRecord {
   hotTail: string | null;
   applied: number;
   seen: number;
-  /** Parts of the organisation whose rows it gets beside those of all; null for every one. */
+  /** Scopes whose rows it gets besides those of the whole organisation; null for all. */
   scopes: readonly string[] | null;
-  /** How often those were changed: each time all rows are to come anew. */
+  /** Number of scope changes; each requires a full resync. */
   given: number;
-  /** Deletions above this are kept for a snapshot that is under way, until then. */
+  /** Tombstones above this are kept for an unfinished snapshot, until `holdUntil`. */
   hold: number | null;
   holdUntil: number | null;
 }
 
-/** The appliances' links. */
 export const LINK_RECORDS: Collection<LinkRecord> = defineCollection<LinkRecord>("hub_link", ["endpoint"], {
   endpoint: "text",
   sess: "integer",
@@ -92,14 +90,14 @@ export const LINK_RECORDS: Collection<LinkRecord> = defineCollection<LinkRecord>
   holdUntil: "integer",
 });
 
-/** An appliance that may bring users and rights along: the first of its organisation. */
+/** An appliance that may bring users and permissions into the organisation: its first one. */
 export interface Adoption {
   endpoint: string;
-  /** Number in its hot feed up to which it does; null before its first connection. */
+  /** Last sequence number of its hot feed that is covered; null before its first connection. */
   upTo: number | null;
 }
 
-/** Adoptions that are not over. */
+/** Pending adoptions. */
 export const ADOPTIONS: Collection<Adoption> = defineCollection<Adoption>("hub_adoption", ["endpoint"], {
   endpoint: "text",
   upTo: "integer",
@@ -111,17 +109,16 @@ export interface IssuedCommand {
   cseq: number;
   cid: string;
   command: SyncCommand;
-  /** 1 while nothing final is known. */
+  /** 1 until it has a final outcome. */
   open: number;
-  /** The incarnation that it was sent to last, noted before it was sent. */
+  /** Incarnation that it was last sent to; recorded before sending. */
   sentInc: number | null;
   outcome: CommandOutcome | null;
-  /** Who said so: what the appliance says stands above what the cloud concludes. */
+  /** Source of the outcome: a report of the site overrides what the hub concluded. */
   saidBy: "hub" | "site" | null;
   at: number;
 }
 
-/** Commands and what became of them, by appliance. */
 export const ISSUED_COMMANDS: Collection<IssuedCommand> = defineCollection<IssuedCommand>(
   "hub_command",
   ["endpoint", "cseq"],
@@ -139,7 +136,7 @@ export const ISSUED_COMMANDS: Collection<IssuedCommand> = defineCollection<Issue
   { open: ["endpoint", "open", "cseq"], cid: ["cid", "endpoint"] },
 );
 
-/** An edit that was decided. */
+/** A decided edit. */
 export interface DecidedEdit extends EditResult {
   endpoint: string;
   inc: number;
@@ -147,7 +144,7 @@ export interface DecidedEdit extends EditResult {
   at: number;
 }
 
-/** Decisions by the number that the edit had, and by its name, as it may come again under another number. */
+/** Indexed by the edit's sequence number and by its uid, because it may be sent again under another number. */
 export const DECIDED_EDITS: Collection<DecidedEdit> = defineCollection<DecidedEdit>(
   "hub_decided",
   ["endpoint", "inc", "oseq"],
@@ -155,7 +152,7 @@ export const DECIDED_EDITS: Collection<DecidedEdit> = defineCollection<DecidedEd
   { uid: ["uid", "inc"] },
 );
 
-/** An edit that lost, kept to be shown. */
+/** An edit that lost, kept for the users. */
 export interface EditConflict {
   uid: string;
   type: string;
@@ -167,7 +164,6 @@ export interface EditConflict {
   at: number;
 }
 
-/** Conflicts, newest last. */
 export const EDIT_CONFLICTS: Collection<EditConflict> = defineCollection<EditConflict>("hub_conflict", ["uid"], {
   uid: "text",
   type: "text",
@@ -179,18 +175,18 @@ export const EDIT_CONFLICTS: Collection<EditConflict> = defineCollection<EditCon
   at: "integer",
 });
 
-/** A row that an appliance observed or holds; facts come once, state is replaced. */
+/** A row that an appliance reported: facts are written once, state is replaced. */
 export interface SiteRecord {
   type: string;
   id: string;
   endpoint: string;
-  /** The newest record of it. */
+  /** Uid of its newest record. */
   uid: string;
-  /** The appliance's incarnation that told it last. */
+  /** Incarnation of the appliance that sent it last. */
   inc: number;
 }
 
-/** Rows of the appliances; they themselves lie in the product's tables. */
+/** The rows themselves are in the product's tables. */
 export const SITE_RECORDS: Collection<SiteRecord> = defineCollection<SiteRecord>(
   "hub_site_row",
   ["type", "id"],
@@ -198,17 +194,17 @@ export const SITE_RECORDS: Collection<SiteRecord> = defineCollection<SiteRecord>
   { site: ["endpoint", "type", "id"] },
 );
 
-/** A row of an appliance that could not be written here, and why. */
+/** A row of an appliance that could not be written here, with the reason. */
 export interface WaitingRow {
   type: string;
   id: string;
   body: RowBody | null;
   reason: string;
-  /** When it came. */
+  /** When it was received. */
   at: number;
 }
 
-/** Rows of appliances that wait for what they refer to. */
+/** Rows of appliances that wait for the rows that they refer to. */
 export const WAITING_ROWS: Collection<WaitingRow> = defineCollection<WaitingRow>(
   "hub_waiting",
   ["type", "id"],
@@ -216,7 +212,7 @@ export const WAITING_ROWS: Collection<WaitingRow> = defineCollection<WaitingRow>
   { age: ["at", "type", "id"] },
 );
 
-/** Count and sum of the live rows of a type in one part of the organisation (`""` for rows of all). */
+/** Digest of the live rows of a type in one scope (`""`: the whole organisation). */
 export interface ScopeDigest {
   type: string;
   scope: string;
@@ -224,7 +220,7 @@ export interface ScopeDigest {
   sum: number;
 }
 
-/** Digests, kept up with each write. */
+/** Maintained with each write. */
 export const SCOPE_DIGESTS: Collection<ScopeDigest> = defineCollection<ScopeDigest>("hub_digest", ["type", "scope"], {
   type: "text",
   scope: "text",
@@ -232,21 +228,20 @@ export const SCOPE_DIGESTS: Collection<ScopeDigest> = defineCollection<ScopeDige
   sum: "integer",
 });
 
-/** Who has a name that no two rows of a type share, lower case. */
+/** The owner of a unique name, in lower case. */
 export interface UniqueName {
   type: string;
   name: string;
   id: string;
 }
 
-/** Names that are taken. */
 export const UNIQUE_NAMES: Collection<UniqueName> = defineCollection<UniqueName>("hub_name", ["type", "name"], {
   type: "text",
   name: "text",
   id: "text",
 });
 
-/** Which appliance of a group is active. */
+/** The active appliance of a group. */
 export interface GroupLease {
   group: string;
   holder: string;
@@ -254,7 +249,6 @@ export interface GroupLease {
   until: number;
 }
 
-/** Leases by group. */
 export const GROUP_LEASES: Collection<GroupLease> = defineCollection<GroupLease>("hub_lease", ["group"], {
   group: "text",
   holder: "text",

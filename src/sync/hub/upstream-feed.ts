@@ -36,24 +36,25 @@ import {
   type WaitingRow,
 } from "./tables.ts";
 
-/** Rows about the appliance that they name. */
+/** Resources whose rows belong to the endpoint that they name. */
 const ENDPOINT_SCOPED_TYPES: ReadonlySet<string> = new Set(["devices", "endpoint-activities"]);
 
-/** What came of a page: whether it follows on, and who else is to hear that a command sounds. */
+/** Result of a page. */
 export interface UpstreamPageResult {
   result: "gap" | "fenced" | "taken";
   /** Whether cloud-owned rows changed. */
   published: boolean;
+  /** Other appliances to notify that a command plays. */
   heard: { endpoint: string; cid: string }[];
-  /** What is said of commands, with all that is told of it. */
-  outcomes: { cid: string; told: RowBody }[];
-  /** Whether files may be wanted. */
+  /** Reports on commands, with details. */
+  outcomes: { cid: string; report: RowBody }[];
+  /** Whether files may have been requested. */
   files: boolean;
-  /** When it was taken. */
+  /** When it was handled. */
   at: number;
 }
 
-/** Takes a page that an appliance sent up, once: all of it and its new position in one transaction. */
+/** Applies a page of an appliance, once: its rows and its new position in one transaction. */
 export function* applyUpstreamPage(
   page: UpstreamPage,
   by: { endpoint: string; sess: number },
@@ -84,12 +85,12 @@ function* applyUpstreamRow(
   if (type === FULL_STATE_SENT) return yield* removeUnreportedState(link, types);
   if (type === "outcome") {
     const others = yield* recordCommandOutcome(endpoint, id, body?.outcome as CommandOutcome);
-    if (body) taken.outcomes.push({ cid: id, told: body });
+    if (body) taken.outcomes.push({ cid: id, report: body });
     taken.heard.push(...others.map((other) => ({ endpoint: other, cid: id })));
     return;
   }
   if (type === "taken") {
-    taken.outcomes.push({ cid: id, told: { outcome: "taken" } });
+    taken.outcomes.push({ cid: id, report: { outcome: "taken" } });
     return;
   }
   if (type === "edit") {
@@ -102,7 +103,7 @@ function* applyUpstreamRow(
   yield* applySiteRow({ op, type, id, uid, body: body ?? null }, link, types, taken);
 }
 
-/** A record is taken once, whoever sends it again; each row is as its appliance says last. */
+/** Applies a record once, however often it is sent; the last version that the appliance sent counts. */
 function* applySiteRow(
   { op, type, id, uid, body }: { op: "p" | "d"; type: string; id: string; uid: string; body: RowBody | null },
   { endpoint, inc }: LinkRecord,
@@ -122,33 +123,33 @@ function* applySiteRow(
   yield* writeSiteRow({ type, id, body: op === "p" ? body : null, at: taken.at });
 }
 
-/** Whether a row that no appliance has told yet is this one's to tell: there is none, or it names this one. */
+/** Whether an unreported row may be reported by this appliance: it does not exist, or names this endpoint. */
 function isOwnedBy(row: RowBody | null, endpoint: string): boolean {
   return row === null || row.endpointId === endpoint || row.initiatingEndpointId === endpoint;
 }
 
-/** What others do and have is not this one's to say; a message may well concern devices of others. */
+/** An appliance must not report rows of other endpoints; a notification may concern devices of others, though. */
 function mayReport(type: string, body: RowBody | null, endpoint: string): boolean {
   const named = ENDPOINT_SCOPED_TYPES.has(type) ? body?.endpointId : null;
   return named == null || named === endpoint;
 }
 
-/** Writes a row of an appliance; one that refers to what is not here waits for it. */
+/** Writes a row of an appliance; one that refers to a missing row waits. */
 function* writeSiteRow(row: Omit<WaitingRow, "reason">): TransactionProgram<boolean> {
   const applied = yield* applyRow(row.type, row.id, row.body);
   if (applied === "done") yield* deleteRecord(WAITING_ROWS, row.type, row.id);
   else
     yield* putRecord(WAITING_ROWS, {
       ...row,
-      reason: applied === "wait" ? "What it refers to is not here." : applied.refused,
+      reason: applied === "wait" ? "A row that it refers to does not exist here." : applied.refused,
     });
   return applied === "done";
 }
 
-/** @source own choice: as long as appliances keep what arrived */
+/** @source docs/decisions/0300-sync-limits.md */
 const WAITING_RETENTION_MS = 30 * 24 * 3600_000;
 
-/** Tries rows that waited once more, oldest first; those that waited for too long are given up. Returns how many remain. */
+/** Retries waiting rows, oldest first, and drops those that waited too long. Returns the number that remain. */
 export function* retryWaitingRows(now: number, limit = 200): TransactionProgram<number> {
   let left = 0;
   for (const { reason: _, ...row } of yield* scanRecords(WAITING_ROWS, { by: "age", limit })) {
@@ -159,7 +160,7 @@ export function* retryWaitingRows(now: number, limit = 200): TransactionProgram<
   return left;
 }
 
-/** State that an older copy of the appliance does not have any more is gone. */
+/** Deletes state that the appliance did not send in its present incarnation. */
 function* removeUnreportedState({ endpoint, inc }: LinkRecord, types: ReplicatedTypes): TransactionProgram<void> {
   for (const type of [...types.siteState].reverse()) {
     for (const row of yield* scanRecords(SITE_RECORDS, { by: "site", where: [endpoint, type] })) {
@@ -171,7 +172,7 @@ function* removeUnreportedState({ endpoint, inc }: LinkRecord, types: Replicated
   }
 }
 
-/** An edit may come again under another number, from an older copy of the appliance: its decision stands. */
+/** Decides an edit once: an older copy of the appliance may send it again under another number. */
 function* decideOnce(
   edit: EditRecord | null,
   { uid, oseq }: { uid: string; oseq: number },
@@ -202,19 +203,19 @@ function* decideEdit(
   ) {
     return yield* recordConflict({ uid, result: "refused", lost: ["*"] }, shown);
   }
-  // What acts at once at an appliance stands, whatever else was changed.
+  // Edits of class A take effect at the appliance at once and override other changes.
   const { body, lost, result } = mergeEdit(current, edit, cls === "A");
   if (result !== "gone" && body !== current) {
     const named = body && (yield* withUniqueName(type, id, body, types));
     yield* requestFiles(HUB_FILE_REQUESTS, filesInBody(named, types.fileFields(type)), { holder: endpoint, rank: 1 });
     const [applied] = yield* publishRows([{ type, id, body: named, scope: row?.scope ?? null, at }], types);
-    // It refers to what is gone by now, or others refer to what it deletes.
+    // It refers to a deleted row, or other rows refer to the one that it deletes.
     if (applied !== "done") return yield* recordConflict({ uid, result: "refused", lost: ["*"] }, shown);
   }
   return yield* recordConflict({ uid, result, lost }, shown);
 }
 
-/** The organisation's first appliance brings users and rights along, once. */
+/** The organisation's first appliance brings its users and permissions, once. */
 function* isAdopted(endpoint: string, oseq: number, made: EditRecord["edit"] | null): TransactionProgram<boolean> {
   const adoption = made?.op === "create" ? yield* getRecord(ADOPTIONS, endpoint) : null;
   return adoption?.upTo != null && oseq <= adoption.upTo;

@@ -1,12 +1,12 @@
 import { createHash, createPublicKey, X509Certificate } from "node:crypto";
 
-/** What the name of an appliance begins with in its certificate. @source replication.md 6 */
+/** URN prefix of an appliance's name in its certificate. @source docs/decisions/0040-replication.md, Section 6 */
 export const ENDPOINT_URN_PREFIX = "urn:endpoint:";
 
-/** A certificate's second third is over: time for another one. @source replication.md 6: 60 of 90 days */
+/** A certificate is renewed after two thirds of its validity, 60 of 90 days. @source docs/decisions/0040-replication.md, Section 6 */
 const RENEWAL_FRACTION = 2 / 3;
 
-/** What an appliance's certificate says. */
+/** Fields of an appliance's certificate. */
 export interface EndpointCertificateInfo {
   endpoint: string;
   keyHash: string;
@@ -15,7 +15,7 @@ export interface EndpointCertificateInfo {
   validTo: number;
 }
 
-/** What a certificate (PEM or DER) says; null for one that is not an appliance's or can't be read. */
+/** Reads a certificate (PEM or DER); null if it cannot be read or is not an appliance's. */
 export function readEndpointCertificate(certificate: string | Buffer): EndpointCertificateInfo | null {
   try {
     const read = new X509Certificate(certificate);
@@ -29,7 +29,7 @@ export function readEndpointCertificate(certificate: string | Buffer): EndpointC
   }
 }
 
-/** Name of a public key: SHA-256 of its DER form, hex. */
+/** Id of a public key: SHA-256 of its DER form, hex. */
 function keyHashOf(spki: Buffer): string {
   return createHash("sha256").update(spki).digest("hex");
 }
@@ -39,7 +39,6 @@ export function publicKeyOf(key: string): Buffer {
   return createPublicKey(key).export({ type: "spki", format: "der" });
 }
 
-/** True once another certificate is to be fetched. */
 export function isRenewalDue({ validFrom, validTo }: EndpointCertificateInfo, now: number): boolean {
   return now >= validFrom + (validTo - validFrom) * RENEWAL_FRACTION;
 }

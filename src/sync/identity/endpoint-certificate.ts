@@ -24,16 +24,16 @@ import {
 } from "../../ops/tls/certificate-authority.ts";
 import { ENDPOINT_URN_PREFIX } from "./certificate-info.ts";
 
-/** @source replication.md 6 */
+/** @source docs/decisions/0040-replication.md, Section 6 */
 const VALIDITY_MS = 90 * 86_400_000;
 
-/** A key that never leaves the appliance, and the request (both PEM) by which a certificate for it is asked for. */
+/** A new key, which never leaves the appliance, and the certificate request for it; both PEM. */
 export interface CertificateRequestWithKey {
   request: string;
   key: string;
 }
 
-/** Makes a key and asks for its certificate; who it is for, the authority decides. */
+/** Generates a key and its certificate request; the authority decides on the subject. */
 export async function createCertificateRequest(): Promise<CertificateRequestWithKey> {
   const keys = await generateKeyPair();
   const request = await Pkcs10CertificateRequestGenerator.create({
@@ -45,8 +45,8 @@ export async function createCertificateRequest(): Promise<CertificateRequestWith
 }
 
 /**
- * Has `authority` sign a certificate (PEM) of an appliance, good for 90 days in both roles of TLS: it calls the cloud, and
- * its neighbours call it. Throws CallerError for a request that can't be read or that its own key did not sign.
+ * Issues a certificate (PEM) for an appliance, valid for 90 days as TLS client (to the cloud) and server (for its peers).
+ * Throws CallerError if the request cannot be read or is not signed by its own key.
  */
 export async function issueEndpointCertificate(
   authority: CertificateAndKey,
@@ -75,7 +75,7 @@ export async function issueEndpointCertificate(
 }
 
 async function parseCertificateRequest(text: string): Promise<Pkcs10CertificateRequest> {
-  const refused = (): CallerError => new CallerError("invalid-value", "The request for a certificate is not good.");
+  const refused = (): CallerError => new CallerError("invalid-value", "`request` must be a valid PKCS #10 certificate request.");
   try {
     const asked = new Pkcs10CertificateRequest(text);
     const { name, namedCurve } = asked.publicKey.algorithm as { name: string; namedCurve?: string };
@@ -91,7 +91,7 @@ async function parseCertificateRequest(text: string): Promise<Pkcs10CertificateR
   throw refused();
 }
 
-/** The public key (DER) that a request asks a certificate for. Throws what the library throws for one that can't be read. */
+/** The public key (DER) of a certificate request. Throws the library's error if it cannot be read. */
 export function requestedPublicKey(request: string): Buffer {
   return Buffer.from(new Pkcs10CertificateRequest(request).publicKey.rawData);
 }

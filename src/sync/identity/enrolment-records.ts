@@ -11,17 +11,16 @@ import {
   type TransactionProgram,
 } from "../storage/transaction-program.ts";
 
-/** A code by which one appliance may join, kept as hash. */
+/** A one-time enrolment code, stored as a hash. */
 export interface EnrolmentCode {
   hash: string;
-  /** The appliance that it is for; null for whichever comes. */
+  /** The appliance that it is valid for; null for any. */
   endpoint: string | null;
   until: number;
-  /** The key that it was used for. */
+  /** Hash of the key that redeemed it. */
   usedBy: string | null;
 }
 
-/** Codes that were handed out. */
 const ENROLMENT_CODES: Collection<EnrolmentCode> = defineCollection<EnrolmentCode>(
   "hub_enrolment",
   ["hash"],
@@ -29,21 +28,21 @@ const ENROLMENT_CODES: Collection<EnrolmentCode> = defineCollection<EnrolmentCod
   { until: ["until"] },
 );
 
-/** A key that an appliance may show. */
+/** A key that an appliance may authenticate with. */
 export interface ApplianceIdentity {
   keyHash: string;
   endpoint: string;
-  /** The public key, DER in base64: it proves who signs where TLS is broken up on the way. */
+  /** The public key, DER in base64; verifies the challenge where a proxy ends TLS. */
   publicKey: string;
-  /** Hash of the token for that case. */
+  /** Hash of the bearer token for that case. */
   tokenHash: string;
-  /** Its certificates end by then; epoch ms. */
+  /** End of its certificate; epoch ms. */
   until: number;
-  /** When it was taken away; it is remembered until its certificates end. */
+  /** When it was revoked; the record is kept until its certificate ends. */
   revokedAt: number | null;
 }
 
-/** The appliances' keys, also those that were taken away and not yet forgotten. */
+/** Keys of the appliances, including revoked ones whose certificates have not ended. */
 export const APPLIANCE_IDENTITIES: Collection<ApplianceIdentity> = defineCollection<ApplianceIdentity>(
   "hub_identity",
   ["keyHash"],
@@ -58,10 +57,10 @@ export const APPLIANCE_IDENTITIES: Collection<ApplianceIdentity> = defineCollect
   { endpoint: ["endpoint"], token: ["tokenHash"] },
 );
 
-/** What the cloud keeps to know appliances by. */
+/** Tables of appliance identities at the cloud. */
 export const IDENTITY_COLLECTIONS = [ENROLMENT_CODES, APPLIANCE_IDENTITIES] as unknown as Collection<never>[];
 
-/** What an appliance shows to be enrolled, with the end of the certificate that it is to get. */
+/** A key and token that are to be accepted; `until` is the end of the certificate. */
 export interface IdentityClaim {
   endpoint: string;
   publicKey: Buffer;
@@ -70,21 +69,20 @@ export interface IdentityClaim {
   until: number;
 }
 
-/** Why a code was not taken. */
+/** Why a code was rejected. */
 export type CodeRefusal = "unknown" | "used" | "expired" | "other-endpoint";
 
-/** @source replication.md 6 */
+/** @source docs/decisions/0040-replication.md, Section 6 */
 const CODE_VALIDITY_MS = 15 * 60_000;
-/** Letters and digits that nobody confuses. @source Crockford's Base32 */
+/** Letters and digits that are hard to confuse. @source Crockford's Base32 */
 const ALPHABET = "0123456789ABCDEFGHJKMNPQRSTVWXYZ";
 
-/** Writes 12 random bytes as a code of 60 bits that people can read out: `7K3Q-F9XM-2TAB`. */
+/** Formats 12 random bytes as a code of 60 bits: `7K3Q-F9XM-2TAB`. */
 export function formatEnrolmentCode(random: Buffer): string {
   const letters = [...random.subarray(0, 12)].map((byte) => ALPHABET[byte & 31]).join("");
   return letters.replace(/^(.{4})(.{4})(.*)$/, "$1-$2-$3");
 }
 
-/** How a code or token is kept; of a code also as people may type it. */
 function hashSecret(secret: string): string {
   return createHash("sha256").update(secret).digest("hex");
 }
@@ -98,7 +96,7 @@ function hashCode(code: string): string {
   return hashSecret(plain);
 }
 
-/** Hands out a code, good once and for 15 minutes; those that are over are forgotten. */
+/** Creates a code, valid once and for 15 minutes; expired ones are deleted. */
 export function* createEnrolmentCode(
   code: string,
   endpoint: string | null,
@@ -111,20 +109,20 @@ export function* createEnrolmentCode(
   return { until };
 }
 
-/** A code that can still be used, without what it says. */
+/** A redeemable code without its secret. */
 export interface OpenEnrolmentCode {
   id: string;
   endpoint: string | null;
   until: number;
 }
 
-/** Codes that nobody has used and that are not over, the next to end first. */
+/** Unused and unexpired codes, the next to expire first. */
 export function* openEnrolmentCodes(now: number): TransactionProgram<OpenEnrolmentCode[]> {
   const codes = yield* scanRecords(ENROLMENT_CODES, { by: "until", after: now });
   return codes.flatMap(({ hash, endpoint, until, usedBy }) => (usedBy ? [] : [{ id: codeId(hash), endpoint, until }]));
 }
 
-/** Takes a code back; false where there is none by that id that could be used. */
+/** Deletes a code; false if no redeemable code has this id. */
 export function* withdrawEnrolmentCode(id: string, now: number): TransactionProgram<boolean> {
   const codes = yield* scanRecords(ENROLMENT_CODES, { by: "until", after: now });
   const found = codes.find(({ hash, usedBy }) => usedBy === null && codeId(hash) === id);
@@ -136,7 +134,7 @@ function codeId(hash: string): string {
   return derivedId("enrolment-code", hash);
 }
 
-/** Why a code is good for nobody who says to be this appliance; whether somebody used it is only known by the key. */
+/** Why a code cannot be redeemed by this appliance; `used` is not checked, because that needs the key. */
 export function* checkEnrolmentCode(
   code: string,
   endpoint: string,
@@ -152,9 +150,9 @@ function codeRefusalOf(found: EnrolmentCode | null, endpoint: string, now: numbe
 }
 
 /**
- * Takes a code and remembers the key that comes with it. The same key may use it again, for an answer that got lost: its
- * token is then the new one. The organisation's first appliance may bring users and rights along. Nothing is changed where
- * it is refused.
+ * Redeems a code and stores the key that comes with it. The same key may redeem it again, in case the response was lost; its
+ * token is replaced then. The first appliance of an organisation may adopt it: bring its users and permissions. Nothing
+ * changes if the code is rejected.
  */
 export function* redeemEnrolmentCode(
   code: string,
@@ -166,48 +164,45 @@ export function* redeemEnrolmentCode(
   if (!found || refusal) return refusal;
   if (found.usedBy !== null && found.usedBy !== asking.keyHash) return "used";
   yield* putRecord(ENROLMENT_CODES, { ...found, usedBy: asking.keyHash });
-  // Whoever enrols anew has lost the old keys, or somebody else has them.
+  // An appliance that enrols again has lost the old keys, or somebody else has them.
   yield* revokeIdentities(asking.endpoint, now, asking.keyHash);
   yield* putRecord(APPLIANCE_IDENTITIES, toIdentity(asking));
   if (yield* isFirstAppliance(asking.endpoint)) yield* putRecord(ADOPTIONS, { endpoint: asking.endpoint, upTo: null });
   return null;
 }
 
-/** Whether the organisation knows no other appliance, so that this one's rows may become its own. */
+/** Whether the organisation has no other appliance, so that this one's rows may become its rows. */
 function* isFirstAppliance(endpoint: string): TransactionProgram<boolean> {
   const known = [...(yield* scanRecords(APPLIANCE_IDENTITIES)), ...(yield* scanRecords(LINK_RECORDS))];
   return known.every((other) => other.endpoint === endpoint);
 }
 
-/** Takes the next key of an appliance that showed a good one. The one before is good until the new one was seen. */
+/** Stores the next key of an appliance that authenticated with a valid one, which stays valid until the new one is used. */
 export function* renewIdentity(asking: IdentityClaim, shown: string, now: number): TransactionProgram<boolean> {
   if ((yield* findIdentityByKey(shown, now))?.endpoint !== asking.endpoint) return false;
   yield* putRecord(APPLIANCE_IDENTITIES, toIdentity(asking));
   return true;
 }
 
-/** Whose key this is; null for one that is unknown, taken away or too old. */
+/** The identity of a key; null if it is unknown, revoked or expired. */
 export function* findIdentityByKey(keyHash: string, now: number): TransactionProgram<ApplianceIdentity | null> {
   const found = yield* getRecord(APPLIANCE_IDENTITIES, keyHash);
   return found && found.revokedAt === null && found.until > now ? found : null;
 }
 
-/** The identity that a token belongs to; null for one that is not good. What signs with its key is the appliance. */
+/** The identity of a token; null if it is invalid. The caller still has to prove possession of the key. */
 export function* findIdentityByToken(token: string, now: number): TransactionProgram<ApplianceIdentity | null> {
   const [found] = yield* scanRecords(APPLIANCE_IDENTITIES, { by: "token", where: [hashSecret(token)], limit: 1 });
   return found && found.revokedAt === null && found.until > now ? found : null;
 }
 
-/** A key was seen at work: the appliance's older ones are not needed any more. True when there were any. */
+/** Revokes the older keys of an appliance once the new one is used. True if there were any. */
 export function* confirmIdentity(keyHash: string, now: number): TransactionProgram<boolean> {
   const found = yield* getRecord(APPLIANCE_IDENTITIES, keyHash);
   return found !== null && found.revokedAt === null && (yield* revokeIdentities(found.endpoint, now, keyHash));
 }
 
-/**
- * Takes all keys of an appliance away, but one; they are on the list of revoked ones until their certificates end. True
- * when there were any.
- */
+/** Revokes all keys of an appliance except `but`; they stay on the revocation list until their certificates end. True if there were any. */
 export function* revokeIdentities(
   endpoint: string,
   now: number,
@@ -222,7 +217,7 @@ export function* revokeIdentities(
   return isAny;
 }
 
-/** Hashes of keys whose certificates would still be good and are not: neighbours must not trust them. */
+/** Hashes of revoked keys whose certificates have not expired, for the peers of their appliances. */
 export function* listRevokedKeys(now: number): TransactionProgram<string[]> {
   const revoked: string[] = [];
   for (const { keyHash, revokedAt, until } of yield* scanRecords(APPLIANCE_IDENTITIES)) {

@@ -14,46 +14,45 @@ import {
   renewIdentity,
 } from "./enrolment-records.ts";
 
-/** What an appliance sends to be enrolled; `request` is PEM. */
+/** Enrolment request of an appliance; `request` is a PEM certificate request. */
 export interface EnrolmentRequest {
   code: string;
   endpoint: string;
   request: string;
 }
 
-/** What it gets: its certificate and the authority that signed it (PEM), and the token for where TLS is broken up. */
+/** An issued identity: certificate and CA certificate (PEM), and the bearer token for use behind a TLS proxy. */
 export interface IssuedIdentity {
   endpoint: string;
   certificate: string;
   authority: string;
   token: string;
-  /** Whether the appliance's users and rights may become the organisation's; not told with the next key. */
+  /** Whether the appliance may adopt the organisation; not set on renewal. */
   mayAdopt?: boolean | undefined;
 }
 
-/** What enrolling needs. */
 export interface EnrolmentServiceDeps {
   store: TransactionStore;
-  /** The hub's own authority. */
+  /** The organisation's certificate authority. */
   authority: CertificateAndKey;
   now(): number;
 }
 
-/** The cloud's part in making appliances known. */
+/** Issues identities to appliances. */
 export interface EnrolmentService {
-  /** Makes a code that is good once, for 15 minutes; told once, kept as hash. */
+  /** Creates a one-time code, valid for 15 minutes. Only its hash is stored. */
   createCode(endpoint: string | null): Promise<{ code: string; until: number }>;
-  /** Throws CallerError for a code or a request that is not good; nothing is changed then. */
+  /** Throws CallerError for an invalid code or request; nothing changes then. */
   enrol(asked: EnrolmentRequest): Promise<IssuedIdentity>;
-  /** Certificate for the next key of an appliance that shows a good one. Throws CallerError. */
+  /** Issues a certificate for the next key of an appliance that authenticated with a valid one. Throws CallerError. */
   renew(endpoint: string, shownKeyHash: string, request: string): Promise<IssuedIdentity>;
 }
 
 const REFUSALS: Readonly<Record<CodeRefusal, string>> = {
-  unknown: "There is no such code.",
-  used: "The code was used before.",
-  expired: "The code is too old.",
-  "other-endpoint": "The code is for another appliance.",
+  unknown: "Enrolment code not found.",
+  used: "The enrolment code was already used.",
+  expired: "The enrolment code has expired.",
+  "other-endpoint": "The enrolment code is for another appliance.",
 };
 function assertAccepted(refusal: CodeRefusal | null): void {
   if (refusal) throw new CallerError("invalid-value", REFUSALS[refusal]);
@@ -61,10 +60,10 @@ function assertAccepted(refusal: CodeRefusal | null): void {
 
 const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
 
-/** Makes it; the authority's key stays in here. */
+/** The authority's key does not leave this service. */
 export function createEnrolmentService({ store, authority, now }: EnrolmentServiceDeps): EnrolmentService {
   const sign = async (request: string, endpoint: string): Promise<IdentityClaim & { answer: IssuedIdentity }> => {
-    if (!UUID.test(endpoint)) throw new CallerError("invalid-value", "The id of the appliance is not good.");
+    if (!UUID.test(endpoint)) throw new CallerError("invalid-value", "`endpoint` must be a UUID.");
     const { issueEndpointCertificate, requestedPublicKey } = await import("./endpoint-certificate.ts");
     const certificate = await issueEndpointCertificate(authority, request, endpoint, now());
     const token = randomBytes(32).toString("base64url");
@@ -80,7 +79,7 @@ export function createEnrolmentService({ store, authority, now }: EnrolmentServi
       return { code, ...(await store.transact(() => createEnrolmentCode(code, endpoint, now()))) };
     },
     async enrol({ code, endpoint, request }) {
-      // Nothing is signed for a stranger.
+      // Nothing is signed without a valid code.
       assertAccepted(await store.read(() => checkEnrolmentCode(code, endpoint, now())));
       const { answer, ...asking } = await sign(request, endpoint);
       assertAccepted(await store.transact(() => redeemEnrolmentCode(code, asking, now())));
@@ -89,7 +88,7 @@ export function createEnrolmentService({ store, authority, now }: EnrolmentServi
     async renew(endpoint, shownKeyHash, request) {
       const { answer, ...asking } = await sign(request, endpoint);
       const isTaken = await store.transact(() => renewIdentity(asking, shownKeyHash, now()));
-      if (!isTaken) throw new CallerError("invalid-value", "The key is not that of this appliance.");
+      if (!isTaken) throw new CallerError("invalid-value", "The key does not belong to this appliance.");
       return answer;
     },
   };

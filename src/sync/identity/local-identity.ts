@@ -6,7 +6,7 @@ import { copyOwner } from "../../lib/file-ownership.ts";
 import { type EndpointCertificateInfo, isRenewalDue, readEndpointCertificate } from "./certificate-info.ts";
 import type { EnrolmentRequest, IssuedIdentity } from "./enrolment-service.ts";
 
-/** Who the appliance is to others: key, certificate, and authority of the organisation (PEM). */
+/** Identity of the enrolled appliance: key, certificate and the organisation's CA certificate (PEM). */
 export interface LocalIdentity {
   hub: string;
   token: string;
@@ -16,12 +16,12 @@ export interface LocalIdentity {
   facts: EndpointCertificateInfo;
 }
 
-/** Asks the hub at `url`; rejects with UpstreamError in words. */
+/** Sends a request to the hub; rejects with UpstreamError. */
 export type IdentityRequester<A> = (asked: A) => Promise<IssuedIdentity>;
 
 const EXPIRY_WARNING_MS = 14 * 86_400_000;
 
-/** What the appliance was enrolled with; null for one that stands alone. Throws UpstreamError when it can't be read. */
+/** The identity of the appliance; null if it is standalone. Throws UpstreamError if the file cannot be read. */
 export function readLocalIdentity(dataDir: string): LocalIdentity | null {
   const path = pathIn(dataDir);
   if (!existsSync(path)) return null;
@@ -30,9 +30,9 @@ export function readLocalIdentity(dataDir: string): LocalIdentity | null {
     const facts = readEndpointCertificate(kept.certificate);
     if (facts) return { ...kept, facts };
   } catch (error) {
-    throw new UpstreamError("starting", `${path} can't be read.`, { dataDir }, error);
+    throw new UpstreamError("starting", `${path} cannot be read.`, { dataDir }, error);
   }
-  throw new UpstreamError("starting", `${path} holds no certificate of an appliance.`, { dataDir });
+  throw new UpstreamError("starting", `${path} must contain an appliance certificate.`, { dataDir });
 }
 
 function pathIn(dataDir: string): string {
@@ -40,8 +40,8 @@ function pathIn(dataDir: string): string {
 }
 
 /**
- * Enrols the appliance with a code: makes its key, which stays here, and keeps what it gets. Throws UpstreamError when the
- * hub refuses or gives what does not belong together; what was there before stays then.
+ * Enrols the appliance with a code: generates its key, which stays here, and stores the issued identity. Throws UpstreamError
+ * if the hub refuses or its response is inconsistent; the previous identity is kept then.
  */
 export async function enrolAppliance(
   dataDir: string,
@@ -54,7 +54,7 @@ export async function enrolAppliance(
   return saveIdentity(dataDir, given.hub, key, verifyIssuedIdentity(answer, key, given.endpoint));
 }
 
-/** Fetches the next certificate, for another key, once it is time to; null when it is not. Throws as `enrol`. */
+/** Renews the certificate, with a new key, when it is due; null if it is not. Throws as `enrolAppliance`. */
 export async function renewIdentityIfDue(
   dataDir: string,
   identity: LocalIdentity,
@@ -65,16 +65,16 @@ export async function renewIdentityIfDue(
   const { createCertificateRequest } = await import("./endpoint-certificate.ts");
   const { request, key } = await createCertificateRequest();
   const answer = verifyIssuedIdentity(await ask({ request }), key, identity.facts.endpoint);
-  if (answer.authority !== identity.authority) throw refused("The hub has another authority than before.");
+  if (answer.authority !== identity.authority) throw refused("The hub's certificate authority has changed.");
   return saveIdentity(dataDir, identity.hub, key, answer);
 }
 
-/** Forgets who the appliance is to others: it stands alone again. */
+/** Deletes the identity: the appliance is standalone again. */
 export function deleteLocalIdentity(dataDir: string): void {
   rmSync(pathIn(dataDir), { force: true });
 }
 
-/** What is wrong with the certificate. */
+/** Health reasons of the certificate: yellow 14 days before it expires, red afterwards. */
 export function linkCertificateHealthReasons(
   facts: EndpointCertificateInfo | null,
   now: number,
@@ -85,12 +85,12 @@ export function linkCertificateHealthReasons(
   return [{ level, code: "link-certificate", reason: `The certificate for the link to the cloud ${what} on ${day}.` }];
 }
 
-/** Proves by signature of what the other side just made up that the key is at hand. Base64. */
+/** Proves possession of the key by signing the challenge. Base64. */
 export function signChallenge(key: string, nonce: string): string {
   return sign("sha256", Buffer.from(nonce), createPrivateKey(key)).toString("base64");
 }
 
-/** True when the key whose public part (DER, base64) is given signed what this side made up. */
+/** Whether the key with this public part (DER, base64) signed the challenge. */
 export function verifyChallenge(publicKey: string, nonce: string, proof: string): boolean {
   try {
     const key = { key: Buffer.from(publicKey, "base64"), format: "der", type: "spki" } as const;
@@ -100,27 +100,27 @@ export function verifyChallenge(publicKey: string, nonce: string, proof: string)
   }
 }
 
-function refused(words: string): UpstreamError {
-  return new UpstreamError("upstream", words);
+function refused(message: string): UpstreamError {
+  return new UpstreamError("upstream", message);
 }
 
 function verifyIssuedIdentity(answer: IssuedIdentity, key: string, endpoint: string): IssuedIdentity {
   try {
     const certificate = new X509Certificate(answer.certificate);
     const authority = new X509Certificate(answer.authority);
-    const isGood =
+    const isValid =
       certificate.checkPrivateKey(createPrivateKey(key)) &&
       authority.ca &&
       certificate.verify(authority.publicKey) &&
       readEndpointCertificate(answer.certificate)?.endpoint === endpoint;
-    if (isGood) return answer;
+    if (isValid) return answer;
   } catch {
-    throw refused("What the hub answered can't be read.");
+    throw refused("The hub's response cannot be read.");
   }
-  throw refused("The certificate that the hub gave is not for this appliance.");
+  throw refused("The certificate issued by the hub is not for this appliance.");
 }
 
-/** One file, so that key and certificate always belong together. */
+/** Key and certificate are one file, so that they always belong together. */
 function saveIdentity(dataDir: string, hub: string, key: string, answer: IssuedIdentity): LocalIdentity {
   const { certificate, authority, token } = answer;
   const path = pathIn(dataDir);

@@ -2,14 +2,14 @@ import { existsSync, mkdirSync, readFileSync, renameSync, writeFileSync } from "
 import { dirname, join } from "node:path";
 import { copyOwner } from "../../lib/file-ownership.ts";
 
-/** Keys that nobody of the organisation may trust any more, as the cloud told last; also while there is no link. */
+/** Revoked keys of the organisation as last sent by the cloud; also available while there is no link. */
 export interface RevokedKeys {
   has(keyHash: string): boolean;
-  /** Takes the cloud's list; true when it is another one. Throws Node's error where it can't be kept. */
+  /** Replaces the list; true if it changed. Throws Node's error if it cannot be saved. */
   update(keys: readonly string[]): boolean;
 }
 
-/** Reads what was kept; a list that can't be read counts as empty, as the cloud tells it again. */
+/** Loads the saved list; an unreadable one counts as empty, because the cloud sends it at each connection. */
 export function createRevokedKeys(dataDir: string): RevokedKeys {
   const path = join(dataDir, "link", "revoked.json");
   let known = new Set(readSaved(path));

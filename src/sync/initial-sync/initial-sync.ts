@@ -21,7 +21,7 @@ import {
 } from "./organisation-baseline.ts";
 import { renameAndDisable } from "./rename-conflicting-rows.ts";
 
-/** How far the work is, as number 0; then lists of the organisation that are to be gone through. And ids that both sides have. */
+/** Progress as record 0, then chunks of the organisation's lists to process; and the ids that both sides have. */
 export const INITIAL_SYNC_TABLES: readonly InternalTable[] = [
   {
     name: "initial_sync_jobs",
@@ -33,7 +33,6 @@ export const INITIAL_SYNC_TABLES: readonly InternalTable[] = [
   },
 ];
 
-/** What bringing an appliance into an organisation needs. */
 export interface InitialSyncDeps {
   store: Store;
   catalogue: Catalogue;
@@ -42,47 +41,47 @@ export interface InitialSyncDeps {
   runner: Pick<SqliteProgramRunner, "runWithin">;
 }
 
-/** The way of an appliance's rows into an organisation, in slices, however often the process ends meanwhile. */
+/** Brings an appliance's rows into an organisation, in batches, across restarts. */
 export interface InitialSync {
-  /** Some of it is still to be done; costs nothing. */
+  /** Whether the job is not finished; cheap. */
   isPending(): boolean;
-  /** Keeps what is to be done; the last step of an enrolment that was not there before. `first` belongs to it. */
-  schedule(ground: OrganisationBaseline, mode: EnrolMode, first: (tx: Transaction) => void): Promise<void>;
-  /** Does it; true when all of it is done, false when it was stopped. */
+  /** Stores the job, as the last step of a first enrolment. `first` runs in the same transaction. */
+  schedule(baseline: OrganisationBaseline, mode: EnrolMode, first: (tx: Transaction) => void): Promise<void>;
+  /** Runs the job; true when it is finished, false if it was stopped. */
   run(): Promise<boolean>;
-  /** Forgets it. */
+  /** Deletes the job. */
   discard(tx: Transaction): void;
   stop(): void;
 }
 
 interface InitialSyncJob {
   mode: EnrolMode;
-  /** The kind of rows that is gone through, and the internal key up to which it was. */
+  /** Index of the resource in progress, and the internal key of its last processed row. */
   kind: number;
   after: number;
-  /** Up to where changes were looked at. */
+  /** Changes were processed up to this number. */
   seen: number;
 }
 
 type BaselinePart = Partial<Pick<OrganisationBaseline, "people" | "administrators">>;
 
-/** Longest work of one transaction. @source interfaces.md, Writing and reading */
+/** Longest transaction. @source docs/decisions/0017-store.md */
 const BATCH_MS = 4;
-/** Lines of a list that are gone through in one transaction. own choice: some ms */
+/** Lines of a list per chunk. @source docs/decisions/0300-sync-limits.md */
 const LINES_PER_PART = 150;
-/** Parts of lists that are kept in one transaction. */
+/** Chunks stored per transaction. */
 const PARTS_PER_TRANSACTION = 20;
 const ROWS_PER_READ = 20;
 const CHANGES_PER_READ = 50;
 
-/** Makes it; what an earlier run left is open at once. */
-export function createInitialSync(needs: InitialSyncDeps): InitialSync {
-  const { store, catalogue, clock, types, runner: work } = needs;
+/** A job of an earlier process is pending at once. */
+export function createInitialSync(deps: InitialSyncDeps): InitialSync {
+  const { store, catalogue, clock, types, runner } = deps;
   const kinds = [...types.cloudOwned].sort((a, b) => types.dependencyRank(a) - types.dependencyRank(b));
   let isPending = readJob(store) !== null;
   let isStopped = false;
 
-  /** True when nothing is left. */
+  /** True when the job is finished. */
   function runBatch(tx: Transaction): boolean {
     const job = readJob(tx);
     if (!job) return true;
@@ -95,7 +94,7 @@ export function createInitialSync(needs: InitialSyncDeps): InitialSync {
       return false;
     }
     const until = clock.monotonicMs() + BATCH_MS;
-    const isOver = work.runWithin(
+    const isOver = runner.runWithin(
       tx,
       processRows(tx, job, () => clock.monotonicMs() > until),
     );
@@ -111,7 +110,7 @@ export function createInitialSync(needs: InitialSyncDeps): InitialSync {
     saveSharedIds(tx, alignAdministratorIds(tx, known));
   }
 
-  /** What was changed of rows that were gone through comes first, so that what follows refers to nothing that is unsent. */
+  /** Changes of processed rows come first, so that later rows do not refer to anything unsent. */
   function* processRows(tx: Transaction, job: InitialSyncJob, isLate: () => boolean): TransactionProgram<boolean> {
     if (!(yield* processLateChanges(tx, job, isLate))) return false;
     for (let kind = kinds[job.kind]; kind !== undefined; kind = kinds[job.kind]) {
@@ -140,7 +139,7 @@ export function createInitialSync(needs: InitialSyncDeps): InitialSync {
     else yield* sendRow(tx, type, id);
   }
 
-  /** False when time was over before all changes were looked at. */
+  /** False if time ran out before all changes were processed. */
   function* processLateChanges(
     tx: Transaction,
     job: InitialSyncJob,
@@ -151,8 +150,8 @@ export function createInitialSync(needs: InitialSyncDeps): InitialSync {
         `SELECT seq, type, row_id AS id FROM changes WHERE seq > ? ORDER BY seq LIMIT ${CHANGES_PER_READ}`,
         job.seen,
       );
-      const passed = found.filter(({ type, id }) => isAlreadyProcessed(tx, type, id, job));
-      for (const { type, id } of passed.sort((a, b) => types.dependencyRank(a.type) - types.dependencyRank(b.type))) {
+      const processed = found.filter(({ type, id }) => isAlreadyProcessed(tx, type, id, job));
+      for (const { type, id } of processed.sort((a, b) => types.dependencyRank(a.type) - types.dependencyRank(b.type))) {
         if (job.mode === "adopt" && !isSharedId(tx, id)) yield* sendWithReferences(tx, type, id);
         else if (tx.get(catalogue.byName(type), id)) yield* processRow(tx, type, id, job);
       }
@@ -170,7 +169,7 @@ export function createInitialSync(needs: InitialSyncDeps): InitialSync {
     return row === null || row.pk <= after;
   }
 
-  /** What a row refers to may have been made just now, too. */
+  /** Rows that it refers to may be new, too. */
   function* sendWithReferences(tx: Transaction, type: string, id: string, depth = 0): TransactionProgram<void> {
     const resource = catalogue.byName(type);
     const row = tx.get(resource, id) as RowBody | null;
@@ -185,7 +184,7 @@ export function createInitialSync(needs: InitialSyncDeps): InitialSync {
     yield* sendRow(tx, type, id);
   }
 
-  /** Sends what the row is otherwise than it was sent. */
+  /** Sends the difference to what was sent before. */
   function* sendRow(tx: Transaction, type: string, id: string): TransactionProgram<void> {
     const resource = catalogue.byName(type);
     const row = tx.get(resource, id) as RowBody | null;
@@ -193,7 +192,7 @@ export function createInitialSync(needs: InitialSyncDeps): InitialSync {
     yield* sendBody(type, id, row && replicatedBody(resource, row));
   }
 
-  /** Who it is, without its site, which it keeps to itself: the organisation would refuse a row that names it. */
+  /** Sends the appliance's own endpoint without its site, which stays local: the organisation would refuse the reference. */
   function* sendOwnEndpoint(tx: Transaction, id: string): TransactionProgram<void> {
     const row = tx.get(endpoints, id) as RowBody | null;
     if (!row) return;
@@ -220,9 +219,9 @@ export function createInitialSync(needs: InitialSyncDeps): InitialSync {
   return {
     isPending: () => isPending,
     discard,
-    async schedule(ground, mode, first) {
+    async schedule(baseline, mode, first) {
       await store.write(discard);
-      const parts = splitBaseline(ground);
+      const parts = splitBaseline(baseline);
       for (let at = 0; at < parts.length; at += PARTS_PER_TRANSACTION) {
         await store.write((tx) => {
           for (const [nth, part] of parts.slice(at, at + PARTS_PER_TRANSACTION).entries())
@@ -232,7 +231,7 @@ export function createInitialSync(needs: InitialSyncDeps): InitialSync {
       }
       await store.write((tx) => {
         first(tx);
-        saveSharedIds(tx, alignSingletonIds(tx, ground));
+        saveSharedIds(tx, alignSingletonIds(tx, baseline));
         const seen = tx.one<{ seq: number | null }>("SELECT max(seq) AS seq FROM changes")?.seq ?? 0;
         saveJob(tx, { mode, kind: 0, after: 0, seen });
       });
@@ -251,7 +250,7 @@ export function createInitialSync(needs: InitialSyncDeps): InitialSync {
   };
 }
 
-/** own choice: what refers to what refers to what was made within one slice */
+/** Longest chain of references between new rows. @source docs/decisions/0300-sync-limits.md */
 const MAX_DEPTH = 5;
 
 function readJob(reader: Pick<StoreReader, "one">): InitialSyncJob | null {

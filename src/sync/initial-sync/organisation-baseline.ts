@@ -11,23 +11,23 @@ import type { AnyResource } from "../../schema/resource.ts";
 import type { StoreReader, Transaction } from "../../store/store.ts";
 
 /**
- * How an appliance comes to an organisation: its rows become the organisation's (`adopt`), or it takes the organisation's
- * and keeps its own to itself (`join`). @source replication.md, amendments, stand-alone
+ * How an appliance enters an organisation: `adopt`: its rows become the organisation's; `join`: it takes the organisation's
+ * rows, and its own stay local. @source docs/decisions/0040-replication.md, Section 4
  */
 export type EnrolMode = "adopt" | "join";
 
-/** The rows of an organisation that there is one of, and its people by address: an appliance has its own of each. */
+/** Ids of the organisation that an appliance takes over: of singleton rows, and of people by e-mail address. */
 export interface OrganisationBaseline {
-  /** Id by the name of the resource. */
+  /** Row id by resource. */
   only: Readonly<Record<string, string>>;
-  /** Rows that both sides have by the same id. */
+  /** Ids of rows that both sides have. */
   shared: readonly string[];
   people: readonly (readonly [id: string, email: string])[];
-  /** Who administers: ids of the memberships and of the people. */
+  /** Administrators: ids of the memberships and of the users. */
   administrators: readonly (readonly [id: string, userId: string])[];
 }
 
-/** Rows that every appliance begins with one of, and by what they are known. */
+/** Rows that exist exactly once on every appliance, with their selectors. */
 const SINGLETONS: readonly { resource: AnyResource; where: Readonly<Record<string, unknown>> }[] = [
   { resource: domains, where: { parentId: null } },
   { resource: securityGroups, where: { superGroup: true } },
@@ -36,10 +36,9 @@ const SINGLETONS: readonly { resource: AnyResource; where: Readonly<Record<strin
   { resource: ttsDefaults, where: {} },
 ];
 
-/** People that are told at most; more are matched as they come. */
+/** People sent with an enrolment; others are matched later. */
 const MAX_PEOPLE = 100_000;
 
-/** What an appliance must know of the organisation to take its place in it. */
 export function readOrganisationBaseline(reader: StoreReader): OrganisationBaseline {
   const only = SINGLETONS.flatMap(({ resource, where }) => {
     const row = reader.find(resource, where as never, 1)[0];
@@ -62,8 +61,8 @@ export function readOrganisationBaseline(reader: StoreReader): OrganisationBasel
 }
 
 /**
- * Gives the rows that there is one of at the appliance and in the organisation the organisation's ids, so that they become
- * one. References are internal keys and stay. Returns the ids that both sides have by now.
+ * Gives the appliance's singleton rows the ids of the organisation, so that both are the same row. References use internal keys
+ * and stay valid. Returns the ids that both sides have now.
  */
 export function alignSingletonIds(
   tx: Transaction,
@@ -79,7 +78,7 @@ export function alignSingletonIds(
   return [...shared, ...renamed];
 }
 
-/** Does so with people, by their addresses; returns the ids of those that are at the appliance, too. */
+/** The same for people, by e-mail address; returns the ids of those that exist on the appliance. */
 export function alignPeopleIds(tx: Transaction, people: OrganisationBaseline["people"]): string[] {
   return people.flatMap(([id, email]) => {
     const own = tx.one<{ id: string }>("SELECT id FROM users WHERE email = ? COLLATE NOCASE", email);
@@ -89,7 +88,7 @@ export function alignPeopleIds(tx: Transaction, people: OrganisationBaseline["pe
   });
 }
 
-/** And with the memberships of those people that make them administrators. */
+/** The same for the memberships by which those people are administrators. */
 export function alignAdministratorIds(
   tx: Transaction,
   administrators: OrganisationBaseline["administrators"],

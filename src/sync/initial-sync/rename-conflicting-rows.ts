@@ -7,17 +7,17 @@ import type { SqlValue, Transaction } from "../../store/store.ts";
 
 type TextField = Extract<Field, { kind: "text" }>;
 
-/** own choice: what an appliance's own row is called by once the organisation has rows of its own */
+/** Suffix of an appliance's own rows after it joined. @source docs/decisions/0300-sync-limits.md */
 const SUFFIX = " (site)";
-/** Members by which rows are switched on or off, and how they are when they are off. */
+/** Switch fields, with the values for off. */
 const SWITCHES = { disabled: 1, enabled: 0 } as const;
-/** Plugins carry out what comes by the link, too. */
+/** Plugins also execute commands of the cloud. */
 const KEPT_ENABLED: ReadonlySet<string> = new Set([extensions.name]);
 
 /**
- * Renames an appliance's own row, so that no row of the organisation finds its name taken, and switches it off: nothing of
- * it acts beside the organisation's. Who administered the appliance alone still can, should the cloud be out of reach; its
- * other people are locked from `now` on. A row that stands aside already stays as it is.
+ * Renames an appliance's own row, so that its name is free for a row of the organisation, and disables it. The appliance's
+ * administrators keep access in case the cloud is unreachable; its other users are locked from `now` on. An already renamed row
+ * stays as it is.
  */
 export function renameAndDisable(tx: Transaction, resource: AnyResource, id: string, now: number): void {
   if (KEPT_ENABLED.has(resource.name)) return;
@@ -37,7 +37,7 @@ export function renameAndDisable(tx: Transaction, resource: AnyResource, id: str
   tx.run(`UPDATE main.${table} SET ${text} WHERE id = ?`, ...sets.map(([, value]) => value), id);
 }
 
-/** Where names are unique, a row that stood aside once before, for another organisation, may have this one already. */
+/** A row renamed for an earlier organisation may have the new name already. */
 function renamed(tx: Transaction, resource: AnyResource, name: string, { max, unique }: TextField): string {
   const isUnique = unique === true || resource.unique?.some((fields) => fields.includes("name"));
   for (let n = 1; ; n++) {

@@ -37,8 +37,8 @@ export type HubControlMessage =
   | { t: "answer"; ref: string; given?: RowBody; refused?: string };
 
 /** A request of an appliance to the cloud. */
-/** Asks for a certificate for a new key; `request` is a PEM certificate request. */
-  /** A certificate for another key; PEM. */
+export type ControlRequest =
+  /** Asks for a certificate for a new key; `request` is a PEM certificate request. */
   | { kind: "renew"; request: string }
   /**
    * An API request that only the cloud may carry out, on behalf of a user and limited to the scopes of the token (null: no

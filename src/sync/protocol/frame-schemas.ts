@@ -4,7 +4,7 @@ import { type Frame, REMOTE_COMMAND_TYPES } from "./frames.ts";
 
 const count = z.number().int().min(0).max(Number.MAX_SAFE_INTEGER);
 const time = z.number().min(-1e15).max(1e15);
-const word = z.string().min(1).max(300);
+const shortText = z.string().min(1).max(300);
 /** Ids are printable ASCII, as the databases of both sides store them. */
 const name = z
   .string()
@@ -16,11 +16,11 @@ const credit = z.object({ frames: count, bytes: count });
 const sha256 = z.string().regex(/^[0-9a-f]{64}$/);
 const digest = z.object({ count, sum: count });
 const buckets = z.array(digest).max(256);
-const lane = z.object({ hw: count, tail: word.nullable() });
-const snap = z.object({ h0: count, after: word.nullable() });
+const lane = z.object({ hw: count, tail: shortText.nullable() });
+const snap = z.object({ h0: count, after: shortText.nullable() });
 const op = z.enum(["p", "d"]);
 const downRow = z.tuple([op, name, name, count, body.optional()]);
-const upRow = z.tuple([op, name, name, count, word, body.optional()]);
+const upRow = z.tuple([op, name, name, count, shortText, body.optional()]);
 const outcome = z.enum(["merged", "conflict", "gone", "refused"]);
 
 /** Larger than any page; a peer that sends more is not ours. @source docs/decisions/0300-sync-limits.md */
@@ -35,12 +35,12 @@ const chunk = z.object({
   data: z.string().max(1_400_000).nullable(),
   last: z.boolean(),
 });
-const err = z.object({ t: z.literal("err"), code: word, reason: z.string().max(1_000).optional() });
+const err = z.object({ t: z.literal("err"), code: shortText, reason: z.string().max(1_000).optional() });
 
 const mark = z.object({
   after: count.optional(),
   decided: count,
-  results: z.array(z.object({ uid: word, result: outcome, lost: z.array(word).max(1_000) })).max(MAX_ROWS),
+  results: z.array(z.object({ uid: shortText, result: outcome, lost: z.array(shortText).max(1_000) })).max(MAX_ROWS),
   digests: z.record(name, digest).optional(),
 });
 
@@ -66,7 +66,7 @@ const HUB_FRAME_SCHEMAS = {
   welcome: z.object({
     t: z.literal("welcome"),
     sess: count,
-    epoch: word,
+    epoch: shortText,
     ct: time,
     inc: count,
     up: z.object({ bulk: lane, hot: lane }),
@@ -84,8 +84,8 @@ const HUB_FRAME_SCHEMAS = {
   snap: z.object({
     t: z.literal("snap"),
     h0: count,
-    from: word.nullable(),
-    after: word.nullable(),
+    from: shortText.nullable(),
+    after: shortText.nullable(),
     rows: downRows,
     end: z.boolean(),
   }),
@@ -107,7 +107,7 @@ const SITE_FRAME_SCHEMAS = {
     endpoint: name,
     inc: count,
     oseq: z.object({ bulk: count, hot: count }),
-    epoch: word.nullable(),
+    epoch: shortText.nullable(),
     recv: count,
     applied: count,
     snap: snap.nullable(),
@@ -122,7 +122,7 @@ const SITE_FRAME_SCHEMAS = {
     feed: z.enum(["up.bulk", "up.hot"]),
     from: count,
     to: count,
-    tail: word,
+    tail: shortText,
     rows: z.array(upRow).max(MAX_ROWS),
   }),
   ack: z.object({ t: z.literal("ack"), feed: z.literal("down.bulk"), to: count }),
@@ -145,7 +145,7 @@ const status = z.object({
   unsent: z.number().int().nonnegative(),
   unsentSince: z.number().nullable(),
 });
-const question = z.discriminatedUnion("kind", [
+const controlRequest = z.discriminatedUnion("kind", [
   z.object({ kind: z.literal("renew"), request: z.string().min(1).max(10_000) }),
   z.object({
     kind: z.literal("request"),
@@ -170,7 +170,7 @@ const CONTROL_MESSAGE_SCHEMAS = {
     proof: z.object({ t: z.literal("proof"), proof: secretText }),
     beat,
     status,
-    ask: z.object({ t: z.literal("ask"), ref: name, of: question }),
+    ask: z.object({ t: z.literal("ask"), ref: name, of: controlRequest }),
   },
 } as const;
 

@@ -14,7 +14,6 @@ import type { PlayCommand } from "../site/command-scheduler.ts";
 import type { RowBody } from "../storage/transaction-program.ts";
 import type { RelayedMessage } from "./relayed-message.ts";
 
-/** What carrying commands out needs. */
 export interface CommandExecutorDeps {
   store: Store;
   clock: Clock;
@@ -22,26 +21,26 @@ export interface CommandExecutorDeps {
   by: ActorContext;
   endpointId(): string;
   notificationService(): Pick<NotificationService, "abort" | "resume">;
-  /** Cloud time at most, epoch ms; null when nothing can be said. */
+  /** Upper bound of cloud time, epoch ms; null if unknown. */
   latestCloudTime(): number | null;
-  /** Tells the cloud all state of this appliance anew. */
+  /** Sends all state of this appliance to the cloud again. */
   resendState(): Promise<void>;
   onFault(error: unknown): void;
 }
 
 type PlayCallbacks = Parameters<PlayCommand>[1];
 
-/** A message is not held back longer for its sound or picture; then it goes without. @source replication.md 4 */
+/** Longest wait for the audio and image of a notification; then it is sent without. @source docs/decisions/0040-replication.md, Section 4 */
 const FILE_WAIT_MS = 2_000;
 const POLL_MS = 50;
 
 const UPGRADES: ReadonlySet<string> = new Set<RemoteCommandType>(["upgrade", "upgrade-all"]);
 
-/** Makes what carries the cloud's commands out: messages by the appliance's own flow, orders by whoever follows them. */
-export function createCommandExecutor(needs: CommandExecutorDeps): { play: PlayCommand; resumed: ResumeCommand } {
-  const { store, clock, events, by, onFault } = needs;
+/** Runs the cloud's commands: notifications through the notification engine, remote commands through their activities. */
+export function createCommandExecutor(deps: CommandExecutorDeps): { play: PlayCommand; resumed: ResumeCommand } {
+  const { store, clock, events, by, onFault } = deps;
 
-  /** False when none of its devices is here. */
+  /** False if none of its devices is on this appliance. */
   async function startMessage(command: SyncCommand, isSilenced: () => boolean): Promise<boolean> {
     if (store.get(notifications, command.cid)) return true;
     const message = command.body as unknown as RelayedMessage;
@@ -73,13 +72,13 @@ export function createCommandExecutor(needs: CommandExecutorDeps): { play: PlayC
       );
       tx.emit("notification.accepted", { notificationId: command.cid, priority: fields.priorityLevel ?? 5 });
     }, lane);
-    needs.notificationService().resume(command.cid);
-    // The cancel came while it was written.
-    if (isSilenced()) await needs.notificationService().abort(command.cid, by);
+    deps.notificationService().resume(command.cid);
+    // The cancel arrived during the write.
+    if (isSilenced()) await deps.notificationService().abort(command.cid, by);
     return true;
   }
 
-  /** Ids of the devices of a message that are here, with the cloud's numbers of their deliveries. */
+  /** Local devices of a notification, with the cloud's delivery numbers. */
   function localDevices(message: RelayedMessage): Map<string, number> {
     const found = store.all<{ id: string; delivery: number }>(
       `WITH named AS MATERIALIZED (SELECT value ->> 0 AS id, value ->> 1 AS delivery, value ->> 2 AS identifier FROM json_each(?))
@@ -90,14 +89,14 @@ export function createCommandExecutor(needs: CommandExecutorDeps): { play: PlayC
     return new Map(found.map(({ id, delivery }) => [id, delivery]));
   }
 
-  /** How long it may wait is the cloud's to say; what clock this appliance has is no reason to keep silent. @source replication.md 5 */
+  /** Converts expiry from cloud time to the local clock: a wrong clock must not silence a notification. @source docs/decisions/0040-replication.md, Section 5 */
   function toLocalTime<T extends RelayedMessage["fields"]>(fields: T): T {
-    const aheadMs = clock.now() - (needs.latestCloudTime() ?? clock.now());
+    const aheadMs = clock.now() - (deps.latestCloudTime() ?? clock.now());
     const own = (at: number | null | undefined): number | null => (at ? at + aheadMs : null);
     return { ...fields, notAfter: own(fields.notAfter), expiresAt: own(fields.expiresAt) };
   }
 
-  /** Without those files that don't come in time: the text must not wait for them. */
+  /** Drops files that do not arrive in time: the text must not wait for them. */
   async function withAvailableFiles(fields: RelayedMessage["fields"]): Promise<RelayedMessage["fields"]> {
     const until = clock.monotonicMs() + FILE_WAIT_MS;
     const isHere = (file: StoredFile | null | undefined): boolean => !file || existsSync(store.files.pathOf(file));
@@ -106,7 +105,7 @@ export function createCommandExecutor(needs: CommandExecutorDeps): { play: PlayC
     return { ...rest, audio: isHere(audio) ? (audio ?? null) : null, image: isHere(image) ? (image ?? null) : null };
   }
 
-  /** Levels and reasons, each with the cloud's numbers of the deliveries that ended so. */
+  /** Delivery levels and reasons, each with the cloud's delivery numbers. */
   function deliveryLevels(command: SyncCommand): RowBody {
     const rows = store.all<{ device: string; level: string; reason: string | null }>(
       `SELECT d.id AS device, l.level, l.reason FROM deliveries l JOIN devices d ON d.pk = l.device_pk
@@ -136,32 +135,32 @@ export function createCommandExecutor(needs: CommandExecutorDeps): { play: PlayC
     const stop = (): void => {
       for (const each of unsubscribe) each();
     };
-    function over(result: "done" | "failed"): void {
+    function finish(result: "done" | "failed"): void {
       stop();
       if (!hasEnded && !isSilenced) on.ended(result, result === "done" ? deliveryLevels(command) : undefined);
       hasEnded = true;
     }
-    const end = (): void => over("done");
+    const end = (): void => finish("done");
     startMessage(command, () => isSilenced)
       .then((isHere) => {
-        if (!isHere) over("failed");
+        if (!isHere) finish("failed");
         else if (store.get(notifications, cid)?.stage === "settled") end();
       })
       .catch((error: unknown) => {
         onFault(error);
-        over("failed");
+        finish("failed");
       });
     return () => {
       isSilenced = true;
       stop();
-      if (store.get(notifications, cid)) needs.notificationService().abort(cid, by).catch(onFault);
+      if (store.get(notifications, cid)) deps.notificationService().abort(cid, by).catch(onFault);
     };
   }
 
-  /** Orders are activities, which those who follow them carry out; what became of one, its activity says. */
+  /** Follows the activity of a remote command to its end. */
   function followRemoteCommand({ cid, kind }: SyncCommand, on: PlayCallbacks): () => void {
     if (kind === "device-sync") {
-      needs.resendState().then(
+      deps.resendState().then(
         () => on.ended("done"),
         (error: unknown) => {
           onFault(error);
@@ -170,26 +169,26 @@ export function createCommandExecutor(needs: CommandExecutorDeps): { play: PlayC
       );
       return () => undefined;
     }
-    const look = (): void => {
+    const checkState = (): void => {
       const state = store.get(endpointActivities, cid)?.state;
       if (state === "pending") return;
       stop();
       on.ended(state === "success" ? "done" : "failed");
     };
     const stop = events.on("row.changed", ({ resource, id }) => {
-      if (resource === endpointActivities.name && id === cid) look();
+      if (resource === endpointActivities.name && id === cid) checkState();
     });
-    clock.defer(look);
+    clock.defer(checkState);
     return stop;
   }
 
   return {
     play: (command, on) => (command.kind === "broadcast" ? playMessage(command, on) : followRemoteCommand(command, on)),
-    // A restart has happened once somebody asks.
+    // This process is the restarted one.
     resumed({ cid, kind }) {
       if (kind === "restart") return "done";
       const state = store.get(endpointActivities, cid)?.state;
-      // An upgrade goes on in the run after, perhaps of another version.
+      // An upgrade may continue in the next process, perhaps of another version.
       if (state === "pending" && UPGRADES.has(kind)) return "armed";
       return state === "success" ? "done" : state === "fail" ? "failed" : "interrupted";
     },

@@ -5,30 +5,28 @@ import type { OutcomeLevel } from "../../plugin-api/index.ts";
 import type { Transaction } from "../../store/store.ts";
 import type { CommandOutcome } from "../protocol/frames.ts";
 
-/** What a delivery without a word of its own ends as. */
+/** Level and reason of deliveries that the appliance did not report individually, by the outcome of the command. */
 export const OUTCOME_LEVELS: Readonly<
   Partial<Record<CommandOutcome | "heard", readonly [OutcomeLevel, string | null]>>
 > = {
   heard: ["sent", null],
-  done: ["failed", "The appliance did not say what became of the device."],
-  expired: ["expired", "The appliance got the message too late."],
-  cancelled: ["expired", "The message was called off."],
-  interrupted: ["failed", "The appliance was restarted while the message sounded."],
-  failed: ["failed", "The appliance could not carry the message out."],
-  skipped: ["skipped", "Another appliance carried the message out."],
-  unknown: ["failed", "It is not known whether the message was heard: the appliance was restored."],
+  done: ["failed", "The appliance did not report a result for the device."],
+  expired: ["expired", "The appliance received the notification too late."],
+  cancelled: ["expired", "The notification was cancelled."],
+  interrupted: ["failed", "The appliance restarted while it played the notification."],
+  failed: ["failed", "The appliance failed to play the notification."],
+  skipped: ["skipped", "Another appliance played the notification."],
+  unknown: ["failed", "The outcome is unknown: the appliance was restored from a backup."],
 };
 
-/** What an appliance said of one delivery. */
+/** Result of one delivery, as an appliance reports it. */
 export interface DeliveryReport {
   deliveryId: number;
   level: OutcomeLevel;
   reason: string | null;
 }
 
-/**
- * Says of deliveries that were given up here what became of them after all: an appliance that was out of reach tells late.
- */
+/** Applies results of deliveries that were already given up: an appliance that was out of reach reports late. */
 export function applyLateReports(tx: Transaction, outcomes: readonly DeliveryOutcome[], at: number): void {
   const changed = new Set<number>();
   for (const { deliveryId, level, details } of outcomes) {
@@ -59,14 +57,14 @@ const LEVELS: ReadonlySet<unknown> = new Set<OutcomeLevel>([
   ...(["sent", "accepted", "playing", "heard", "confirmed", "failed", "skipped", "expired"] as const),
 ]);
 
-/** What an appliance said of single deliveries; what does not look like it is passed over. */
+/** Parses the delivery results of an appliance; malformed entries are ignored. */
 export function parseDeliveryReports(levels: unknown): DeliveryReport[] {
   if (!Array.isArray(levels)) return [];
   return levels.flatMap((entry: unknown) => {
     const [level, reason, deliveries] = Array.isArray(entry) ? (entry as unknown[]) : [];
     if (!LEVELS.has(level) || !Array.isArray(deliveries)) return [];
-    const words = typeof reason === "string" ? reason.slice(0, 500) : null;
+    const text = typeof reason === "string" ? reason.slice(0, 500) : null;
     const ids = deliveries.filter((each): each is number => Number.isSafeInteger(each));
-    return ids.map((deliveryId) => ({ deliveryId, level: level as OutcomeLevel, reason: words }));
+    return ids.map((deliveryId) => ({ deliveryId, level: level as OutcomeLevel, reason: text }));
   });
 }

@@ -1,108 +1,106 @@
 import type { Clock, Timer } from "../../lib/clock.ts";
 import type { SyncCommand } from "../protocol/frames.ts";
 
-/** A message as one appliance has it to sound. */
+/** A notification that was handed to one appliance. */
 export interface RelayedCommand {
   endpoint: string;
   command: SyncCommand;
   notificationId: string;
-  /** The cloud's numbers of the deliveries. */
+  /** The cloud's delivery numbers. */
   deliveries: readonly number[];
   level: number;
-  /** Appliances that may sound it, in the order in which they are tried. */
+  /** Appliances that may play it, in order of preference. */
   candidates: readonly string[];
-  /** Those that had it to sound, this one last. */
+  /** Appliances that had it, this one last. */
   tried: readonly string[];
-  /** Who has it to sound now in its place. */
+  /** The relay that replaced this one. */
   reassignedTo: RelayedCommand | null;
-  /** What the appliance said of it so far. */
+  /** Progress reported by the appliance. */
   progress: "nothing" | "taken" | "started";
 }
 
-/** What watching needs. */
 export interface RelayMonitorDeps {
   clock: Pick<Clock, "now" | "after">;
   isLinked(endpoint: string): boolean;
-  /** Hands it to another appliance; false where that was of no use. Never rejects. */
-  reassign(carriage: RelayedCommand, to: string, why: string): Promise<boolean>;
+  /** Hands it to another appliance; false if that had no effect. Never rejects. */
+  reassign(relay: RelayedCommand, to: string, why: string): Promise<boolean>;
 }
 
-/** Sees to it that an appliance which is not there is not waited for. */
+/** Times out relays whose appliance is not connected or does not respond, and reassigns them. */
 export interface RelayMonitor {
-  start(carriage: RelayedCommand): void;
-  /** The appliance said something of it. */
-  recordProgress(carriage: RelayedCommand, said: "taken" | "started"): void;
-  stop(carriage: RelayedCommand): void;
+  start(relay: RelayedCommand): void;
+  /** The appliance reported progress. */
+  recordProgress(relay: RelayedCommand, progress: "taken" | "started"): void;
+  stop(relay: RelayedCommand): void;
 }
 
 /**
- * So long an appliance has to say that it has a message, and then that it is heard; ms. own choice: an emergency is a row
- * on the hot lane and 2 s for its files; it is better heard twice than late. An announcement may wait for what sounds.
+ * Time for an appliance to report that it has a notification, and then that it plays it; ms. A routine notification may have
+ * to wait for another one that plays. @source docs/decisions/0302-remote-delivery.md
  */
 const RESPONSE_TIMEOUTS = {
   emergency: { nothing: 3_000, taken: 15_000 },
   routine: { nothing: 10_000, taken: 30_000 },
 } as const;
 
-/** Makes it. */
 export function createRelayMonitor({ clock, isLinked, reassign }: RelayMonitorDeps): RelayMonitor {
   const timers = new Map<RelayedCommand, Timer>();
 
-  function checkAfter(carriage: RelayedCommand, delayMs: number): void {
-    timers.get(carriage)?.cancel();
+  function checkAfter(relay: RelayedCommand, delayMs: number): void {
+    timers.get(relay)?.cancel();
     timers.set(
-      carriage,
-      clock.after(delayMs, () => check(carriage), { background: true }),
+      relay,
+      clock.after(delayMs, () => check(relay), { background: true }),
     );
   }
 
   const responseTimeout = ({ level, progress }: RelayedCommand): number =>
     RESPONSE_TIMEOUTS[level === 0 ? "emergency" : "routine"][progress === "taken" ? "taken" : "nothing"];
 
-  function check(carriage: RelayedCommand): void {
-    if (clock.now() > carriage.command.notAfter) {
-      stop(carriage);
+  function check(relay: RelayedCommand): void {
+    if (clock.now() > relay.command.notAfter) {
+      stop(relay);
       return;
     }
-    const { endpoint, progress, level } = carriage;
-    const isThere = isLinked(endpoint);
-    // Who has taken an announcement and is there sounds it in its time, such as after another one.
-    const next = progress === "taken" && isThere && level > 0 ? null : nextCandidate(carriage, isLinked);
+    const { endpoint, progress, level } = relay;
+    const isConnected = isLinked(endpoint);
+    // A connected appliance that has a routine notification plays it in time, for example after another one.
+    const next = progress === "taken" && isConnected && level > 0 ? null : nextCandidate(relay, isLinked);
     if (next === null) {
-      checkAfter(carriage, responseTimeout(carriage));
+      checkAfter(relay, responseTimeout(relay));
       return;
     }
-    const why = !isThere ? "is not connected" : progress === "taken" ? "did not begin it" : "did not answer";
-    timers.delete(carriage);
-    void reassign(carriage, next, why).then((isPassed) => {
-      if (!isPassed && carriage.reassignedTo === null && carriage.progress !== "started")
-        checkAfter(carriage, responseTimeout(carriage));
+    const why = !isConnected ? "is not connected" : progress === "taken" ? "did not start it" : "did not respond";
+    timers.delete(relay);
+    void reassign(relay, next, why).then((isReassigned) => {
+      if (!isReassigned && relay.reassignedTo === null && relay.progress !== "started")
+        checkAfter(relay, responseTimeout(relay));
     });
   }
 
-  function stop(carriage: RelayedCommand): void {
-    timers.get(carriage)?.cancel();
-    timers.delete(carriage);
+  function stop(relay: RelayedCommand): void {
+    timers.get(relay)?.cancel();
+    timers.delete(relay);
   }
 
   return {
-    start(carriage) {
-      if (carriage.candidates.length === 0) return;
-      checkAfter(carriage, isLinked(carriage.endpoint) ? responseTimeout(carriage) : 0);
+    start(relay) {
+      if (relay.candidates.length === 0) return;
+      checkAfter(relay, isLinked(relay.endpoint) ? responseTimeout(relay) : 0);
     },
-    recordProgress(carriage, said) {
-      if (carriage.progress === "started") return;
-      carriage.progress = said;
-      if (said === "started") stop(carriage);
-      else if (timers.has(carriage)) checkAfter(carriage, responseTimeout(carriage));
+    recordProgress(relay, progress) {
+      if (relay.progress === "started") return;
+      relay.progress = progress;
+      if (progress === "started") stop(relay);
+      else if (timers.has(relay)) checkAfter(relay, responseTimeout(relay));
     },
     stop,
   };
 }
 
 /**
- * The next appliance that is there and was not asked yet; in an emergency, once all were, also another one that is back.
- * Null where there is none.
+ * The next connected candidate that was not tried yet. For an emergency whose appliance is disconnected, once all were tried,
+ * any other connected one. Null if there is none.
  */
 export function nextCandidate(
   { endpoint, candidates, tried, level }: RelayedCommand,

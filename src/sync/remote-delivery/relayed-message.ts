@@ -3,25 +3,25 @@ import type { RowOf } from "../../schema/resource.ts";
 
 type NotificationRow = RowOf<typeof notifications>;
 
-/** What of a message an appliance needs to sound it by itself, whatever rows it has. @source replication.md 5 */
+/** Fields of a notification that an appliance needs to play it without other rows. @source docs/decisions/0040-replication.md, Section 5 */
 export const RELAYED_FIELDS = [
   ...(["subject", "body", "image", "imageAltText", "audio", "alertTone", "ttsType", "ttsCustomContent"] as const),
   ...(["ttsSpeed", "expiration", "expiresAt", "priority", "drill", "metadata", "notificationSource"] as const),
   ...(["effectiveSettings", "priorityLevel", "notAfter"] as const),
 ] as const satisfies readonly (keyof NotificationRow)[];
 
-/** The body of a command to sound a message. */
+/** Body of a broadcast command. */
 export interface RelayedMessage {
-  /** The message's id in the cloud. */
+  /** Id of the notification in the cloud. */
   notificationId: string;
-  /** When somebody had it sent again; 0 at first. Epoch ms. */
+  /** When a user last retried it, epoch ms; 0 for the first attempt. */
   round: number;
   fields: Partial<Pick<NotificationRow, (typeof RELAYED_FIELDS)[number]>>;
-  /** The endpoint that it was sent from. */
+  /** The endpoint that initiated it. */
   from: string | null;
   /**
-   * Ids of the appliance's devices, each with the number by which the cloud knows the delivery; an appliance that stands in
-   * for another one finds its own device by the name.
+   * Device ids of the appliance, each with the cloud's delivery number. A standby appliance finds its own device by the
+   * identifier.
    */
   devices: readonly (readonly [deviceId: string, delivery: number, deviceIdentifier?: string])[];
 }

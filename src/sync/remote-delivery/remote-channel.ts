@@ -20,66 +20,64 @@ import { applyLateReports, OUTCOME_LEVELS, parseDeliveryReports } from "./delive
 import { createRelayMonitor, nextCandidate, type RelayedCommand } from "./failover-router.ts";
 import { RELAYED_FIELDS, type RelayedMessage } from "./relayed-message.ts";
 
-/** What the channel needs. */
 export interface RemoteChannelDeps {
   store: Pick<Store, "all" | "get" | "write">;
   runner: Pick<SqliteProgramRunner, "readSync">;
   clock: Clock;
   types: ReplicatedTypes;
   hub: Pick<HubSync, "issue" | "cancel" | "reassign">;
-  /** The appliance's link stands. */
+  /** The appliance is connected. */
   isLinked(endpoint: string): boolean;
-  /** Appliances that may activate devices, by the device's internal key, in the order in which they are tried. */
+  /** Appliances that may activate devices, by the device's internal key, in order of preference. */
   candidates(devices: readonly number[]): Promise<ReadonlyMap<number, readonly string[]>>;
-  /** Writes down, at an appliance, what people should know of a message that went another way. */
+  /** Records, as an activity of an appliance, that a notification was reassigned or played twice. */
   record(endpoint: string, what: "takeover" | "doubled", notificationId: string, message: string): void;
-  /** Reports of what became of deliveries. */
+  /** Receives delivery outcomes. */
   handleOutcomes(outcomes: readonly DeliveryOutcome[]): void;
   onFault(error: unknown): void;
 }
 
 /**
- * The channel by which the cloud's messages reach devices of appliances: each appliance gets one command per message. One
- * that is not there, or does not say in its time that it has it, is stood in for by the next of the activation group.
+ * Delivery provider for devices of appliances: each appliance gets one command per notification. If it is not connected or
+ * does not confirm in time, the next appliance of the activation group takes over.
  */
 export interface RemoteChannel {
-  /** All channels of the cloud: the given ones, and this. */
+  /** The given providers and this one. */
   extendProviders(providers: DeliveryProviders): DeliveryProviders;
-  /** Takes what an appliance says of a command. */
-  handleReport(endpoint: string, cid: string, told: RowBody): void;
+  /** Handles a report of an appliance on a command. */
+  handleReport(endpoint: string, cid: string, report: RowBody): void;
 }
 
 /**
- * Deliveries come in pieces; those of one message go as one command. What is whole in its first piece does not wait.
- * own choice: no longer than people notice
+ * Deliveries arrive in pieces; those of one notification become one command. A complete first piece does not wait.
+ * @source docs/decisions/0302-remote-delivery.md
  */
 const BATCH_DELAY_MS = 30;
-/** All that a message goes to may be on its way at once. */
+/** All deliveries of a notification may be in flight at once. */
 const WINDOW = 1_000_000;
-/** Commands of an appliance that are looked at after a restart. own choice */
+/** Commands per appliance that are examined after a restart. @source docs/decisions/0302-remote-delivery.md */
 const NEWEST_COMMANDS = { newestFirst: true, limit: 1_000 } as const;
 
-/** What of a delivery decides who gets it. */
+/** Routing data of a delivery. */
 interface DeliveryAddress {
   pk: number;
-  /** The appliance that has it to sound. */
+  /** The appliance that has to play it. */
   endpoint: string;
   /** Internal key of the device. */
   device: number;
-  /** What the device is called by whichever appliance. */
+  /** Identifier of the device, the same for all appliances. */
   identifier: string;
-  /** 1 where another appliance than the one that serves the device has it to sound. */
+  /** 1 if the appliance is not the one that serves the device. */
   isAway: 0 | 1;
 }
 
-/** Makes it. */
-export function createRemoteChannel(needs: RemoteChannelDeps): RemoteChannel {
-  const { store, runner: work, clock, types, hub, handleOutcomes, onFault } = needs;
+export function createRemoteChannel(deps: RemoteChannelDeps): RemoteChannel {
+  const { store, runner, clock, types, hub, handleOutcomes, onFault } = deps;
   let waiting: DeliveryItem[] = [];
-  const looking = new Set<number>();
+  const pending = new Set<number>();
   const relays = new Map<string, RelayedCommand>();
   const keyOf = (endpoint: string, cid: string): string => `${cid} ${endpoint}`;
-  const monitor = createRelayMonitor({ ...needs, reassign });
+  const monitor = createRelayMonitor({ ...deps, reassign });
 
   function deliver(items: readonly DeliveryItem[]): void {
     const isFirst = waiting.length === 0;
@@ -87,7 +85,7 @@ export function createRemoteChannel(needs: RemoteChannelDeps): RemoteChannel {
     if (isFirst) clock.after(isComplete(items) ? 0 : BATCH_DELAY_MS, () => void dispatchBatch().catch(onFault));
   }
 
-  /** Whether no open delivery of these messages is still to come. */
+  /** Whether these are all open deliveries of their notifications. */
   function isComplete(items: readonly DeliveryItem[]): boolean {
     const open = `SELECT 1 FROM deliveries WHERE provider = ? AND ended_at IS NULL
       AND notification_pk IN (SELECT pk FROM notifications WHERE id IN (SELECT value FROM json_each(?))) LIMIT ?`;
@@ -98,32 +96,32 @@ export function createRemoteChannel(needs: RemoteChannelDeps): RemoteChannel {
   async function dispatchBatch(): Promise<void> {
     const all = waiting;
     waiting = [];
-    for (const { deliveryId } of all) looking.add(deliveryId);
+    for (const { deliveryId } of all) pending.add(deliveryId);
     const addressed = readAddresses(all.map(({ deliveryId }) => deliveryId));
-    const lines = await needs
+    const lines = await deps
       .candidates([...addressed.values()].map(({ device }) => device))
       .catch((error: unknown) => {
         onFault(error);
         return new Map<number, readonly string[]>();
       });
-    const groups = new Map<string, { endpoint: string; line: readonly string[]; items: DeliveryItem[] }>();
+    const groups = new Map<string, { endpoint: string; candidates: readonly string[]; items: DeliveryItem[] }>();
     for (const item of all) {
       const address = addressed.get(item.deliveryId);
-      // It may have been stopped meanwhile.
-      if (!looking.delete(item.deliveryId) || !address) continue;
+      // It may have been stopped during the query.
+      if (!pending.delete(item.deliveryId) || !address) continue;
       const { endpoint } = address;
-      const line = lines.get(address.device) ?? [];
-      const key = [item.notificationId, endpoint, ...line].join();
-      const group = groups.get(key) ?? { endpoint, line, items: [] };
+      const candidates = lines.get(address.device) ?? [];
+      const key = [item.notificationId, endpoint, ...candidates].join();
+      const group = groups.get(key) ?? { endpoint, candidates, items: [] };
       group.items.push(item);
       groups.set(key, group);
     }
-    for (const { endpoint, line, items } of groups.values()) issueCommand(endpoint, line, items, addressed);
+    for (const { endpoint, candidates, items } of groups.values()) issueCommand(endpoint, candidates, items, addressed);
   }
 
   function issueCommand(
     endpoint: string,
-    line: readonly string[],
+    candidates: readonly string[],
     given: readonly DeliveryItem[],
     addressed: ReadonlyMap<number, DeliveryAddress>,
   ): void {
@@ -131,7 +129,7 @@ export function createRemoteChannel(needs: RemoteChannelDeps): RemoteChannel {
     const row = store.get(notifications, notificationId);
     if (!row) return;
     const round = row.retriedAt ?? 0;
-    const items = withoutIssued(endpoint, line, given, round);
+    const items = withoutIssued(endpoint, candidates, given, round);
     const first = items[0];
     if (!first) return;
     const fields = Object.fromEntries(RELAYED_FIELDS.map((name) => [name, row[name]]));
@@ -151,84 +149,84 @@ export function createRemoteChannel(needs: RemoteChannelDeps): RemoteChannel {
       body: body as unknown as RowBody,
       needs: filesInBody(row as unknown as RowBody, types.fileFields(notifications.name)),
     };
-    const carriage = registerRelay(endpoint, command, line);
-    hub.issue([{ endpoint, command }]).then(() => monitor.start(carriage), onFault);
+    const relay = registerRelay(endpoint, command, candidates);
+    hub.issue([{ endpoint, command }]).then(() => monitor.start(relay), onFault);
   }
 
   function registerRelay(
     endpoint: string,
     command: SyncCommand,
-    line: readonly string[],
+    candidates: readonly string[],
     tried = [endpoint],
   ): RelayedCommand {
     const { notificationId, devices, fields } = command.body as unknown as RelayedMessage;
-    const carriage: RelayedCommand = {
-      ...{ endpoint, command, notificationId, candidates: line, tried, reassignedTo: null, progress: "nothing" },
+    const relay: RelayedCommand = {
+      ...{ endpoint, command, notificationId, candidates, tried, reassignedTo: null, progress: "nothing" },
       deliveries: devices.map(([, delivery]) => delivery),
       level: fields.priorityLevel ?? (command.class === "emergency" ? 0 : 5),
     };
-    relays.set(keyOf(endpoint, command.cid), carriage);
-    return carriage;
+    relays.set(keyOf(endpoint, command.cid), relay);
+    return relay;
   }
 
-  /** What an earlier run of this process has handed over is waited for, and not said twice. */
+  /** Deliveries without those that an earlier process issued: these are watched and not sent twice. */
   function withoutIssued(
     endpoint: string,
-    line: readonly string[],
+    candidates: readonly string[],
     items: readonly DeliveryItem[],
     round: number,
   ): readonly DeliveryItem[] {
     if (items.every(({ attempt }) => attempt <= 1)) return items;
     const { notificationId } = items[0] as DeliveryItem;
     const found = new Set<number>();
-    for (const { cid, command, outcome, saidBy } of work.readSync(() =>
+    for (const { cid, command, outcome, saidBy } of runner.readSync(() =>
       scanRecords(ISSUED_COMMANDS, { ...NEWEST_COMMANDS, where: [endpoint] }),
     )) {
       const body = command.body as unknown as RelayedMessage;
       if (command.kind !== "broadcast" || body.notificationId !== notificationId || body.round !== round) continue;
-      const carriage = relays.get(keyOf(endpoint, cid)) ?? registerRelay(endpoint, command, line);
-      for (const each of carriage.deliveries) found.add(each);
-      // What it told of each device may have been lost with that run.
-      if (outcome === null) monitor.start(carriage);
+      const relay = relays.get(keyOf(endpoint, cid)) ?? registerRelay(endpoint, command, candidates);
+      for (const each of relay.deliveries) found.add(each);
+      // The report on each device may have been lost with that process.
+      if (outcome === null) monitor.start(relay);
       else handleReport(endpoint, cid, { outcome: outcome === "done" && saidBy === "site" ? "heard" : outcome });
     }
     return items.filter(({ deliveryId }) => !found.has(deliveryId));
   }
 
-  /** Hands a message, or only some of its deliveries once it has ended there, to another appliance. */
+  /** Hands a notification to another appliance, or with `ended` only those deliveries, which the first one has ended. */
   async function reassign(from: RelayedCommand, to: string, why: string, ended?: readonly number[]): Promise<boolean> {
-    const { endpoint, notificationId, candidates: line, tried, level } = from;
+    const { endpoint, notificationId, candidates, tried, level } = from;
     const ref = from.command.cid;
     const isNew = ended !== undefined || findIssuedCommand(to, ref) !== undefined;
     const cid = isNew ? derivedId("appliances", ref, to, newId()) : ref;
     const command = { ...from.command, cid, body: bodyForDeliveries(from, new Set(ended ?? from.deliveries)) };
-    // An emergency is better heard twice than cut off where nobody else is heard.
+    // An emergency is better played twice than cancelled before the other appliance plays it.
     const cancel = level === 0 ? null : buildCancellation(level);
     try {
-      const passed = { from: endpoint, ref, to, command, cancel, hasEnded: ended !== undefined };
-      if (!(await hub.reassign(passed))) return false;
+      const reassignment = { from: endpoint, ref, to, command, cancel, hasEnded: ended !== undefined };
+      if (!(await hub.reassign(reassignment))) return false;
       await assignDeliveries(ended ?? from.deliveries, to);
     } catch (error) {
       onFault(error);
       return false;
     }
-    const next = registerRelay(to, command, line, [...tried, to]);
+    const next = registerRelay(to, command, candidates, [...tried, to]);
     if (!ended) from.reassignedTo = next;
-    needs.record(to, "takeover", notificationId, `It sounds the message in place of another appliance, which ${why}.`);
-    // It may have begun in the meantime.
+    deps.record(to, "takeover", notificationId, `Plays the notification in place of another appliance, which ${why}.`);
+    // It may have started during the reassignment.
     if (from.progress === "started") handleLateStart(from);
     else monitor.start(next);
     return true;
   }
 
-  /** The rows name the appliance that is waited for. */
+  /** Updates the appliance in the delivery rows. */
   async function assignDeliveries(deliveries: readonly number[], to: string): Promise<void> {
     const sql = `UPDATE deliveries SET endpoint_pk = (SELECT pk FROM endpoints WHERE id = ?)
       WHERE pk IN (SELECT value FROM json_each(?))`;
     await store.write((tx) => tx.run(sql, to, JSON.stringify(deliveries)), "emergency");
   }
 
-  /** Devices under the names by which every appliance knows them. */
+  /** The body with some deliveries only, and with the device identifiers that every appliance knows. */
   function bodyForDeliveries({ command }: RelayedCommand, deliveries: ReadonlySet<number>): RowBody {
     const body = command.body as unknown as RelayedMessage;
     const names = readAddresses([...deliveries]);
@@ -247,13 +245,13 @@ export function createRemoteChannel(needs: RemoteChannelDeps): RemoteChannel {
   function stop({ deliveryIds }: StopRequest): void {
     const ended = new Set(deliveryIds);
     waiting = waiting.filter(({ deliveryId }) => !ended.has(deliveryId));
-    for (const each of deliveryIds) looking.delete(each);
+    for (const each of deliveryIds) pending.delete(each);
     const cancels = new Map<string, number>();
-    for (const [key, carriage] of relays) {
-      if (!carriage.deliveries.every((each) => ended.has(each))) continue;
+    for (const [key, relay] of relays) {
+      if (!relay.deliveries.every((each) => ended.has(each))) continue;
       relays.delete(key);
-      monitor.stop(carriage);
-      cancels.set(carriage.command.cid, carriage.level);
+      monitor.stop(relay);
+      cancels.set(relay.command.cid, relay.level);
     }
     for (const [cid, level] of cancels) hub.cancel(cid, buildCancellation(level)).catch(onFault);
   }
@@ -269,7 +267,7 @@ export function createRemoteChannel(needs: RemoteChannelDeps): RemoteChannel {
     return new Map(found.map((each) => [each.pk, each]));
   }
 
-  /** An appliance begins what another one has to sound by now: it goes on if it is the first to be heard. */
+  /** An appliance starts late what another one has by now: for an emergency it keeps it if the other one does not play yet. */
   function handleLateStart(late: RelayedCommand): void {
     let holder = late.reassignedTo;
     while (holder?.reassignedTo) holder = holder.reassignedTo;
@@ -283,33 +281,33 @@ export function createRemoteChannel(needs: RemoteChannelDeps): RemoteChannel {
   }
 
   const recordDuplicate = (endpoint: string, notificationId: string): void =>
-    needs.record(endpoint, "doubled", notificationId, "It began late what another appliance sounds in its place.");
+    deps.record(endpoint, "doubled", notificationId, "Started late: another appliance plays the notification in its place.");
 
-  function handleReport(endpoint: string, cid: string, said: RowBody): void {
-    const outcome = said.outcome as CommandOutcome | "heard" | "taken";
-    const carriage = relays.get(keyOf(endpoint, cid));
-    const known = carriage?.deliveries ?? deliveriesOf(endpoint, cid);
-    // An appliance speaks of its own devices alone, and not of those that another one has by now.
+  function handleReport(endpoint: string, cid: string, report: RowBody): void {
+    const outcome = report.outcome as CommandOutcome | "heard" | "taken";
+    const relay = relays.get(keyOf(endpoint, cid));
+    const known = relay?.deliveries ?? deliveriesOf(endpoint, cid);
+    // An appliance reports only on deliveries that are still assigned to it.
     const addressed = readAddresses(known);
     const own = new Set(known.filter((each) => addressed.get(each)?.endpoint === endpoint));
-    if (carriage && (outcome === "taken" || outcome === "started")) monitor.recordProgress(carriage, outcome);
+    if (relay && (outcome === "taken" || outcome === "started")) monitor.recordProgress(relay, outcome);
     if (outcome === "taken") return;
     if (outcome === "started") {
-      if (carriage?.reassignedTo) handleLateStart(carriage);
+      if (relay?.reassignedTo) handleLateStart(relay);
       else if (known.length > 0 && own.size === 0) recordDuplicate(endpoint, notificationOf(endpoint, cid));
       else handleOutcomes([...own].map((each) => toOutcome(each, "sent", null, false)));
       return;
     }
-    if (carriage) discardRelay(carriage);
-    const lines = parseDeliveryReports(said.levels).filter(({ deliveryId }) => own.has(deliveryId));
+    if (relay) discardRelay(relay);
+    const lines = parseDeliveryReports(report.levels).filter(({ deliveryId }) => own.has(deliveryId));
     for (const { deliveryId } of lines) own.delete(deliveryId);
     reportOutcomes(lines.map(({ deliveryId, level, reason }) => toOutcome(deliveryId, level, reason, true)));
-    const [level, words] = OUTCOME_LEVELS[outcome] ?? ["failed", "The appliance said nothing that is known."];
-    const giveUp = (): void => reportOutcomes([...own].map((each) => toOutcome(each, level, words, true)));
+    const [level, text] = OUTCOME_LEVELS[outcome] ?? ["failed", "The appliance reported an unknown outcome."];
+    const reportUnreported = (): void => reportOutcomes([...own].map((each) => toOutcome(each, level, text, true)));
     const isUnserved = outcome === "done" || outcome === "failed";
-    const next = carriage && isUnserved && own.size > 0 ? nextCandidate(carriage, needs.isLinked) : null;
-    if (!carriage || next === null) giveUp();
-    else void reassign(carriage, next, "could not carry it out", [...own]).then((isPassed) => isPassed || giveUp());
+    const next = relay && isUnserved && own.size > 0 ? nextCandidate(relay, deps.isLinked) : null;
+    if (!relay || next === null) reportUnreported();
+    else void reassign(relay, next, "failed to play it", [...own]).then((isReassigned) => isReassigned || reportUnreported());
   }
 
   function reportOutcomes(outcomes: readonly DeliveryOutcome[]): void {
@@ -319,11 +317,11 @@ export function createRemoteChannel(needs: RemoteChannelDeps): RemoteChannel {
     store.write((tx) => applyLateReports(tx, outcomes, at)).catch(onFault);
   }
 
-  /** With whoever had it before: what these say from now on is late. */
+  /** Also removes its predecessors: their later reports are late. */
   function discardRelay(ended: RelayedCommand): void {
     monitor.stop(ended);
-    for (const [key, carriage] of relays) {
-      let holder = carriage;
+    for (const [key, relay] of relays) {
+      let holder = relay;
       while (holder.reassignedTo) holder = holder.reassignedTo;
       if (holder === ended) relays.delete(key);
     }
@@ -334,9 +332,9 @@ export function createRemoteChannel(needs: RemoteChannelDeps): RemoteChannel {
     return { provider: APPLIANCES_PROVIDER, deliveryId, level, details, at: clock.now(), isLast };
   }
 
-  /** What was issued to an appliance, by whichever run. */
+  /** A command issued to an appliance by this or an earlier process. */
   function findIssuedCommand(endpoint: string, cid: string): IssuedCommand | undefined {
-    return work
+    return runner
       .readSync(() => scanRecords(ISSUED_COMMANDS, { by: "cid", where: [cid] }))
       .find((each) => each.endpoint === endpoint);
   }

@@ -1,32 +1,32 @@
 import type { Clock } from "../../lib/clock.ts";
 
-/** A pair of times of one moment: cloud time at most, and wall time here. */
+/** Two times of one moment: upper bound of cloud time, and local wall time. */
 export interface SavedCloudTime {
   cloudTimeMs: number;
   wallClockMs: number;
 }
 
-/** How late it can be in the cloud, judged without trusting the wall clock while the process runs. */
+/** Upper bound of cloud time; does not depend on the wall clock once the cloud was heard. */
 export interface CloudTime {
   /** Cloud time `ct` was read after the monotonic moment `askedAt`. */
   observe(ct: number, askedAt: number): void;
-  /** It is not later than this in the cloud, epoch ms; null when nothing can be said. */
+  /** Cloud time is at most this, epoch ms; null if unknown. */
   latest(): number | null;
-  /** The same, null until the cloud was heard in this life: no wall clock has a part in it. */
+  /** The same; null until the cloud was heard in this process. Never derived from the wall clock. */
   latestObserved(): number | null;
-  /** To be kept for the next start; null when nothing can be said. */
+  /** To be saved for the next start; null if unknown. */
   toSaved(): SavedCloudTime | null;
 }
 
-/** Quartz clocks differ by less. @source own choice: four times the 120 ppm of a bad one */
+/** Largest drift between two quartz clocks: four times that of a bad one (120 ppm). @source docs/decisions/0300-sync-limits.md */
 const MAX_CLOCK_DRIFT = 5e-4;
-/** What a wall clock may be off after a start. @source own choice */
+/** Allowance for wall clock error over a restart. @source docs/decisions/0300-sync-limits.md */
 const WALL_MARGIN_MS = 2_000;
 
 /**
- * Keeps the tightest bound: cloud time when it was asked, plus all that passed since. Until the cloud is heard, the kept
- * pair is used, with the wall clock of the start alone (that may be set at any time), unless it is before the kept moment
- * (a battery that died). @source replication.md 5, cloud time
+ * Keeps the tightest bound: cloud time at the request plus all the time since. Until the cloud is heard the saved pair is
+ * used, together with the wall clock at the start only (it may be set at any time), unless that is before the saved moment
+ * (a dead clock battery). @source docs/decisions/0040-replication.md, Section 5
  */
 export function createCloudTime(clock: Pick<Clock, "now" | "monotonicMs">, before: SavedCloudTime | null): CloudTime {
   const maxElapsedSince = (mono: number): number => (clock.monotonicMs() - mono) * (1 + MAX_CLOCK_DRIFT);

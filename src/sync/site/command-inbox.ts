@@ -16,19 +16,18 @@ import { type ActivityContext, upsertActivity } from "./sync-activities.ts";
 import { readSyncState } from "./sync-state.ts";
 import { SYNC_STATE } from "./tables.ts";
 
-/** How far a command got here; `started` is committed before its first sound. */
+/** State of a command here; `started` is committed before the first packet. */
 export type CommandState = "armed" | CommandOutcome;
 
-/** A command as it is kept. `command` is null for one whose cancel came first. */
+/** A stored command. `command` is null if its cancel arrived first. */
 export interface InboxCommand {
   cid: string;
   state: CommandState;
   command: SyncCommand | null;
-  /** By its own time limit, or by the wall clock here when that is later: it is remembered from then on. */
+  /** Its expiry, or the local wall time if that is later; retention counts from then. */
   at: number;
 }
 
-/** Commands and what became of them. */
 export const COMMAND_INBOX: Collection<InboxCommand> = defineCollection<InboxCommand>(
   "sync_command_inbox",
   ["cid"],
@@ -36,19 +35,19 @@ export const COMMAND_INBOX: Collection<InboxCommand> = defineCollection<InboxCom
   { state: ["state", "cid"], ended: ["state", "at"] },
 );
 
-/** What a command that came led to. */
+/** Effect of a received command. */
 export interface ReceivedCommand {
-  /** The command that is new and armed. */
+  /** A new command to schedule. */
   armed: SyncCommand | null;
-  /** The command that must fall silent. */
+  /** Id of a command to stop. */
   silence: string | null;
 }
 
 const NOTHING: ReceivedCommand = { armed: null, silence: null };
 
 /**
- * Takes a command. One that is known already has no effect; what became of it is reported again, as the first report may
- * be lost with a cloud that was restored. @source replication.md 5
+ * Stores a command. A known one has no effect, but its outcome is reported again, because a restored cloud may have lost the
+ * first report. @source docs/decisions/0040-replication.md, Section 5
  */
 export function* receiveCommand(
   { cseq, command }: CommandFrame,
@@ -62,7 +61,7 @@ export function* receiveCommand(
     else yield* reportAccepted(command, journal);
     return NOTHING;
   }
-  // What it was is forgotten, so whether it sounded can't be said.
+  // A known number but an unknown id: the record was pruned, so whether it played cannot be said.
   if (cseq <= link.commandHighWatermark) {
     yield* enqueueOutcome(command.cid, "unknown", journal);
     return NOTHING;
@@ -80,7 +79,7 @@ export function* receiveCommand(
   return { armed: command, silence: null };
 }
 
-/** A cancel that comes first leaves word of itself. */
+/** A cancel that overtakes its command leaves a tombstone. */
 function* applyCancel(command: SyncCommand, journal: ActivityContext): TransactionProgram<ReceivedCommand> {
   const at = Math.max(journal.now, command.notAfter);
   yield* putRecord(COMMAND_INBOX, { cid: command.cid, state: "done", command, at });
@@ -98,31 +97,31 @@ function* applyCancel(command: SyncCommand, journal: ActivityContext): Transacti
   return { armed: null, silence: ref };
 }
 
-/** Moves a command on, if it still stands where it is thought to be. False when it does not. */
+/** Changes the state of a command if it still is `from`; false otherwise. */
 export function* transitionCommand(
   cid: string,
   from: CommandState,
   to: CommandState,
   journal: ActivityContext,
-  told: RowBody = {},
+  details: RowBody = {},
 ): TransactionProgram<boolean> {
   const kept = yield* getRecord(COMMAND_INBOX, cid);
   if (kept?.state !== from) return false;
   yield* putRecord(COMMAND_INBOX, { ...kept, state: to });
-  // Others are told of a start only once it is heard.
+  // A start is reported with the first packet, see `reportStarted`.
   if (to === "armed" || to === "started") return true;
-  yield* enqueueOutcome(cid, to, journal, told);
-  if (kept.command) yield* recordCommandActivity(kept.command, to, journal, told);
+  yield* enqueueOutcome(cid, to, journal, details);
+  if (kept.command) yield* recordCommandActivity(kept.command, to, journal, details);
   return true;
 }
 
-/** Tells the cloud that a command is heard, whoever else waits for it. */
+/** Reports the first packet of a command, so that appliances of higher rank stand down. */
 export function* reportStarted(cid: string, journal: ActivityContext): TransactionProgram<void> {
   const kept = yield* getRecord(COMMAND_INBOX, cid);
   if (kept?.state === "started") yield* enqueueOutcome(cid, "started", journal);
 }
 
-/** Tells that a message is here for good: whoever else could sound it need not. */
+/** Reports that a broadcast is stored durably: no other appliance needs to play it. */
 function* reportAccepted({ cid, kind }: SyncCommand, { newId, now: at }: ActivityContext): TransactionProgram<void> {
   if (kind === "broadcast") yield* enqueue("hot", { uid: newId(), op: "p", type: "taken", id: cid, body: { at }, at });
 }
@@ -131,42 +130,42 @@ function* enqueueOutcome(
   cid: string,
   outcome: CommandOutcome,
   { newId, now: at }: ActivityContext,
-  told: RowBody = {},
+  details: RowBody = {},
 ): TransactionProgram<void> {
-  yield* enqueue("hot", { uid: newId(), op: "p", type: "outcome", id: cid, body: { ...told, outcome, at }, at });
+  yield* enqueue("hot", { uid: newId(), op: "p", type: "outcome", id: cid, body: { ...details, outcome, at }, at });
 }
 
-/** An order is an activity of its own kind, under the id that whoever gave it knows; a sound is told under three names. */
+/** A remote command updates the activity that requested it, whose id is the command id; a broadcast has up to three activities. */
 function* recordCommandActivity(
   { cid, kind, body }: SyncCommand,
   state: CommandState,
   journal: ActivityContext,
-  told: RowBody = {},
+  details: RowBody = {},
 ): TransactionProgram<void> {
   const isOver = state !== "armed";
   const how = { state: isOver ? (state === "done" ? "success" : "fail") : "pending" } as const;
   const severity = how.state === "fail" ? "error" : "info";
-  const details = { ...told, commandId: cid, outcome: isOver ? state : null };
+  const activityDetails = { ...details, commandId: cid, outcome: isOver ? state : null };
   if (kind !== "broadcast") {
     const asked = body.value as RowBody | null | undefined;
-    return yield* upsertActivity(journal, cid, { ...how, type: kind, severity, details: { ...asked, ...details } });
+    return yield* upsertActivity(journal, cid, { ...how, type: kind, severity, details: { ...asked, ...activityDetails } });
   }
   const { endpoint } = yield* readSyncState();
   const idOf = (type: string): string => derivedId("command", endpoint, cid, type);
   const pending = idOf("broadcast-pending");
-  const begun = { state: isOver ? "success" : "pending", type: "broadcast-pending", severity: "info" } as const;
-  yield* upsertActivity(journal, pending, { ...begun, details: { commandId: cid } });
+  const pendingState = { state: isOver ? "success" : "pending", type: "broadcast-pending", severity: "info" } as const;
+  yield* upsertActivity(journal, pending, { ...pendingState, details: { commandId: cid } });
   if (!isOver) return;
   const type = state === "done" ? "broadcast-complete" : "broadcast-failed";
-  yield* upsertActivity(journal, idOf(type), { ...how, type, severity, details });
+  yield* upsertActivity(journal, idOf(type), { ...how, type, severity, details: activityDetails });
 }
 
-/** What became of an order that was under way when the process ended, as a restart or an upgrade asks for; `armed` while that is open. */
+/** Outcome of a remote command that was running when the process ended (such as a restart or an upgrade); `armed` while open. */
 export type ResumeCommand = (command: SyncCommand) => "done" | "failed" | "interrupted" | "armed";
 
 /**
- * After a start: what was sounding is armed again if it is an emergency, whose silence is worse than its repetition, else
- * it was interrupted; of orders the rest of the product knows. Returns all armed commands.
+ * After a start: a playing emergency is armed again, because silence is worse than repetition; a routine command was
+ * interrupted; for remote commands the rest of the product knows the outcome. Returns all armed commands.
  */
 export function* resumeCommands(journal: ActivityContext, resumed: ResumeCommand): TransactionProgram<SyncCommand[]> {
   for (const { cid, command } of yield* scanRecords(COMMAND_INBOX, { by: "state", where: ["started"] })) {
@@ -182,7 +181,7 @@ export function* resumeCommands(journal: ActivityContext, resumed: ResumeCommand
   return armed.flatMap(({ command }) => (command ? [command] : []));
 }
 
-/** After a restore: whether commands that stand as armed were carried out meanwhile can't be known. Emergencies stay. */
+/** After a restore: whether armed commands were carried out since the backup is unknown. Emergencies stay armed. */
 export function* invalidateArmedCommands(journal: ActivityContext): TransactionProgram<string[]> {
   const armed = yield* scanRecords(COMMAND_INBOX, { by: "state", where: ["armed"] });
   const disowned = armed.filter(({ command }) => command?.class !== "emergency").map(({ cid }) => cid);
@@ -190,24 +189,24 @@ export function* invalidateArmedCommands(journal: ActivityContext): TransactionP
   return disowned;
 }
 
-/** Both end with the mark of the resync that they ask for. */
+/** Both end with the checkpoint of the resync that they request. */
 function isResyncCommand({ kind }: SyncCommand): boolean {
   return kind === "full-resync" || kind === "replication-queue-reset";
 }
 
-/** Has all rows come anew, with the next connection. */
+/** Requests a full resync with the next connection. */
 export function* requestFullResync(): TransactionProgram<void> {
   yield* putRecord(SYNC_STATE, { ...(yield* readSyncState()), resyncRequested: 1 });
 }
 
-/** A resync is over, and with it the orders for one. */
+/** Completes the commands that requested a resync. */
 export function* completeResyncCommands(journal: ActivityContext): TransactionProgram<void> {
   for (const { cid, command } of yield* scanRecords(COMMAND_INBOX, { by: "state", where: ["started"] })) {
     if (command && isResyncCommand(command)) yield* transitionCommand(cid, "started", "done", journal);
   }
 }
 
-/** Forgets commands that ended and whose time was over before then; a cancel that overtook its command waits as long. */
+/** Deletes commands that ended and expired before `before`; tombstones of cancels are kept as long. */
 export function* pruneCommands(before: number, limit: number): TransactionProgram<number> {
   let forgotten = 0;
   for (const state of ENDED) {

@@ -5,76 +5,74 @@ import type { CloudTime } from "./cloud-time.ts";
 import { type CommandState, reportStarted, transitionCommand } from "./command-inbox.ts";
 import type { ActivityContext } from "./sync-activities.ts";
 
-/** What makes a command heard. Returns what silences it. */
+/** Carries a command out. Returns a function that stops it. */
 export type PlayCommand = (
   command: SyncCommand,
-  /** `heard` once the first packet is out; `ended` once, unless it was silenced. */
-  on: { heard(): void; ended(result: "done" | "failed", told?: RowBody): void },
+  /** Call `heard` with the first packet, and `ended` once, unless it was stopped. */
+  on: { heard(): void; ended(result: "done" | "failed", details?: RowBody): void },
 ) => () => void;
 
-/** What the desk needs. */
 export interface CommandSchedulerDeps {
   store: TransactionStore;
   clock: Pick<Clock, "now" | "monotonicMs" | "after">;
   time: CloudTime;
-  /** For one transaction. */
+  /** Context of one transaction. */
   journal(): ActivityContext;
   play: PlayCommand;
-  /** Whether another appliance of the group is heard on the local network. */
+  /** Whether a peer is heard on the local network. */
   hasContact(): boolean;
-  /** There is something to be sent. */
+  /** Called when there is something to send. */
   onReported(): void;
   onFault(error: unknown): void;
 }
 
-/** Carries commands out in their time. */
+/** Starts commands in time. */
 export interface CommandScheduler {
-  /** `old` ones were armed before this process began. */
+  /** `old` commands were armed before this process started. */
   arm(command: SyncCommand, old: boolean): void;
-  /** Another appliance is heard with this command. */
+  /** A peer plays this command. */
   peerStarted(cid: string): void;
   silence(cid: string): void;
-  /** The cloud was heard: it is known that this is no older copy, and how late it is. */
+  /** The cloud was heard: cloud time is known, and so is that this is not an older copy of the appliance. */
   markVerified(): void;
-  /** An emergency is about to be heard: whatever can wait, waits for it. */
+  /** An emergency is about to play: everything else waits. */
   isEmergencyStarting(): boolean;
-  /** These are settled otherwise. */
+  /** Removes commands whose outcome was decided elsewhere. */
   discard(cids: readonly string[]): void;
   stop(): void;
 }
 
-/** Rank k waits k times this for a sound of those before it. @source replication.md, amendments */
+/** An appliance of rank k waits k times this for evidence that another one plays. @source docs/decisions/0040-replication.md, Section 9 */
 const RANK_DELAY_MS = 3_000;
-/** So often it is looked again at what can't be judged. */
+/** Interval of checks while a command cannot be judged. */
 const RETRY_MS = 1_000;
-/** Nobody waits longer for an emergency to be heard, which may have nobody to hear it. own choice */
+/** Longest time that other work waits for the first packet of an emergency. @source docs/decisions/0300-sync-limits.md */
 const EMERGENCY_START_LIMIT_MS = 250;
 
 interface ScheduledCommand {
   command: SyncCommand;
   old: boolean;
-  /** Monotonic moment of this appliance's turn. */
+  /** Monotonic time at which this appliance may start. */
   turnAt: number;
   timer: Timer | null;
 }
 
-/** Makes the desk. */
-export function createCommandScheduler(needs: CommandSchedulerDeps): CommandScheduler {
-  const { store, clock, time } = needs;
+export function createCommandScheduler(deps: CommandSchedulerDeps): CommandScheduler {
+  const { store, clock, time } = deps;
   const waiting = new Map<string, ScheduledCommand>();
   const sounding = new Map<string, () => void>();
-  /** Between the decision to start and the first sound. */
+  /** Between the decision to start and the first packet. */
   const beginning = new Set<string>();
-  /** Emergencies that were not heard yet, and until when others wait for them; monotonic ms. */
+  /** Emergencies without a first packet, and until when others wait for them; monotonic ms. */
   const unheard = new Map<string, number>();
   let isVerified = false;
 
-  const transition = async (cid: string, from: CommandState, to: CommandState, told?: RowBody): Promise<boolean> => {
-    const moved = await store.transact(() => transitionCommand(cid, from, to, needs.journal(), told), "emergency");
-    if (moved) needs.onReported();
-    return moved;
+  const transition = async (cid: string, from: CommandState, to: CommandState, details?: RowBody): Promise<boolean> => {
+    const isChanged = await store.transact(() => transitionCommand(cid, from, to, deps.journal(), details), "emergency");
+    if (isChanged) deps.onReported();
+    return isChanged;
   };
-  const runGuarded = (job: Promise<unknown>): void => void job.catch(needs.onFault);
+  const runGuarded = (job: Promise<unknown>): void => void job.catch(deps.onFault);
   const isLate = ({ notAfter }: SyncCommand): boolean => (time.latest() ?? Number.POSITIVE_INFINITY) > notAfter;
 
   function evaluateLater(entry: ScheduledCommand, delayMs: number): void {
@@ -90,10 +88,10 @@ export function createCommandScheduler(needs: CommandSchedulerDeps): CommandSche
     const isRoutine = command.class !== "emergency";
     const wait = turnAt - clock.monotonicMs();
     if (latest !== null && latest > command.notAfter) finish(cid, "armed", "expired");
-    // Whether a routine command was carried out by a later copy of this appliance, only the cloud can tell.
+    // Only the cloud can tell whether a later copy of this appliance has carried a routine command out.
     else if (latest === null || (old && !isVerified && isRoutine)) evaluateLater(entry, RETRY_MS);
     else if (wait > 0) evaluateLater(entry, Math.ceil(wait));
-    else if (command.rank > 0 && isRoutine && !needs.hasContact()) finish(cid, "armed", "skipped");
+    else if (command.rank > 0 && isRoutine && !deps.hasContact()) finish(cid, "armed", "skipped");
     else {
       waiting.delete(cid);
       runGuarded(startCommand(command));
@@ -111,34 +109,34 @@ export function createCommandScheduler(needs: CommandSchedulerDeps): CommandSche
     beginning.add(cid);
     if (command.class === "emergency") unheard.set(cid, clock.monotonicMs() + EMERGENCY_START_LIMIT_MS);
     const isStarted = await transition(cid, "armed", "started");
-    // A cancel may have come while it was committed.
+    // A cancel may have arrived during the commit.
     if (!beginning.delete(cid) || !isStarted) return;
-    // The commit took its time, too.
+    // The commit took time, too.
     if (isLate(command)) {
       await transition(cid, "started", "expired");
       return;
     }
     let isOver = false;
-    const stop = needs.play(command, {
+    const stop = deps.play(command, {
       heard() {
         unheard.delete(cid);
         runGuarded(reportFirstPacket(cid));
       },
-      ended(result, told) {
+      ended(result, details) {
         if (isOver) return;
         isOver = true;
         unheard.delete(cid);
         sounding.delete(cid);
-        runGuarded(transition(cid, "started", result, told));
+        runGuarded(transition(cid, "started", result, details));
       },
     });
-    // What is over at once has ended by now.
+    // A command without playback has ended by now.
     if (!isOver) sounding.set(cid, stop);
   }
 
   async function reportFirstPacket(cid: string): Promise<void> {
-    await store.transact((): TransactionProgram<void> => reportStarted(cid, needs.journal()), "emergency");
-    needs.onReported();
+    await store.transact((): TransactionProgram<void> => reportStarted(cid, deps.journal()), "emergency");
+    deps.onReported();
   }
 
   const evaluateAll = (): void => {

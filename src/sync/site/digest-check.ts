@@ -10,21 +10,20 @@ import {
 import { readSyncState } from "./sync-state.ts";
 import { APPLIED_VERSIONS, type AppliedVersion, SYNC_STATE } from "./tables.ts";
 
-/** A second difference within this time asks for all rows. @source replication.md 3, digests */
+/** A second mismatch within this time requests a full resync. @source docs/decisions/0040-replication.md, Section 3 */
 const RESYNC_WINDOW_MS = 24 * 3600_000;
 
-/** Rows that are counted before others have their turn. own choice: some ms */
+/** @source docs/decisions/0300-sync-limits.md */
 const ROWS_PER_READ = 1_000;
 
-/** What counting needs. */
 export interface DigestCheckDeps {
   store: Pick<TransactionStore, "read">;
   clock: Pick<Clock, "after">;
-  /** What is urgent is done now. */
+  /** Runs urgent tasks. */
   yieldToUrgent(): Promise<void>;
 }
 
-/** Reads the applied rows of a type in parts; they change in no other turn of the link than this one. */
+/** Reads the applied versions of a type in chunks; they do not change during this task of the sync queue. */
 async function* readAppliedRows(
   { store, clock, yieldToUrgent }: DigestCheckDeps,
   type: string,
@@ -39,30 +38,30 @@ async function* readAppliedRows(
   }
 }
 
-/** Digests of a type's applied rows, part by part, counted anew: what was lost from the disk is missed. */
+/** Bucket digests of a type's applied rows, recomputed: rows lost from the disk are detected. */
 export async function computeLocalBuckets(
-  needs: DigestCheckDeps,
+  deps: DigestCheckDeps,
   type: string,
 ): Promise<{ applied: number; buckets: Digest[] }> {
-  const { applied } = await needs.store.read(readSyncState);
+  const { applied } = await deps.store.read(readSyncState);
   let buckets = bucketDigests(type, []);
-  for await (const rows of readAppliedRows(needs, type)) {
+  for await (const rows of readAppliedRows(deps, type)) {
     const found = bucketDigests(type, rows);
     buckets = buckets.map((bucket, at) => sumDigests(bucket, found[at] ?? EMPTY_DIGEST));
   }
   return { applied, buckets };
 }
 
-/** Types in which this appliance differs from the cloud at the mark that was just applied. */
+/** Types whose digest differs from the cloud's at the checkpoint that was just applied. */
 export async function findDifferingTypes(
-  needs: DigestCheckDeps,
+  deps: DigestCheckDeps,
   types: readonly string[],
   theirs: Readonly<Record<string, Digest>>,
 ): Promise<string[]> {
   const different: string[] = [];
   for (const type of types) {
     let own = EMPTY_DIGEST;
-    for await (const rows of readAppliedRows(needs, type)) {
+    for await (const rows of readAppliedRows(deps, type)) {
       own = rows.reduce((sum, { id, seq }) => adjustDigest(sum, rowVersionHash(type, id, seq), 1), own);
     }
     const cloud = theirs[type] ?? EMPTY_DIGEST;
@@ -71,11 +70,11 @@ export async function findDifferingTypes(
   return different;
 }
 
-/** Notes that digests differed. True when it was so lately: then all rows are to come anew. */
+/** Records a mismatch. True if it is the second one lately: then a full resync is requested. */
 export function* recordDigestMismatch(now: number): TransactionProgram<boolean> {
   const link = yield* readSyncState();
   const isAgain = link.mismatchAt !== null && now - link.mismatchAt < RESYNC_WINDOW_MS;
-  // After a resync it begins with a repair again: rows that never fit must not come for ever.
+  // After a resync the cycle starts with a repair again: rows that never match must not cause endless resyncs.
   const noted = isAgain ? { mismatchAt: null, resyncRequested: 1 } : { mismatchAt: now };
   yield* putRecord(SYNC_STATE, { ...link, ...noted });
   return isAgain;

@@ -30,31 +30,31 @@ import {
   type Tallies,
 } from "./tables.ts";
 
-/** Removals come after all that is put, what refers to others first. */
+/** Deletions are applied after all puts, dependents first. */
 const REMOVAL_ORDER = 3000;
-/** Rows that wait for others come after the others. */
+/** Rows that wait for others are applied after the others. */
 const RETRY_ORDER = 1000;
-/** All that is put stands at most here, but for the last try: a resync sweeps before what comes after. */
+/** Upper bound of all puts except the final attempt: the sweep of a resync runs here. */
 const SWEEP_ORDER_LIMIT = REMOVAL_ORDER - RETRY_ORDER;
 /**
- * What still waits is tried once more after the removals, which may have freed its name; then the removals that still
- * wait, as a row may have come that does not refer to them any more.
+ * Rows that still wait are tried again after the deletions, which may have freed their name; then the deletions that still
+ * wait, because the last reference may have been removed.
  */
 const FINAL_ORDER = 4000;
-/** So often a row may wait for one that it refers to; then it is refused. */
+/** Attempts before a waiting row is refused. */
 const MAX_WAITS = 10;
 
-/** What a frame of the cloud's feed led to. */
+/** Result of a received page. */
 export type StagedPageResult = "gap" | "staged" | "marked";
 
-/** Stores a page; it is not to be seen before its mark. Nothing is stored when the page does not follow on. */
+/** Stages a page; it becomes visible with its checkpoint. Nothing is stored if the page is out of sequence. */
 export function* stagePage(page: DownstreamPage, types: ReplicatedTypes): TransactionProgram<StagedPageResult> {
   const link = yield* readSyncState();
-  const isSnapping = link.snapshotHead !== null && link.snapshotEnded === 0;
+  const isInSnapshot = link.snapshotHead !== null && link.snapshotEnded === 0;
   const { mark, to } = page;
-  // A mark without rows has nothing else that would show that the one before it is missing.
+  // A checkpoint without rows: only the results show that the one before it is missing.
   const hasGap = page.from !== link.received || (mark?.after ?? 0) > link.decided;
-  if (hasGap || isSnapping || link.applyingCheckpoint) return "gap";
+  if (hasGap || isInSnapshot || link.applyingCheckpoint) return "gap";
   yield* stageRows(page.rows, types);
   yield* putRecord(SYNC_STATE, {
     ...link,
@@ -64,12 +64,12 @@ export function* stagePage(page: DownstreamPage, types: ReplicatedTypes): Transa
   });
   if (!mark) return "staged";
   yield* restageRefusedRows();
-  const covered = yield* resolveEdits(mark.decided, mark.results);
-  for (const { type, id, body } of covered) yield* restageShadowedRow(type, id, body, types);
+  const shadowed = yield* resolveEdits(mark.decided, mark.results);
+  for (const { type, id, body } of shadowed) yield* restageShadowedRow(type, id, body, types);
   return "marked";
 }
 
-/** Stores a page of a snapshot. */
+/** Stages a page of a snapshot. */
 export function* stageSnapshotPage(page: SnapshotPage, types: ReplicatedTypes): TransactionProgram<StagedPageResult> {
   const link = yield* readSyncState();
   if (link.snapshotHead !== page.h0 || link.snapshotEnded === 1 || page.from !== link.snapshotAfter) return "gap";
@@ -96,13 +96,13 @@ function* stageRows(rows: readonly DownstreamRow[], types: ReplicatedTypes): Tra
   }
 }
 
-/** What was refused before may pass now. */
+/** Refused rows may be accepted now. */
 function* restageRefusedRows(): TransactionProgram<void> {
   const isResync = (yield* readSyncState()).snapshotHead !== null;
   for (const { type, id, seq, body } of yield* scanRecords(REFUSED_ROWS, { limit: 100 })) {
     if (yield* getRecord(STAGED_ROWS, type, id)) continue;
     if (body && isResync) {
-      // It is not in the cloud any more.
+      // The cloud has deleted it.
       yield* deleteRecord(REFUSED_ROWS, type, id);
       continue;
     }
@@ -110,20 +110,20 @@ function* restageRefusedRows(): TransactionProgram<void> {
   }
 }
 
-/** An edit was decided: what was below it is shown again, unless a newer version just came. */
+/** Shows the cloud's version of a row whose edit was decided, unless a newer version was just received. */
 function* restageShadowedRow(
   type: string,
   id: string,
   body: RowBody | null,
   types: ReplicatedTypes,
 ): TransactionProgram<void> {
-  // A resync brings every row that there still is.
+  // A resync brings every row that still exists.
   if ((body && (yield* readSyncState()).snapshotHead !== null) || (yield* getRecord(STAGED_ROWS, type, id))) return;
   const seq = (yield* getRecord(APPLIED_VERSIONS, type, id))?.seq ?? 0;
   yield* stageRows([body ? ["p", type, id, seq, body] : ["d", type, id, seq]], types);
 }
 
-/** Begins a resync, or goes on with it. False when it does not follow on from what is stored. */
+/** Starts or continues a resync. False if it does not continue at the stored position. */
 export function* startSnapshot(
   resync: { h0: number; after: string | null },
   journal: ActivityContext,
@@ -153,8 +153,8 @@ function* recordResyncActivity(
 }
 
 /**
- * Applies the next rows of a mark that arrived; the last slice makes the appliance equal to the cloud. The order lets no
- * row refer to one that is not there, also between slices. True when the mark is done.
+ * Applies the next rows of a complete checkpoint; after the last batch the appliance equals the cloud. The order guarantees
+ * that no row refers to a missing one, also between batches. True when the checkpoint is done.
  */
 export function* applyBatch(journal: ActivityContext, limits: SyncLimits): TransactionProgram<boolean> {
   const link = yield* readSyncState();
@@ -172,23 +172,23 @@ export function* applyBatch(journal: ActivityContext, limits: SyncLimits): Trans
     if (run.isPlain && (yield* applyRun(run.rows, link, journal.types, tallies))) continue;
     for (const row of run.rows) yield* applyStagedRow(row, link, journal.types, tallies);
   }
-  // A small mark is one transaction with its end.
+  // A small checkpoint is completed in the same transaction.
   if ((yield* scanRecords(STAGED_ROWS, { limit: 1 })).length > 0 || (isResync && !isSweepDue))
     return yield* saveTallies(tallies.of);
   yield* finishCheckpoint(journal, tallies.of);
   return true;
 }
 
-/** Rows that follow each other, and whether they are to be written just as they came. */
+/** Consecutive rows, and whether they can be written as they are. */
 interface RowRun {
   isPlain: boolean;
   rows: StagedRow[];
 }
 
-/** Rows in order: those that are new or newer and nothing else, together; what needs care by itself. */
+/** Groups rows in order: plain new or newer versions together, rows that need special handling separately. */
 function* groupIntoRuns(staged: readonly StagedRow[]): TransactionProgram<RowRun[]> {
   const hasShadows = (yield* scanRecords(SHADOW_ROWS, { limit: 1 })).length > 0;
-  const hasParked = (yield* scanRecords(REFUSED_ROWS, { limit: 1 })).length > 0;
+  const hasRefused = (yield* scanRecords(REFUSED_ROWS, { limit: 1 })).length > 0;
   const runs: RowRun[] = [];
   for (const row of staged) {
     const { type, id } = row;
@@ -197,7 +197,7 @@ function* groupIntoRuns(staged: readonly StagedRow[]): TransactionProgram<RowRun
       row.waits === 0 &&
       row.body !== null &&
       !(hasShadows && (yield* getRecord(SHADOW_ROWS, type, id))) &&
-      !(hasParked && (yield* getRecord(REFUSED_ROWS, type, id)));
+      !(hasRefused && (yield* getRecord(REFUSED_ROWS, type, id)));
     const last = runs.at(-1);
     if (last?.isPlain === isPlain) last.rows.push(row);
     else runs.push({ isPlain, rows: [row] });
@@ -205,7 +205,7 @@ function* groupIntoRuns(staged: readonly StagedRow[]): TransactionProgram<RowRun
   return runs;
 }
 
-/** Writes rows together. False when one of them is refused or has to wait: then nothing was written. */
+/** Writes rows in bulk. False if one is refused or has to wait: then nothing is written. */
 function* applyRun(
   rows: readonly StagedRow[],
   link: SyncState,
@@ -253,10 +253,10 @@ function* applyStagedRow(
     return;
   }
   yield* deleteRecord(STAGED_ROWS, type, id);
-  const isToldAsRefused = applied !== "done" && (yield* getRecord(REFUSED_ROWS, type, id))?.seq === seq;
+  const isAlreadyRefused = applied !== "done" && (yield* getRecord(REFUSED_ROWS, type, id))?.seq === seq;
   yield* recordRefusal({ type, id, seq, body: gone ? null : body }, applied);
   const done = gone ? "deleted" : (yield* getRecord(APPLIED_VERSIONS, type, id)) ? "changed" : "made";
-  if (!isToldAsRefused) tallies.of = incrementTally(tallies.of, type, applied === "done" ? done : "refused");
+  if (!isAlreadyRefused) tallies.of = incrementTally(tallies.of, type, applied === "done" ? done : "refused");
   if (gone) yield* deleteRecord(APPLIED_VERSIONS, type, id);
   else
     yield* putRecord(APPLIED_VERSIONS, {
@@ -268,7 +268,7 @@ function* applyStagedRow(
     });
 }
 
-/** Rows that swap their names would wait for each other: once, each is written under a name that nobody has. */
+/** Rows that swap unique names would wait for each other: each is written once under a temporary name. */
 function withTemporaryName(row: StagedRow, types: ReplicatedTypes): RowBody | null {
   const field = types.nameField(row.type);
   return field && row.body && needsTemporaryName(row) ? { ...row.body, [field]: row.id } : row.body;
@@ -278,7 +278,7 @@ function needsTemporaryName({ waits, gone }: StagedRow): boolean {
   return gone === 0 && waits === MAX_WAITS - 2;
 }
 
-/** After a snapshot: removes rows that the cloud no longer has. Returns how many. */
+/** After a snapshot: deletes rows that the cloud no longer has. Returns their number. */
 function* sweepRemovedRows(link: SyncState, limits: SyncLimits, tallies: { of: Tallies }): TransactionProgram<number> {
   const left = yield* scanRecords(APPLIED_VERSIONS, {
     by: "sweep",
@@ -288,7 +288,7 @@ function* sweepRemovedRows(link: SyncState, limits: SyncLimits, tallies: { of: T
   });
   for (const row of left) {
     const { type, id, seq } = row;
-    // What came of it has its turn after the sweep.
+    // Its staged version is applied after the sweep.
     if (yield* getRecord(STAGED_ROWS, type, id)) {
       yield* putRecord(APPLIED_VERSIONS, { ...row, snapshotGeneration: link.snapshotGeneration + 1 });
       continue;
@@ -309,10 +309,10 @@ function* sweepRemovedRows(link: SyncState, limits: SyncLimits, tallies: { of: T
   return left.length;
 }
 
-/** A row that its table refuses is passed over, and stays in view as such. */
+/** Records a refused row, so that it stays visible to users. */
 function* recordRefusal(row: Omit<RefusedRowRecord, "reason">, applied: ApplyResult): TransactionProgram<void> {
   if (applied === "done") return yield* deleteRecord(REFUSED_ROWS, row.type, row.id);
-  const waited = row.body ? "It refers to something that is not there." : "Something here refers to it.";
+  const waited = row.body ? "A row that it refers to does not exist here." : "Other rows here still refer to it.";
   yield* putRecord(REFUSED_ROWS, { ...row, reason: applied === "wait" ? waited : applied.refused });
 }
 
@@ -331,10 +331,10 @@ function* finishCheckpoint(journal: ActivityContext, tallies: Tallies): Transact
   yield* completeResyncCommands(journal);
 }
 
-/** Rows of some parts of a type, as the cloud has them at `at`. False when this appliance stands elsewhere by now. */
+/** Applies the rows of some buckets of a type as of `at`. False if this appliance has another position by now. */
 export function* applyRepair(
   { at, type, rows }: { at: number; type: string; rows: readonly DownstreamRow[] },
-  isInPart: (id: string) => boolean,
+  isInBucket: (id: string) => boolean,
   journal: ActivityContext,
 ): TransactionProgram<boolean> {
   const link = yield* readSyncState();
@@ -342,7 +342,7 @@ export function* applyRepair(
     return false;
   const there = new Set(rows.map(([, , id]) => id));
   const surplus = (yield* scanRecords(APPLIED_VERSIONS, { where: [type] })).filter(
-    ({ id }) => isInPart(id) && !there.has(id),
+    ({ id }) => isInBucket(id) && !there.has(id),
   );
   let tallies: Tallies = {};
   for (const { id } of surplus) {

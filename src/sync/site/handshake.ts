@@ -11,12 +11,13 @@ import { ACKED_POSITIONS, SYNC_STATE } from "./tables.ts";
 const UPSTREAM_FEEDS: readonly UpstreamFeed[] = ["bulk", "hot"];
 
 /**
- * Compares what the cloud has of this appliance with what it has itself. `restored`: this is an older copy (or a clone),
- * which has begun a new incarnation and must say hello again. `gap`: the snapshot does not follow on. `more`: ask again with
- * the same, as many records are sent once more, a slice at a time; whoever ends between two of them goes on at the next
- * welcome. Counters alone would not do: after a restore a number is used again for another record, so the names of the last
- * ones are compared.
- * @source replication.md 6, restore detection
+ * Compares the cloud's position in this appliance's feeds with the own outbox.
+ * - `restored`: this is an older copy (or a clone); a new incarnation has started and hello must be sent again.
+ * - `gap`: the snapshot does not continue at the stored position.
+ * - `more`: call again with the same frame; records are queued again batch by batch, which survives a restart.
+ * Sequence numbers alone do not detect a restore, because a restored copy assigns them again to other records. Therefore the
+ * uids of the last records are compared.
+ * @source docs/decisions/0040-replication.md, Section 6, restore detection
  */
 export function* handleWelcome(
   welcome: SyncWelcome,
@@ -32,7 +33,7 @@ export function* handleWelcome(
     yield* startIncarnation(Math.max(welcome.inc, link.incarnation), journal);
     return "restored";
   }
-  // An older copy with the same last record is not told apart; all of its rows arrived that were acknowledged to it.
+  // An older copy with the same last record is not detected; rows that the cloud has but this copy saw unacknowledged go again.
   if (welcome.up.bulk.hw > link.bulkAcked) {
     const bulkAcked = yield* requeueRecords("bulk", link.bulkAcked, welcome.up.bulk.hw);
     if (bulkAcked < welcome.up.bulk.hw) {
@@ -44,7 +45,7 @@ export function* handleWelcome(
   yield* putRecord(SYNC_STATE, {
     ...(yield* readSyncState()),
     epoch: welcome.epoch,
-    // Numbers of commands belong to an epoch: those of a restored cloud begin where its copy ended.
+    // Command numbers belong to an epoch: a restored cloud continues where its backup ended.
     commandHighWatermark: isNewEpoch ? 0 : link.commandHighWatermark,
     bulkAcked: welcome.up.bulk.hw,
     hotAcked: welcome.up.hot.hw,
@@ -56,21 +57,22 @@ export function* handleWelcome(
 }
 
 /**
- * Tells a restored copy what it is, before its first connection: what it stands ready to do may have been done since, and
- * only emergencies are done again. A copy that nobody tells finds out by `acceptWelcome`, if anything reached the cloud.
+ * Prepares a restored backup before its first connection: armed commands may have been carried out since, and only
+ * emergencies are kept. A copy that was restored without this is detected by `handleWelcome`, if anything had reached the
+ * cloud.
  */
 export function* adoptRestoredSite(journal: ActivityContext): TransactionProgram<void> {
   const link = yield* getRecord(SYNC_STATE, "link");
   if (!link) return;
   yield* invalidateArmedCommands(journal);
-  // Whether the clock was set since the copy was made, it can't tell either.
+  // Whether the wall clock was set since the backup is unknown, too.
   yield* putRecord(SYNC_STATE, { ...(yield* readSyncState()), cloudTime: null, cloudTimeWallClock: null });
   yield* startIncarnation(link.incarnation, journal);
 }
 
 /**
- * Numbers all that is kept anew, and tells own state as a whole: what is not told again is gone. The incarnation is above
- * `known` by chance: two copies of one image number what they share the same way, and must not take each other's number.
+ * Renumbers the outbox and schedules a full resend of site state: the cloud deletes what is not sent again. The incarnation
+ * exceeds `known` by a random amount, because two copies of one image must not choose the same number.
  */
 export function* startIncarnation(known: number, { newId }: Pick<ActivityContext, "newId">): TransactionProgram<void> {
   const inc = known + 1 + Number.parseInt(newId().slice(-6), 16);

@@ -9,46 +9,44 @@ import type { ControlRequest, HubControlMessage, SiteControlMessage } from "../p
 import { buildChallenge } from "../protocol/key-challenge.ts";
 import type { RowBody } from "../storage/transaction-program.ts";
 
-/** What the appliance needs to talk with its cloud. */
 export interface HubControlClientDeps {
   dataDir: string;
   clock: Clock;
   log: Log;
   identity(): LocalIdentity;
   revoked: RevokedKeys;
-  /** False when there is no link. */
-  sendControl(talk: SiteControlMessage): boolean;
-  /** A neighbour's beat came. */
+  /** False if there is no link. */
+  sendControl(message: SiteControlMessage): boolean;
+  /** Called with a relayed peer heartbeat. */
   onHeartbeat(text: string): void;
-  /** Others are trusted now, or not any more. */
+  /** The revocation list has changed. */
   trustChanged(): void;
-  /** The appliance has another certificate. */
+  /** The certificate was renewed. */
   onRenewed(identity: LocalIdentity): void;
 }
 
-/** What an appliance and its cloud say to each other beside the feeds. */
+/** The appliance's side of the control messages. */
 export interface HubControlClient {
-  handle(said: HubControlMessage, say: (talk: SiteControlMessage) => void): void;
+  handle(message: HubControlMessage, say: (message: SiteControlMessage) => void): void;
   /**
-   * Null when there is no link: nothing was asked. Rejects with UpstreamError in words: `upstream` when the cloud refused,
-   * `outcome-unknown` when there is no answer in time.
+   * Sends a request; null if there is no link and nothing was sent. Rejects with UpstreamError: `upstream` if the cloud refused,
+   * `outcome-unknown` if it did not respond in time.
    */
-  request(question: ControlRequest, patienceMs?: number): Promise<RowBody | null>;
-  /** Fetches the next certificate if it is time to. */
+  request(request: ControlRequest, timeoutMs?: number): Promise<RowBody | null>;
+  /** Renews the certificate if that is due. */
   renew(): Promise<void>;
   stop(): void;
 }
 
-/** own choice: people wait no longer */
+/** @source docs/decisions/0300-sync-limits.md */
 const REQUEST_TIMEOUT_MS = 15_000;
 
-/** Makes it. */
-export function createHubControlClient(needs: HubControlClientDeps): HubControlClient {
-  const { clock, log, identity } = needs;
-  const open = new Map<string, { answer(talk: HubControlMessage & { t: "answer" }): void; timer: Timer }>();
+export function createHubControlClient(deps: HubControlClientDeps): HubControlClient {
+  const { clock, log, identity } = deps;
+  const open = new Map<string, { answer(message: HubControlMessage & { t: "answer" }): void; timer: Timer }>();
   let isRenewing = false;
 
-  function request(of: ControlRequest, patienceMs = REQUEST_TIMEOUT_MS): Promise<RowBody | null> {
+  function request(of: ControlRequest, timeoutMs = REQUEST_TIMEOUT_MS): Promise<RowBody | null> {
     const ref = newId();
     return new Promise((resolve, reject) => {
       const over = (): void => {
@@ -56,20 +54,20 @@ export function createHubControlClient(needs: HubControlClientDeps): HubControlC
         open.delete(ref);
       };
       const timer = clock.after(
-        patienceMs,
+        timeoutMs,
         () => {
           over();
-          reject(new UpstreamError("outcome-unknown", "The cloud did not answer; whether it did that is not known."));
+          reject(new UpstreamError("outcome-unknown", "The cloud did not respond; the outcome is unknown."));
         },
         { background: true },
       );
       const answer = ({ given, refused }: HubControlMessage & { t: "answer" }): void => {
         over();
         if (given) resolve(given);
-        else reject(new UpstreamError("upstream", refused ?? "The cloud refused."));
+        else reject(new UpstreamError("upstream", refused ?? "The cloud refused the request."));
       };
       open.set(ref, { answer, timer });
-      if (needs.sendControl({ t: "ask", ref, of })) return;
+      if (deps.sendControl({ t: "ask", ref, of })) return;
       over();
       resolve(null);
     });
@@ -80,21 +78,21 @@ export function createHubControlClient(needs: HubControlClientDeps): HubControlC
     isRenewing = true;
     try {
       const fetched = await renewIdentityIfDue(
-        needs.dataDir,
+        deps.dataDir,
         identity(),
         clock.now(),
         async ({ request: certificateRequest }) => {
           const given = await request({ kind: "renew", request: certificateRequest });
-          if (!given) throw new UpstreamError("upstream", "There is no link to the cloud.");
+          if (!given) throw new UpstreamError("upstream", "Not connected to the cloud.");
           return given as unknown as IssuedIdentity;
         },
       );
       if (!fetched) return;
-      log.info({ until: fetched.facts.validTo }, "the certificate for the link was renewed");
-      needs.onRenewed(fetched);
+      log.info({ event: "link_certificate.renewed", until: fetched.facts.validTo }, "link certificate renewed");
+      deps.onRenewed(fetched);
     } catch (error) {
-      // It is tried again long before the certificate ends; then it is told.
-      log.warn({ err: error }, "the certificate for the link was not renewed");
+      // It is retried long before the certificate expires; near the end an alarm is raised.
+      log.warn({ event: "link_certificate.renewal_failed", err: error }, "failed to renew the link certificate; retrying later");
     } finally {
       isRenewing = false;
     }
@@ -102,27 +100,27 @@ export function createHubControlClient(needs: HubControlClientDeps): HubControlC
 
   function updateRevokedKeys(keys: readonly string[]): void {
     try {
-      if (needs.revoked.update(keys)) needs.trustChanged();
+      if (deps.revoked.update(keys)) deps.trustChanged();
     } catch (error) {
-      log.error({ err: error }, "the list of keys that are not good any more was not kept");
+      log.error({ event: "revoked_keys.save_failed", err: error }, "failed to save the revocation list");
     }
   }
 
   return {
     request,
     renew,
-    handle(said, say) {
-      switch (said.t) {
+    handle(message, say) {
+      switch (message.t) {
         case "challenge": {
           const { key, facts } = identity();
-          return say({ t: "proof", proof: signChallenge(key, buildChallenge(facts.endpoint, said.nonce)) });
+          return say({ t: "proof", proof: signChallenge(key, buildChallenge(facts.endpoint, message.nonce)) });
         }
         case "revoked":
-          return updateRevokedKeys(said.keys);
+          return updateRevokedKeys(message.keys);
         case "beat":
-          return needs.onHeartbeat(said.beat);
+          return deps.onHeartbeat(message.beat);
         case "answer":
-          return open.get(said.ref)?.answer(said);
+          return open.get(message.ref)?.answer(message);
       }
     },
     stop() {

@@ -6,7 +6,7 @@ import { MAX_OUTBOX_BYTES, pruneAcked } from "./outbox.ts";
 import type { ActivityContext } from "./sync-activities.ts";
 import { readSyncState } from "./sync-state.ts";
 
-/** Orders that the link itself carries out. */
+/** Remote commands that the sync engine carries out itself. */
 export type LinkCommandType = Extract<
   RemoteCommandType,
   "full-resync" | "replication-queue-reset" | "replication-clean-up"
@@ -18,28 +18,23 @@ const LINK_COMMANDS: ReadonlySet<string> = new Set<LinkCommandType>([
   "replication-clean-up",
 ]);
 
-/** Whether the link itself carries a command out. */
 export function isLinkCommand(command: SyncCommand): command is SyncCommand & { kind: LinkCommandType } {
   return LINK_COMMANDS.has(command.kind);
 }
 
-/** What carrying them out needs. */
 export interface LinkCommandDeps {
   store: TransactionStore;
   journal: ActivityContext;
-  /** As it was heard; epoch ms, null when it was not. */
+  /** Cloud time as observed, epoch ms; null if it was not. */
   cloudTime: number | null;
-  /** Between two steps: what is urgent does not wait for all of them. */
+  /** Runs urgent tasks between two steps. */
   yieldToUrgent(): Promise<void>;
 }
 
-/**
- * Carries such an order out. Returns what is to be told of it; null for those that end with the mark of a resync, which
- * begins with the next connection.
- */
-export async function runLinkCommand(kind: LinkCommandType, needs: LinkCommandDeps): Promise<RowBody | null> {
-  if (kind === "replication-clean-up") return await pruneOutbox(needs);
-  const { store, journal } = needs;
+/** Runs the command. Returns details to report, or null for commands that end with the checkpoint of the resync that they request. */
+export async function runLinkCommand(kind: LinkCommandType, deps: LinkCommandDeps): Promise<RowBody | null> {
+  if (kind === "replication-clean-up") return await pruneOutbox(deps);
+  const { store, journal } = deps;
   await store.transact(function* () {
     if (kind === "replication-queue-reset") yield* startIncarnation((yield* readSyncState()).incarnation, journal);
     yield* requestFullResync();
@@ -47,7 +42,7 @@ export async function runLinkCommand(kind: LinkCommandType, needs: LinkCommandDe
   return null;
 }
 
-/** Forgets all that is not needed any more, at once. */
+/** Prunes everything that is no longer needed, at once. */
 async function pruneOutbox({ store, cloudTime, yieldToUrgent }: LinkCommandDeps): Promise<RowBody> {
   const before = await store.read(readSyncState);
   for (const lane of ["bulk", "hot"] as const) {

@@ -13,7 +13,7 @@ import {
 import { enqueue } from "./outbox.ts";
 import { LOCAL_EDITS, type LocalEditRecord, SHADOW_ROWS, type ShadowRow } from "./tables.ts";
 
-/** An edit of a cloud-owned row, made here just now: the product's row is written already. */
+/** An edit of a cloud-owned row that was just made here; the product's row is already written. */
 export interface LocalEdit {
   uid: string;
   type: string;
@@ -23,11 +23,11 @@ export interface LocalEdit {
   before: RowBody | null;
   actor: string;
   at: number;
-  /** Locks and revocations act at once and stand, whatever else was changed. @source replication.md, amendments, class A */
+  /** The edit overrides concurrent changes: locks and revocations act at once. @source docs/decisions/0040-replication.md, Section 4 */
   wins?: boolean;
 }
 
-/** Keeps an edit until the cloud has decided, and sends it. Belongs into the transaction that wrote the row. */
+/** Queues an edit for the cloud's decision. Must run in the transaction that wrote the row. */
 export function* recordLocalEdit({
   uid,
   type,
@@ -48,22 +48,22 @@ function* pendingEdits(type: string, id: string): TransactionProgram<LocalEditRe
   return yield* scanRecords(LOCAL_EDITS, { by: "row", where: [type, id, "pending"] });
 }
 
-/** Writes the cloud's version of a row, with own undecided edits on top where there are any. */
+/** Writes the cloud's version of a row with pending local edits on top. */
 export function* applyCloudVersion(type: string, id: string, body: RowBody | null): TransactionProgram<ApplyResult> {
   const shadow = yield* getRecord(SHADOW_ROWS, type, id);
   if (!shadow) return yield* applyRow(type, id, body);
   const edits = yield* pendingEdits(type, id);
   const shown = edits.reduce<RowBody | null>((row, { edit }) => applyEdit(row, edit), body);
   const applied = yield* applyRow(type, id, shown);
-  // What the cloud has now may not take an edit that was fine before: the cloud's version is shown alone.
+  // The cloud's new version may not accept a local edit that was valid before: it is shown without it.
   const final = typeof applied === "object" && shown !== body ? yield* applyRow(type, id, body) : applied;
   if (final !== "wait") yield* putRecord(SHADOW_ROWS, { ...shadow, body });
   return final;
 }
 
 /**
- * Takes the results of own edits up to `decided`. Returns the cloud's versions of their rows, which are to be shown, with
- * what is still undecided on top.
+ * Records the results of local edits up to `decided`. Returns the cloud's versions of their rows, to be shown with the
+ * remaining pending edits on top.
  */
 export function* resolveEdits(decided: number, results: readonly EditResult[]): TransactionProgram<ShadowRow[]> {
   const byUid = new Map(results.map((result) => [result.uid, result]));
@@ -85,7 +85,7 @@ export function* resolveEdits(decided: number, results: readonly EditResult[]): 
   return covered;
 }
 
-/** Gives kept edits the numbers that they have now. */
+/** Updates the sequence numbers of stored edits after a renumbering. */
 export function* renumberEdits(numbers: ReadonlyMap<string, number>): TransactionProgram<void> {
   for (const [uid, sequence] of numbers) {
     const edit = yield* getRecord(LOCAL_EDITS, uid);

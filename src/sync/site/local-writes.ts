@@ -4,7 +4,7 @@ import type { RowBody, TransactionProgram } from "../storage/transaction-program
 import { recordLocalEdit } from "./local-edits.ts";
 import { enqueue } from "./outbox.ts";
 
-/** A row that was just written here, by a person or a room. One of the two bodies is given, or both. */
+/** A row that was just written here by a user or a module. At least one of the two bodies is given. */
 export interface LocalWrite {
   type: string;
   id: string;
@@ -16,9 +16,9 @@ export interface LocalWrite {
 }
 
 /**
- * Sends a write up as its class asks: edits of the cloud's configuration are decided there, own state as it is newest,
- * facts once, and again when more is known of them. Belongs into the transaction that wrote the row. Rows of classes E and local never leave; of A only what
- * must act at once is ever written here. @source replication.md 4
+ * Sends a write according to its class: edits of cloud configuration for decision, site state as its newest version, facts
+ * once and again when updated. Must run in the transaction that wrote the row. Classes E and local are never sent; of class A
+ * only the permitted site edits get here. @source docs/decisions/0040-replication.md, Section 4
  */
 export function* recordLocalWrite(write: LocalWrite, types: ReplicatedTypes): TransactionProgram<void> {
   const { type, id, before, after, actor, at } = write;

@@ -17,7 +17,7 @@ import { activityCountKey } from "./sync-activity-types.ts";
 import { readSyncState } from "./sync-state.ts";
 import { ACKED_POSITIONS, OUTBOX, type OutboxRecord, SYNC_STATE, type SyncState } from "./tables.ts";
 
-/** A record to be sent. */
+/** A record to send. */
 export interface OutboxEntry {
   uid: string;
   op: "p" | "d";
@@ -25,17 +25,17 @@ export interface OutboxEntry {
   id: string;
   body: RowBody | null;
   at: number;
-  /** The row's older versions need not arrive. */
+  /** Older unsent versions of the row may be dropped. */
   newestOnly?: boolean;
 }
 
-/** How long a record is kept after it arrived, for a cloud that is restored. @source replication.md, settled questions (e) */
+/** Records are kept this long after acknowledgement, for a restored cloud. @source docs/decisions/0040-replication.md, Section 3 */
 const RETENTION_DAYS = 30;
 const DAY_MS = 24 * 3600_000;
-/** What is kept to go up, or to go up again, at most. own choice */
+/** @source docs/decisions/0300-sync-limits.md */
 export const MAX_OUTBOX_BYTES = 256e6;
 
-/** Adds a record to a feed; returns its number. */
+/** Appends a record to a feed; returns its sequence number. */
 export function* enqueue(lane: UpstreamFeed, record: OutboxEntry): TransactionProgram<number> {
   const link = yield* readSyncState();
   const { newestOnly, ...rest } = record;
@@ -51,7 +51,7 @@ function estimateBytes(body: RowBody | null): number {
   return 100 + (body ? JSON.stringify(body).length : 0);
 }
 
-/** Number and name stay, as the cloud may have got it and asks for its name. Returns the bytes that became free. */
+/** Hollows older versions out. Number and uid stay, because the cloud may have received them. Returns the bytes freed. */
 function* supersedeOlder(lane: UpstreamFeed, type: string, id: string): TransactionProgram<number> {
   let freed = 0;
   for (const older of yield* scanRecords(OUTBOX, { by: "row", where: [lane, type, id, 1] })) {
@@ -66,10 +66,10 @@ function superseded(record: OutboxRecord): OutboxRecord {
 }
 
 /**
- * Sends the records after one, up to another, once more, at most `limit`; returns up to where it came. The cloud has their
- * numbers, but not surely what is in them: if this is an older copy of the disk, those that were overtaken since then went
- * as hollow ones. They keep their names, by which the cloud knows what it has taken; one of a row that a newer record tells
- * of would come behind that one.
+ * Queues records with numbers in (`after`, `upTo`] again, at most `limit`; returns the position reached. The cloud has these
+ * numbers, but maybe not this content: if this is an older copy of the disk, records that were superseded since the backup
+ * arrived hollow. They keep their uids, by which the cloud deduplicates; records with a newer version of the row are skipped,
+ * because they would overwrite it.
  */
 export function* requeueRecords(
   lane: UpstreamFeed,
@@ -95,7 +95,7 @@ function* hasNewerRecord({ lane, type, id, sequence }: OutboxRecord): Transactio
   return (yield* scanRecords(OUTBOX, { by: "row", where: [lane, type, id, 1], after: sequence, limit: 1 })).length > 0;
 }
 
-/** The next page of a feed after what was sent, or null. `more` when another one may follow. */
+/** The next page of a feed after `sent`, or null. `more` if another may follow. */
 export function* nextUpstreamPage(
   lane: UpstreamFeed,
   sent: number,
@@ -125,7 +125,7 @@ function takeWithinBytes(records: readonly OutboxRecord[], most: number): Outbox
   return records.slice(0, over === -1 ? records.length : over);
 }
 
-/** Notes up to where the cloud has a feed. Older news change nothing. Returns how many rows of each resource arrived, phones by themselves. */
+/** Advances the acknowledged position; never back. Returns the number of acknowledged rows by resource, phones separately. */
 export function* recordAcked(lane: UpstreamFeed, to: number): TransactionProgram<Readonly<Record<string, number>>> {
   const link = yield* readSyncState();
   const before = link[`${lane}Acked`];
@@ -139,10 +139,10 @@ export function* recordAcked(lane: UpstreamFeed, to: number): TransactionProgram
   return arrived;
 }
 
-/** What is no row; and activities, which would tell of themselves for ever. */
+/** Not rows of the product, or activities, which would report themselves for ever. */
 const UNCOUNTED: ReadonlySet<string> = new Set(["outcome", "taken", FULL_STATE_SENT, "endpoint-activities"]);
 
-/** Whether the record at `hw` is the one that the cloud has there. False after a restore. */
+/** Whether the own record at `hw` is the one that the cloud has there. False after a restore. */
 export function* matchesTail(
   link: SyncState,
   lane: UpstreamFeed,
@@ -155,10 +155,7 @@ export function* matchesTail(
   return own !== null && own.uid === tail;
 }
 
-/**
- * Numbers everything that is kept anew from 1, to be sent again. Returns the new numbers by uid and the bytes that are
- * left.
- */
+/** Renumbers all kept records from 1, to be sent again. Returns the new numbers by uid and the remaining bytes. */
 export function* renumberOutbox(
   lane: UpstreamFeed,
 ): TransactionProgram<{ numbers: Map<string, number>; bytes: number }> {
@@ -170,7 +167,7 @@ export function* renumberOutbox(
   return { numbers, bytes: kept.reduce((sum, { bytes }) => sum + bytes, 0) };
 }
 
-/** Remembers what has arrived when a day of the cloud begins. `cloudTime` as heard. */
+/** Records the acknowledged positions at the begin of each day of observed cloud time. */
 export function* recordAckedPosition(cloudTime: number): TransactionProgram<void> {
   const day = Math.floor(cloudTime / DAY_MS);
   if (yield* getRecord(ACKED_POSITIONS, day)) return;
@@ -178,7 +175,7 @@ export function* recordAckedPosition(cloudTime: number): TransactionProgram<void
   yield* putRecord(ACKED_POSITIONS, { day, bulk: bulkAcked, hot: hotAcked });
 }
 
-/** Up to where a feed had arrived long ago. Days before that one are not needed any more. */
+/** Position that was acknowledged before the retention period; older days are deleted. */
 function* ackedBeforeRetention(lane: UpstreamFeed, cloudTime: number): TransactionProgram<number> {
   const days = yield* scanRecords(ACKED_POSITIONS, { upTo: Math.floor(cloudTime / DAY_MS) - RETENTION_DAYS - 1 });
   for (const { day } of days.slice(0, -1)) yield* deleteRecord(ACKED_POSITIONS, day);
@@ -186,9 +183,9 @@ function* ackedBeforeRetention(lane: UpstreamFeed, cloudTime: number): Transacti
 }
 
 /**
- * Forgets what arrived long ago by the cloud's time (null when it was not heard), or, oldest first, what is over
- * `mostBytes`; never the last record that arrived, by which a restore is found out, nor what did not arrive. At most
- * `limit` records; true when there may be more to forget.
+ * Deletes records acknowledged before the retention period in cloud time (null if it was not observed) or, oldest first, those
+ * that exceed `mostBytes`. Never deletes the last acknowledged record, which detects a restore, nor unacknowledged ones. At
+ * most `limit` records; true if there may be more.
  */
 export function* pruneAcked(
   lane: UpstreamFeed,
@@ -208,6 +205,6 @@ export function* pruneAcked(
     outboxBytes -= bytes;
     forgotten += 1;
   }
-  if (forgotten > 0) yield* putRecord(SYNC_STATE, { ...link, outboxBytes: outboxBytes });
+  if (forgotten > 0) yield* putRecord(SYNC_STATE, { ...link, outboxBytes });
   return forgotten === limit;
 }

@@ -1,19 +1,19 @@
 import type { PriorityTaskQueue } from "../../lib/priority-task-queue.ts";
 import type { DownstreamPage, FrameTransport } from "../protocol/frames.ts";
 
-/** Pages that wait for their turn: what came while others were stored, is stored together. */
+/** Batches pages that arrive while others are being stored. */
 export interface PageBatcher {
   add(wire: FrameTransport, page: DownstreamPage): void;
-  /** What comes now has its turn after those that wait. */
+  /** Later pages go into a new task. */
   closeBatch(): void;
 }
 
-/** Pages that are stored in one transaction. own choice: some ms */
+/** @source docs/decisions/0300-sync-limits.md */
 const PAGES_PER_TRANSACTION = 4;
 
-/** Makes it; `store` has all that wait in order, at most four. */
+/** `store` is called with up to four pages in order. */
 export function createPageBatcher(
-  turns: Pick<PriorityTaskQueue, "add">,
+  tasks: Pick<PriorityTaskQueue, "add">,
   store: (wire: FrameTransport, pages: readonly DownstreamPage[]) => Promise<void>,
 ): PageBatcher {
   let last: { wire: FrameTransport; pages: DownstreamPage[] } | null = null;
@@ -22,7 +22,7 @@ export function createPageBatcher(
       if (last?.wire === wire && last.pages.length < PAGES_PER_TRANSACTION) return void last.pages.push(page);
       const added = { wire, pages: [page] };
       last = added;
-      turns.add(() => {
+      tasks.add(() => {
         if (last === added) last = null;
         return store(wire, added.pages);
       });

@@ -2,19 +2,19 @@ import type { StoreReader } from "../../store/store.ts";
 import type { UpstreamFeed } from "../protocol/frames.ts";
 import { OUTBOX, REFUSED_ROWS, STAGED_ROWS, type SyncState } from "./tables.ts";
 
-/** What waits at an appliance; each is counted up to 10,000. Times are epoch ms. */
+/** Queue sizes of an appliance, each counted up to 10,000. Times are epoch ms. */
 export interface SiteQueueStatus {
-  /** Records that the cloud has not taken. */
+  /** Records that the cloud has not acknowledged. */
   unsent: number;
-  /** When the oldest of them was written; null where none waits. */
+  /** When the oldest of them was written; null if there are none. */
   unsentSince: number | null;
-  /** Rows of the cloud that came and wait for the rest of their mark. */
+  /** Rows of the cloud that are staged for their checkpoint. */
   staged: number;
   /** Rows of the cloud that were refused here. */
   refused: number;
 }
 
-/** A row of the cloud that can't be written here. */
+/** A row of the cloud that cannot be written here. */
 export interface RefusedRow {
   type: string;
   id: string;
@@ -24,7 +24,6 @@ export interface RefusedRow {
 const MAX_COUNTED = 10_000;
 const MAX_LISTED = 20;
 
-/** Counts what waits. */
 export function readQueueStatus(reader: StoreReader, { bulkAcked, hotAcked }: SyncState): SiteQueueStatus {
   const waiting = { bulk: bulkAcked, hot: hotAcked } satisfies Record<UpstreamFeed, number>;
   const lanes = Object.entries(waiting).map(([lane, acked]) => ({
@@ -40,7 +39,7 @@ export function readQueueStatus(reader: StoreReader, { bulkAcked, hotAcked }: Sy
   };
 }
 
-/** Some of the rows of the cloud that were refused here, and why. */
+/** The first refused rows, with the reasons. */
 export function listRefusedRows(reader: StoreReader): RefusedRow[] {
   return reader.all(`SELECT type, id, reason FROM ${REFUSED_ROWS.name} ORDER BY type, id LIMIT ${MAX_LISTED}`);
 }

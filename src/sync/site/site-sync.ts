@@ -32,96 +32,94 @@ import { buildHello, initializeSyncState, readSavedCloudTime, readSyncState } fr
 import { SYNC_STATE } from "./tables.ts";
 import { createUpstreamSender, type FeedConnection } from "./upstream-sender.ts";
 
-/** What the appliance's side of the link is made of. */
 export interface SiteSyncDeps extends Pick<CommandSchedulerDeps, "play" | "hasContact"> {
   store: TransactionStore;
   newId(): string;
   blobs: BlobStore;
-  /** What all activities of this appliance have: extension and endpoint. */
+  /** Fields common to all activities of this appliance: extension and endpoint. */
   activityFields: RowBody;
-  /** What became of an order that was under way when the last process ended. */
+  /** Outcome of a remote command that was running when the previous process ended. */
   resumed: ResumeCommand;
   clock: Pick<Clock, "now" | "monotonicMs" | "after" | "every">;
   types: ReplicatedTypes;
   limits: SyncLimits;
   endpoint: string;
-  /** Activation groups that this appliance is in. */
+  /** Activation groups of this appliance. */
   groups(): readonly string[];
-  /** Rows of the cloud are applied up to here. */
+  /** Rows of the cloud are applied up to this sequence number. */
   onCheckpoint(applied: number): void;
-  /** Digests differed in these types; twice lately means that all rows come anew. */
+  /** Digests of these types differed; `again` if a second mismatch within 24 h causes a full resync. */
   onMismatch(types: readonly string[], again: boolean): void;
   onLease(lease: Lease, until: number): void;
-  /** What keeps this appliance from being equal to the cloud, in words; null once nothing does. Called when that changes. */
+  /** Why this appliance is not in sync with the cloud; null once it is. Called on changes. */
   onSyncError(reason: string | null): void;
   onFault(error: unknown): void;
 }
 
-/** The appliance's side of the link; it needs no cloud to work. */
+/** The appliance's side of the link; works without the cloud. */
 export interface SiteSync {
-  /** Ends what a crash left half done and takes up commands. Must be called first. */
+  /** Completes what a crash interrupted and resumes commands. Must be called first. */
   start(): Promise<void>;
-  /** A connection stands. Frames of older ones are forgotten. */
+  /** Starts a session on a new connection. Frames of older ones are ignored. */
   connected(wire: FrameTransport): void;
-  /** Takes what arrived, whatever it is. */
+  /** Handles a received value, valid or not. */
   frame(wire: FrameTransport, value: unknown): void;
   disconnected(wire: FrameTransport): void;
-  /** Something was written that goes up. */
+  /** There is something to send. */
   wake(): void;
-  /** A peer is heard with this command. */
+  /** A peer plays this command. */
   peerStarted(cid: string): void;
-  /** Cloud time at most, epoch ms; null when nothing can be said. */
+  /** Upper bound of cloud time, epoch ms; null if unknown. */
   latestCloudTime(): number | null;
   stop(): void;
 }
 
-/** @source replication.md 6, liveness */
+/** @source docs/decisions/0040-replication.md, Section 6, liveness */
 const PING_MS = 20_000;
-/** own choice: nobody who waits for an order notices */
+/** Delay that groups activity updates. @source docs/decisions/0300-sync-limits.md */
 const ACTIVITY_DELAY_MS = 250;
-/** Three times within a lease, so that it is kept though a ping is lost. @source replication.md 9: leases of 15 s */
+/** A third of the lease, so that one lost ping does not lose it. @source docs/decisions/0040-replication.md, Section 9 */
 const LEASE_RENEW_MS = 5_000;
 
 interface HubConnection extends FeedConnection {
   askedAt: number;
   files: FileTransfer | null;
-  /** Head of the cloud's feed as last told, and since when this appliance does not stand there; monotonic ms. */
+  /** Since when this appliance is behind the cloud's feed; monotonic ms, null if it is not. */
   behindSince: number | null;
-  /** Commands that came before the welcome was taken. */
+  /** Commands received before the welcome was handled. */
   early: Frame[];
 }
 
-/** So often it is looked whether an emergency is heard. own choice */
+/** Interval of checks for the first packet of an emergency. @source docs/decisions/0300-sync-limits.md */
 const POLL_MS = 2;
 
-/** Makes the appliance's side. */
-export function createSiteSync(needs: SiteSyncDeps): SiteSync {
-  const { store, clock, types, limits } = needs;
-  const turns = createPriorityTaskQueue(needs.onFault);
+export function createSiteSync(deps: SiteSyncDeps): SiteSync {
+  const { store, clock, types, limits } = deps;
+  const tasks = createPriorityTaskQueue(deps.onFault);
   let connection: HubConnection | null = null;
   let time: CloudTime = createCloudTime(clock, null);
-  let desk: CommandScheduler | null = null;
+  let scheduler: CommandScheduler | null = null;
   const timers: Timer[] = [];
   let isWoken = false;
   let syncError: string | null = null;
-  let telling: Timer | null = null;
-  /** An order ends with the next mark. */
-  let awaitsMark = true;
+  let activityTimer: Timer | null = null;
+  /** A running command ends with the next checkpoint. */
+  let awaitsCheckpoint = true;
 
-  const pages = createPageBatcher(turns, (wire, came) => dropOnError(wire, onPages(wire, came)));
-  const resendSome = () => store.transact(() => runBatches(resendStateBatch, true));
-  const pump = createUpstreamSender({
+  const pages = createPageBatcher(tasks, (wire, received) => dropOnError(wire, onPages(wire, received)));
+  const resendSomeState = () => store.transact(() => runBatches(resendStateBatch, true));
+  const sender = createUpstreamSender({
     store,
     limits,
     connection: () => connection,
-    tellSome: resendSome,
-    giveWay: yieldToUrgent,
+    resendState: resendSomeState,
+    yieldToUrgent,
   });
   const activityContext = (): ActivityContext => ({
     types,
-    commonFields: needs.activityFields,
+    commonFields: deps.activityFields,
     now: clock.now(),
-    newId: needs.newId,
+    newId: deps.newId,
   });
   const currentConnection = (wire: FrameTransport): HubConnection | null =>
     connection?.wire === wire ? connection : null;
@@ -129,56 +127,56 @@ export function createSiteSync(needs: SiteSyncDeps): SiteSync {
     if (currentConnection(wire)) connection = null;
     wire.close(code);
   };
-  /** What could not be stored did not come: the next connection begins where this appliance stands then. */
+  /** Rows that could not be stored count as not received: the next connection starts at the stored position. */
   const dropOnError = (wire: FrameTransport, job: Promise<void>): Promise<void> =>
     job.catch((error: unknown) => {
       drop(wire, "refused");
       throw error;
     });
   const enqueueFrame = (wire: FrameTransport, frame: Frame, urgent = false): void =>
-    turns.add(() => dropOnError(wire, onFrame(wire, frame)), urgent);
+    tasks.add(() => dropOnError(wire, onFrame(wire, frame)), urgent);
 
   async function start(): Promise<void> {
-    await store.transact(() => initializeSyncState(needs.endpoint, types.fingerprint));
+    await store.transact(() => initializeSyncState(deps.endpoint, types.fingerprint));
     time = createCloudTime(clock, await store.transact(() => readSavedCloudTime(clock.now())));
     const play: CommandSchedulerDeps["play"] = (command, on) =>
-      isLinkCommand(command) ? startLinkCommand(command.kind, on) : needs.play(command, on);
-    desk = createCommandScheduler({
-      ...needs,
+      isLinkCommand(command) ? startLinkCommand(command.kind, on) : deps.play(command, on);
+    scheduler = createCommandScheduler({
+      ...deps,
       play,
       journal: activityContext,
       time,
       onReported: scheduleActivityReport,
     });
     await applyCheckpoint();
-    const armed = await store.transact(() => resumeCommands(activityContext(), needs.resumed));
-    for (const command of armed) desk.arm(command, true);
+    const armed = await store.transact(() => resumeCommands(activityContext(), deps.resumed));
+    for (const command of armed) scheduler.arm(command, true);
     scheduleActivityReport();
-    timers.push(clock.every(PING_MS, () => turns.add(tick)));
-    timers.push(clock.every(LEASE_RENEW_MS, () => needs.groups().length > 0 && ping()));
+    timers.push(clock.every(PING_MS, () => tasks.add(tick)));
+    timers.push(clock.every(LEASE_RENEW_MS, () => deps.groups().length > 0 && ping()));
   }
 
-  /** What is urgent goes first, and an emergency has the machine to itself until it is heard. */
+  /** Runs urgent tasks; an emergency has the machine to itself until its first packet. */
   async function yieldToUrgent(): Promise<void> {
-    await turns.runUrgent();
-    while (desk?.isEmergencyStarting()) {
+    await tasks.runUrgent();
+    while (scheduler?.isEmergencyStarting()) {
       await new Promise<void>((over) => clock.after(POLL_MS, over, { background: true }));
-      await turns.runUrgent();
+      await tasks.runUrgent();
     }
   }
 
-  /** `between` two transactions others have their turn. */
+  /** `between` is called between transactions and lets other tasks run. */
   async function applyCheckpoint(between?: () => Promise<void>): Promise<void> {
     while (!(await store.transact(() => runBatches(applyBatch, between !== undefined)))) await between?.();
   }
 
-  /** As many slices as one transaction may have, none when something urgent came since it was asked for; true when that was all. */
+  /** Runs as many batches as one transaction may have, none if an urgent task is waiting; true when all are done. */
   function* runBatches(
     slice: (of: ActivityContext, limits: SyncLimits) => TransactionProgram<boolean>,
     givesWay: boolean,
   ): TransactionProgram<boolean> {
     const began = clock.monotonicMs();
-    if (givesWay && turns.hasUrgent()) return false;
+    if (givesWay && tasks.hasUrgent()) return false;
     do {
       if (yield* slice(activityContext(), limits)) return true;
     } while (clock.monotonicMs() - began < limits.applyBatchMs);
@@ -190,40 +188,40 @@ export function createSiteSync(needs: SiteSyncDeps): SiteSync {
     await store.transact(() => enqueueChangedActivities(activityContext()));
     await checkSyncErrors();
     if (!connection?.isLive) await saveCloudTime();
-    await pump.sendAll();
+    await sender.sendAll();
     await connection?.files?.requestNext();
-    if (needs.groups().length === 0) ping();
+    if (deps.groups().length === 0) ping();
   }
 
   async function checkSyncErrors(): Promise<void> {
     const behindMs = clock.monotonicMs() - (connection?.behindSince ?? clock.monotonicMs());
     const found = await store.read(() => findSyncError(time.latest() ?? clock.now(), behindMs));
-    if (found !== syncError) needs.onSyncError(found);
+    if (found !== syncError) deps.onSyncError(found);
     syncError = found;
   }
 
-  /** Orders that concern the link itself; those for all rows end with the mark of the resync. */
+  /** Starts a command that concerns the link itself; a resync ends with its checkpoint. */
   function startLinkCommand(kind: LinkCommandType, on: Parameters<CommandSchedulerDeps["play"]>[1]): () => void {
-    turns.add(async () => {
-      const told = await runLinkCommand(kind, {
+    tasks.add(async () => {
+      const details = await runLinkCommand(kind, {
         store,
         journal: activityContext(),
         cloudTime: time.latestObserved(),
         yieldToUrgent,
       });
-      if (told) return on.ended("done", told);
-      awaitsMark = true;
+      if (details) return on.ended("done", details);
+      awaitsCheckpoint = true;
       if (connection) drop(connection.wire, "restored");
     });
     return () => {};
   }
 
   function ping(): void {
-    if (connection?.isLive) connection.wire.send({ t: "ping", t0: clock.monotonicMs(), groups: needs.groups() });
+    if (connection?.isLive) connection.wire.send({ t: "ping", t0: clock.monotonicMs(), groups: deps.groups() });
   }
 
   async function sayHello(wire: FrameTransport): Promise<void> {
-    // A mark that could not be applied, such as for want of room on the disk, is in the way of all that follows.
+    // A checkpoint that could not be applied (for example on a full disk) blocks all that follows.
     if ((await store.read(readSyncState)).applyingCheckpoint) await applyCheckpoint(yieldToUrgent);
     const hello = await store.read(() => buildHello(types.cloudOwned, limits.credit));
     const live = currentConnection(wire);
@@ -234,22 +232,22 @@ export function createSiteSync(needs: SiteSyncDeps): SiteSync {
 
   async function onWelcome(live: HubConnection, welcome: SyncWelcome): Promise<void> {
     const accept = () => store.transact(() => handleWelcome(welcome, activityContext()));
-    let verdict = await accept();
-    while (verdict === "more") verdict = await accept();
-    if (verdict === "restored") desk?.discard(await store.transact(() => invalidateArmedCommands(activityContext())));
-    if (verdict !== "live") return drop(live.wire, verdict);
+    let result = await accept();
+    while (result === "more") result = await accept();
+    if (result === "restored") scheduler?.discard(await store.transact(() => invalidateArmedCommands(activityContext())));
+    if (result !== "live") return drop(live.wire, result);
     await observeCloudTime(welcome.ct, live.askedAt);
-    desk?.markVerified();
+    scheduler?.markVerified();
     live.sent = { bulk: welcome.up.bulk.hw, hot: welcome.up.hot.hw };
     live.window = createFlowControlWindow(welcome.credit);
     const send = (frame: Frame) => currentConnection(live.wire) && live.wire.send(frame);
     const onBadFile = (sha256: string): void =>
-      needs.onFault(new UpstreamError("upstream", `The file ${sha256} is not what its name says.`));
-    const { blobs } = needs;
+      deps.onFault(new UpstreamError("upstream", `The content of file ${sha256} does not match its hash.`));
+    const { blobs } = deps;
     live.files = createFileTransfer({ store, limits, send, onBadFile, blobs, of: SITE_FILE_REQUESTS, holder: "" });
     live.isLive = true;
     for (const frame of live.early) enqueueFrame(live.wire, frame, true);
-    await pump.sendAll();
+    await sender.sendAll();
     await live.files.requestNext();
   }
 
@@ -258,7 +256,7 @@ export function createSiteSync(needs: SiteSyncDeps): SiteSync {
     await saveCloudTime();
   }
 
-  /** The wall clock may have been set since. */
+  /** Saved regularly, because the wall clock may have been set since. */
   async function saveCloudTime(): Promise<void> {
     const kept = time.toSaved();
     if (!kept) return;
@@ -274,20 +272,20 @@ export function createSiteSync(needs: SiteSyncDeps): SiteSync {
   function wake(): void {
     if (isWoken) return;
     isWoken = true;
-    turns.add(() => {
+    tasks.add(() => {
       isWoken = false;
-      return pump.sendAll();
+      return sender.sendAll();
     }, true);
   }
 
-  /** Outcomes go at once; what people are shown of them follows, for all that end about now together. */
+  /** Outcomes are sent at once; the activities shown to users follow in groups. */
   function scheduleActivityReport(): void {
     wake();
-    telling ??= clock.after(ACTIVITY_DELAY_MS, () => {
-      telling = null;
-      turns.add(async () => {
+    activityTimer ??= clock.after(ACTIVITY_DELAY_MS, () => {
+      activityTimer = null;
+      tasks.add(async () => {
         await store.transact(() => enqueueChangedActivities(activityContext()));
-        await pump.sendAll();
+        await sender.sendAll();
       });
     });
   }
@@ -295,42 +293,42 @@ export function createSiteSync(needs: SiteSyncDeps): SiteSync {
   async function handlePageResult(
     live: HubConnection,
     frame: Frame & { t: "rows" | "snap" },
-    verdict: StagedPageResult,
+    result: StagedPageResult,
   ): Promise<void> {
-    if (verdict === "gap") return drop(live.wire, "gap");
-    if (verdict === "marked") {
+    if (result === "gap") return drop(live.wire, "gap");
+    if (result === "marked") {
       const { to, mark } = frame as DownstreamPage;
       await applyCheckpoint(yieldToUrgent);
-      needs.onCheckpoint(to);
+      deps.onCheckpoint(to);
       if (mark?.digests) await compareDigests(live, mark.digests);
     }
     const to = frame.t === "rows" ? frame.to : frame.h0;
     if (currentConnection(live.wire)) live.wire.send({ t: "ack", feed: "down.bulk", to });
     await live.files?.requestNext();
-    if (verdict !== "marked") return;
-    // A mark ends the orders for one.
-    if (awaitsMark) scheduleActivityReport();
-    awaitsMark = false;
-    await pump.sendAll();
+    if (result !== "marked") return;
+    // A checkpoint ends the commands that wait for one.
+    if (awaitsCheckpoint) scheduleActivityReport();
+    awaitsCheckpoint = false;
+    await sender.sendAll();
   }
 
-  /** Stores them up to the first mark, which is applied before the next one is looked at. */
-  async function onPages(wire: FrameTransport, came: readonly DownstreamPage[]): Promise<void> {
-    for (let at = 0; at < came.length; ) {
+  /** Stages pages up to the first checkpoint, which is applied before the next page. */
+  async function onPages(wire: FrameTransport, received: readonly DownstreamPage[]): Promise<void> {
+    for (let at = 0; at < received.length; ) {
       await yieldToUrgent();
       const live = currentConnection(wire);
       if (!live?.isLive) return;
-      const verdicts = await store.transact(function* () {
+      const results = await store.transact(function* () {
         const stored: StagedPageResult[] = [];
-        for (const page of turns.hasUrgent() ? [] : came.slice(at)) {
+        for (const page of tasks.hasUrgent() ? [] : received.slice(at)) {
           stored.push(yield* stagePage(page, types));
           if (stored.at(-1) !== "staged") break;
         }
         return stored;
       });
-      // Also when the connection ended meanwhile: a mark that is stored is applied.
-      for (const verdict of verdicts) {
-        await handlePageResult(live, came[at] as DownstreamPage, verdict);
+      // Also after a disconnect: a stored checkpoint is applied.
+      for (const result of results) {
+        await handlePageResult(live, received[at] as DownstreamPage, result);
         at += 1;
       }
     }
@@ -343,7 +341,7 @@ export function createSiteSync(needs: SiteSyncDeps): SiteSync {
     const different = await findDifferingTypes({ store, clock, yieldToUrgent }, types.cloudOwned, digests);
     if (different.length === 0) return;
     const again = await store.transact(() => recordDigestMismatch(time.latest() ?? clock.now()));
-    needs.onMismatch(different, again);
+    deps.onMismatch(different, again);
     if (again) return drop(live.wire, "restored");
     for (const type of different) {
       const own = await computeLocalBuckets({ store, clock, yieldToUrgent }, type);
@@ -362,13 +360,13 @@ export function createSiteSync(needs: SiteSyncDeps): SiteSync {
         return handlePageResult(live, frame, await store.transact(() => stageSnapshotPage(frame, types)));
       case "cmd": {
         const { armed, silence } = await store.transact(() => receiveCommand(frame, activityContext()), "emergency");
-        if (armed) desk?.arm(armed, false);
-        if (silence) desk?.silence(silence);
+        if (armed) scheduler?.arm(armed, false);
+        if (silence) scheduler?.silence(silence);
         if (armed?.needs) await live.files?.requestNext();
-        return pump.sendAll();
+        return sender.sendAll();
       }
       case "heard":
-        return desk?.peerStarted(frame.cid);
+        return scheduler?.peerStarted(frame.cid);
       case "ack":
         live.window.acknowledged();
         await store.transact(function* () {
@@ -377,13 +375,13 @@ export function createSiteSync(needs: SiteSyncDeps): SiteSync {
             yield* recordAcked(frame.feed === "up.hot" ? "hot" : "bulk", frame.to),
           );
         });
-        return pump.sendPending();
+        return sender.sendPending();
       case "pong": {
         await observeCloudTime(frame.ct, frame.t0);
-        desk?.markVerified();
+        scheduler?.markVerified();
         const { applied } = await store.read(readSyncState);
         live.behindSince = applied < frame.head ? (live.behindSince ?? clock.monotonicMs()) : null;
-        for (const lease of frame.leases) needs.onLease(lease, frame.t0 + lease.ttlMs);
+        for (const lease of frame.leases) deps.onLease(lease, frame.t0 + lease.ttlMs);
         return;
       }
       case "repair": {
@@ -407,20 +405,20 @@ export function createSiteSync(needs: SiteSyncDeps): SiteSync {
       const window = createFlowControlWindow({ frames: 0, bytes: 0 });
       const sent = { bulk: 0, hot: 0 };
       connection = { wire, askedAt: 0, isLive: false, window, files: null, sent, behindSince: null, early: [] };
-      turns.add(() => dropOnError(wire, sayHello(wire)));
+      tasks.add(() => dropOnError(wire, sayHello(wire)));
     },
     frame(wire, value) {
       const live = currentConnection(wire);
       const read = parseFrame(value, "hub");
-      if (live && "fault" in read) {
-        wire.send({ t: "err", code: "schema", reason: read.fault });
-        needs.onFault(new UpstreamError("upstream", `The cloud sent what is no frame: ${read.fault}`));
+      if (live && "error" in read) {
+        wire.send({ t: "err", code: "schema", reason: read.error });
+        deps.onFault(new UpstreamError("upstream", `The cloud sent an invalid frame: ${read.error}`));
         return drop(wire, "schema");
       }
-      const frame = "fault" in read ? null : read.frame;
+      const frame = "error" in read ? null : read.frame;
       if (!frame) return;
       const isUrgent = frame.t === "cmd" || frame.t === "heard";
-      // Commands overtake all else, but neither the welcome nor each other.
+      // Commands overtake everything else, except the welcome and each other.
       if (live && isUrgent && !live.isLive) live.early.push(frame);
       else if (isUrgent) enqueueFrame(wire, frame, true);
       else if (frame.t === "rows" && frame.feed === "down.bulk") pages.add(wire, frame);
@@ -433,13 +431,13 @@ export function createSiteSync(needs: SiteSyncDeps): SiteSync {
       if (currentConnection(wire)) connection = null;
     },
     wake,
-    peerStarted: (cid) => desk?.peerStarted(cid),
+    peerStarted: (cid) => scheduler?.peerStarted(cid),
     latestCloudTime: () => time.latest(),
     stop() {
-      turns.stop();
-      desk?.stop();
+      tasks.stop();
+      scheduler?.stop();
       for (const timer of timers) timer.cancel();
-      telling?.cancel();
+      activityTimer?.cancel();
       connection = null;
     },
   };

@@ -5,20 +5,17 @@ import type { ActivityContext } from "./sync-activities.ts";
 import { readSyncState } from "./sync-state.ts";
 import { SYNC_STATE } from "./tables.ts";
 
-/** Begins to tell all own state anew. */
+/** Starts a full resend of site state. */
 export function* startStateResend(): TransactionProgram<void> {
   yield* putRecord(SYNC_STATE, { ...(yield* readSyncState()), stateResend: { type: "", after: null } });
 }
 
-/** Whether some of it is still to be told. */
+/** Whether a resend is not finished. */
 export function* isStateResendPending(): TransactionProgram<boolean> {
   return (yield* readSyncState()).stateResend !== null;
 }
 
-/**
- * Tells the next rows of own state, of which the cloud may know what an older copy of this appliance does not. True when
- * all of it is told.
- */
+/** Queues the next rows of a full resend, with which the cloud replaces what an older copy lost. True when all are queued. */
 export function* resendStateBatch(
   { types, newId, now }: ActivityContext,
   limits: SyncLimits,

@@ -3,21 +3,20 @@ import type { HealthReport } from "../../ops/health/health.ts";
 import type { ReportedStatus, SiteControlMessage } from "../protocol/control-messages.ts";
 import type { SiteQueueStatus } from "./queue-status.ts";
 
-/** What telling needs. */
 export interface StatusReporterDeps {
   clock: Pick<Clock, "every">;
   health(): Pick<HealthReport, "status" | "reasons" | "since">;
   queue(): SiteQueueStatus | null;
-  /** Nothing is said where there is no link. */
-  say(talk: SiteControlMessage): void;
+  /** Drops the message if there is no link. */
+  say(message: SiteControlMessage): void;
 }
 
-/** own choice: a cloud shows what is no older */
+/** @source docs/decisions/0300-sync-limits.md */
 const REPORT_INTERVAL_MS = 15_000;
 const MAX_REASONS = 100;
 const MAX_REASON_LENGTH = 10_000;
 
-/** Tells the cloud how the appliance is, again and again; `tell` does at once. */
+/** Reports the health of the appliance to the cloud at intervals; `report` does so at once. */
 export function createStatusReporter({ clock, health, queue, say }: StatusReporterDeps): {
   report(): void;
   stop(): void;
@@ -25,8 +24,8 @@ export function createStatusReporter({ clock, health, queue, say }: StatusReport
   const readStatus = (): ReportedStatus => {
     const { status, reasons, since } = health();
     const { unsent = 0, unsentSince = null } = queue() ?? {};
-    const words = reasons.slice(0, MAX_REASONS).map(({ reason }) => reason.slice(0, MAX_REASON_LENGTH));
-    return { health: status, reasons: words, since, unsent, unsentSince };
+    const texts = reasons.slice(0, MAX_REASONS).map(({ reason }) => reason.slice(0, MAX_REASON_LENGTH));
+    return { health: status, reasons: texts, since, unsent, unsentSince };
   };
   const report = (): void => say({ t: "status", ...readStatus() });
   const timer = clock.every(REPORT_INTERVAL_MS, report);

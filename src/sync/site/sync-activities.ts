@@ -14,37 +14,37 @@ import { activityTypesOf } from "./sync-activity-types.ts";
 import { readSyncState } from "./sync-state.ts";
 import { CHANGED_ACTIVITIES, type Tallies, type Tally } from "./tables.ts";
 
-/** The resource that activities are rows of. */
+/** The resource of activities. */
 export const ACTIVITY_TYPE = "endpoint-activities";
 
-/** What work on activities needs: fields that all of them share, and the time and ids of this transaction. */
+/** Context of activity updates in one transaction. */
 export interface ActivityContext {
   types: ReplicatedTypes;
-  /** Extension and endpoint that they belong to. */
+  /** Extension and endpoint of all activities. */
   commonFields: RowBody;
   /** Wall time, epoch ms. */
   now: number;
   newId(): string;
 }
 
-/** Counts by name, added to those of the same hour. */
+/** Counts by name, added up per hour. */
 export type ActivityCounts = Readonly<Record<string, number>>;
 
-/** What an activity says; those that succeeded are told once an hour, with sums. */
+/** An activity; successes are recorded once per hour, with sums. */
 export interface SyncActivity {
   type: string;
   state: "success" | "fail";
   severity: "debug" | "info" | "warn" | "error";
   counts: ActivityCounts;
-  /** Particulars; the newest stay. */
+  /** Details; newer ones replace older ones. */
   details?: RowBody;
 }
 
 const HOUR_MS = 3_600_000;
 
 /**
- * Leaves an activity. Those of one kind, state and hour are one row, whose `value` has the sums, so that the log stays
- * smaller than what it tells of. Where the resource is not known, nothing is left. @source replication.md 7
+ * Records an activity. Those of one type, state and hour share a row whose `value` has the sums, so that the log stays smaller
+ * than its subject. Does nothing if the resource is unknown. @source docs/decisions/0040-replication.md, Section 7
  */
 export function* recordActivity(
   journal: ActivityContext,
@@ -63,7 +63,7 @@ export function* recordActivity(
   if (applied === "done") yield* putRecord(CHANGED_ACTIVITIES, { id });
 }
 
-/** Leaves, or moves on, the activity of one thing, such as a command or a resync; it begins as pending. */
+/** Creates or updates the activity of one operation, such as a command or a resync. */
 export function* upsertActivity(
   { now, commonFields }: ActivityContext,
   id: string,
@@ -83,13 +83,13 @@ export function* upsertActivity(
 
 const NOTHING: Tally = { made: 0, changed: 0, deleted: 0, refused: 0 };
 
-/** Adds one row to the tallies of a mark. */
+/** Adds one row to the tallies of a checkpoint. */
 export function incrementTally(tallies: Tallies, type: string, what: keyof Tally): Tallies {
   const before = tallies[type] ?? NOTHING;
   return { ...tallies, [type]: { ...before, [what]: before[what] + 1 } };
 }
 
-/** Accounts for every row of a mark: as success what was applied, as failure what was refused. */
+/** Accounts for every row of a checkpoint: applied rows as success, refused ones as failure. */
 export function* recordCheckpointActivities(
   journal: ActivityContext,
   tallies: Tallies,
@@ -140,7 +140,7 @@ export function* recordCheckpointActivities(
   }
 }
 
-/** Accounts for records of this appliance that the cloud has taken, by their resource. */
+/** Accounts for records that the cloud acknowledged, by resource. */
 export function* recordSentActivities(journal: ActivityContext, sent: ActivityCounts): TransactionProgram<void> {
   for (const [type, rows] of Object.entries(sent)) {
     const { sync } = activityTypesOf(type, journal.types.replicationClass(type));
@@ -148,7 +148,7 @@ export function* recordSentActivities(journal: ActivityContext, sent: ActivityCo
   }
 }
 
-/** Sends activities that changed since; seldom, as each change makes the version before useless. */
+/** Queues changed activities; rarely, because each change supersedes the version before. */
 export function* enqueueChangedActivities({ newId, now }: ActivityContext): TransactionProgram<void> {
   for (const { id } of yield* scanRecords(CHANGED_ACTIVITIES, { limit: 100 })) {
     yield* deleteRecord(CHANGED_ACTIVITIES, id);

@@ -1,13 +1,13 @@
 import devices from "../../resources/devices/devices.ts";
 import type { RowBody } from "../storage/transaction-program.ts";
 
-/** What the activities of a mark are called for rows of a resource. */
+/** Names of the activities of a checkpoint for one resource. */
 export interface ActivityTypes {
-  /** The activity that accounts for every row of the family. */
+  /** Accounts for every row of the family. */
   sync: string;
-  /** Begins the names of those for rows that are made, changed and deleted; null where there are none. */
+  /** Prefix of the activities of created, updated and deleted rows; null if there are none. */
   verbs: string | null;
-  /** The activity of a row that was refused; null where the one that accounts for it says so. */
+  /** Activity of refused rows; null if `sync` covers them. */
   skipped: string | null;
 }
 
@@ -25,10 +25,10 @@ const CALL_MANAGER: ActivityTypes = { sync: "onprem-server-broadcast-config-chan
 const DEVICE: ActivityTypes = { sync: "device-sync", verbs: null, skipped: null };
 const PHONE: ActivityTypes = { sync: "phone-cache-distribute", verbs: null, skipped: null };
 
-/** What phones are counted as among records that were sent: they are the appliance's phone cache. */
+/** Count key of phones in acknowledged records: they are the appliance's phone cache. */
 const PHONES = "phones";
 
-/** What a record that was sent is counted as: its resource, but phones by themselves. */
+/** Count key of an acknowledged record: its resource, or `phones`. */
 export function activityCountKey(type: string, body: RowBody | null): string {
   const isPhone = type === devices.name && body?.type === "phones";
   return type === "edit" ? String(body?.type) : isPhone ? PHONES : type;
@@ -63,9 +63,8 @@ const BY_RESOURCE: Readonly<Record<string, ActivityTypes>> = {
 };
 
 /**
- * The activities that account for a resource's rows: state of the site as device-sync, its phones as
- * phone-cache-distribute, what happened as log-message, and
- * what has no name of its own in the list as what messages depend on. own choice: which resource belongs where
+ * Activities of a resource: site state is device-sync, phones are phone-cache-distribute, facts are log-message, and resources
+ * without a name of their own are dependencies of messages. @source docs/decisions/0300-sync-limits.md
  */
 export function activityTypesOf(type: string, cls: string): ActivityTypes {
   if (type === PHONES) return PHONE;

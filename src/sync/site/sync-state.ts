@@ -4,16 +4,16 @@ import { getRecord, putRecord, type TransactionProgram } from "../storage/transa
 import type { SavedCloudTime } from "./cloud-time.ts";
 import { SYNC_STATE, type SyncState } from "./tables.ts";
 
-/** Where this appliance stands. Throws BugError before `prepareLink`. */
+/** The sync state. Throws BugError before `initializeSyncState`. */
 export function* readSyncState(): TransactionProgram<SyncState> {
   const link = yield* getRecord(SYNC_STATE, "link");
-  if (!link) throw new BugError("the link was never prepared");
+  if (!link) throw new BugError("sync state not initialized");
   return link;
 }
 
 /**
- * Makes the record of a new link. A version that knows other resources than the one before asks for all rows anew, since
- * it passed over those it did not know.
+ * Creates the sync state of a new link. A version that knows other resources than the one before requests a full resync,
+ * because that one ignored rows of unknown resources.
  */
 export function* initializeSyncState(endpoint: string, types: string): TransactionProgram<SyncState> {
   const found = yield* getRecord(SYNC_STATE, "link");
@@ -24,8 +24,8 @@ export function* initializeSyncState(endpoint: string, types: string): Transacti
 }
 
 /**
- * The pair of times that a new process may begin with. One of a wall clock that now stands before it is forgotten for
- * good: once that clock is set right, it would look as if less time had passed than did.
+ * The saved cloud time for a new process. It is deleted if the wall clock is before the saved one: once that clock is
+ * corrected, too little time would seem to have passed.
  */
 export function* readSavedCloudTime(now: number): TransactionProgram<SavedCloudTime | null> {
   const link = yield* readSyncState();
@@ -45,10 +45,9 @@ function newSyncState(endpoint: string, typesFingerprint: string): SyncState {
   return { id: "link", endpoint, incarnation: 1, typesFingerprint, ...down, ...feeds, ...snap, ...time, ...own };
 }
 
-/** The first frame of a connection. */
 export function* buildHello(types: readonly string[], credit: Credit): TransactionProgram<SyncHello> {
   const link = yield* readSyncState();
-  const isSnapping = link.snapshotHead !== null && link.snapshotEnded === 0;
+  const isInSnapshot = link.snapshotHead !== null && link.snapshotEnded === 0;
   return {
     t: "hello",
     v: 1,
@@ -58,7 +57,7 @@ export function* buildHello(types: readonly string[], credit: Credit): Transacti
     epoch: link.epoch,
     recv: link.received,
     applied: link.applied,
-    snap: isSnapping ? { h0: link.snapshotHead as number, after: link.snapshotAfter } : null,
+    snap: isInSnapshot ? { h0: link.snapshotHead as number, after: link.snapshotAfter } : null,
     cmdHw: link.commandHighWatermark,
     decided: link.decided,
     fresh: link.resyncRequested === 1,

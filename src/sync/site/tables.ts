@@ -2,7 +2,7 @@ import type { RowEdit } from "../protocol/field-merge.ts";
 import type { EditResult, UpstreamFeed } from "../protocol/frames.ts";
 import { type Collection, defineCollection, type RowBody } from "../storage/transaction-program.ts";
 
-/** What became of the rows of one resource at a mark. */
+/** Row counts of one resource in a checkpoint. */
 export interface Tally {
   made: number;
   changed: number;
@@ -10,55 +10,53 @@ export interface Tally {
   refused: number;
 }
 
-/** Tallies by resource. */
 export type Tallies = Readonly<Record<string, Tally>>;
 
-/** A mark that arrived and is being applied, slice by slice. */
+/** A complete checkpoint that is being applied in batches. */
 export interface ApplyingCheckpoint {
   to: number;
 }
 
-/** Where this appliance stands; there is one record. Numbers begin at 0, which stands for nothing. */
+/** Sync state of this appliance, a single record. Sequence numbers start at 1; 0 is none. */
 export interface SyncState {
   id: "link";
   endpoint: string;
-  /** Incarnation of the own feeds: one more after each restore. */
+  /** Incarnation of the own feeds; increases with each restore. */
   incarnation: number;
   epoch: string | null;
-  /** Up to where the cloud's feed is stored, and up to where it is applied. */
+  /** The cloud's feed is stored up to `received`, and applied up to `applied`. */
   received: number;
   applied: number;
   applyingCheckpoint: ApplyingCheckpoint | null;
-  /** Rows of this generation are there for good; a resync makes them one newer. */
+  /** Generation of the applied rows; a resync increments it and deletes rows of the old one. */
   snapshotGeneration: number;
   snapshotHead: number | null;
   snapshotAfter: string | null;
   snapshotEnded: number;
-  /** Newest command of this epoch. */
+  /** Newest command number of this epoch. */
   commandHighWatermark: number;
   bulkSeq: number;
   bulkAcked: number;
   hotSeq: number;
   hotAcked: number;
-  /** Up to where the results of own edits are known, in numbers of the hot feed. */
+  /** Results of own edits are known up to this sequence number of the hot feed. */
   decided: number;
   resyncRequested: number;
-  /** Cloud time at most, and wall time of that moment, for the time after a start. */
+  /** Upper bound of cloud time and the wall time of that moment, for the next start. */
   cloudTime: number | null;
   cloudTimeWallClock: number | null;
-  /** Cloud time of the last digest that differed. */
+  /** Cloud time of the last digest mismatch. */
   mismatchAt: number | null;
   /** Hash of the resources that this version knows. */
   typesFingerprint: string;
-  /** Bytes of all records that are kept to go up. */
+  /** Bytes of all records in the outbox. */
   outboxBytes: number;
-  /** What became of the rows of the mark that is being applied. */
+  /** Row counts of the checkpoint that is being applied. */
   tallies: Tallies;
-  /** Own state that is being told anew, as a whole: the next resource and the last row of it. */
+  /** Position of a full resend of site state: the next resource and the last row sent; null if there is none. */
   stateResend: { type: string; after: string | null } | null;
 }
 
-/** The one record of where this appliance stands. */
 export const SYNC_STATE: Collection<SyncState> = defineCollection<SyncState>("sync_state", ["id"], {
   id: "text",
   endpoint: "text",
@@ -87,7 +85,7 @@ export const SYNC_STATE: Collection<SyncState> = defineCollection<SyncState>("sy
   stateResend: "json",
 });
 
-/** A row that came and waits for its mark. `rank` says when its turn is: first what others refer to, removals last. */
+/** A received row that waits for its checkpoint. `applyOrder`: referenced rows first, deletions last. */
 export interface StagedRow {
   type: string;
   id: string;
@@ -98,7 +96,6 @@ export interface StagedRow {
   waits: number;
 }
 
-/** What came and is not to be seen before its mark. */
 export const STAGED_ROWS: Collection<StagedRow> = defineCollection<StagedRow>(
   "sync_staged_rows",
   ["type", "id"],
@@ -106,7 +103,7 @@ export const STAGED_ROWS: Collection<StagedRow> = defineCollection<StagedRow>(
   { turn: ["applyOrder", "type", "id"] },
 );
 
-/** Which version of a cloud-owned row is applied here. */
+/** The version of a cloud-owned row that is applied here. */
 export interface AppliedVersion {
   type: string;
   id: string;
@@ -115,7 +112,7 @@ export interface AppliedVersion {
   applyOrder: number;
 }
 
-/** The applied versions; the rows themselves lie in the product's tables. */
+/** Applied versions; the rows themselves are in the product's tables. */
 export const APPLIED_VERSIONS: Collection<AppliedVersion> = defineCollection<AppliedVersion>(
   "sync_applied_versions",
   ["type", "id"],
@@ -123,21 +120,20 @@ export const APPLIED_VERSIONS: Collection<AppliedVersion> = defineCollection<App
   { sweep: ["snapshotGeneration", "applyOrder", "type", "id"] },
 );
 
-/** The cloud's version of a row that is shown with own edits on top; `body` is null where the cloud has none. */
+/** The cloud's version of a row with pending local edits; `body` is null if the cloud has none. */
 export interface ShadowRow {
   type: string;
   id: string;
   body: RowBody | null;
 }
 
-/** Rows with own edits that the cloud has not decided, as the cloud has them. */
 export const SHADOW_ROWS: Collection<ShadowRow> = defineCollection<ShadowRow>("sync_shadow_rows", ["type", "id"], {
   type: "text",
   id: "text",
   body: "json",
 });
 
-/** A record on its way up, kept for a while after it arrived. A hollow one was overtaken by a newer version of its row. */
+/** An outgoing record, kept after acknowledgement. `hollow`: superseded by a newer version of its row. */
 export interface OutboxRecord {
   lane: UpstreamFeed;
   sequence: number;
@@ -152,7 +148,6 @@ export interface OutboxRecord {
   bytes: number;
 }
 
-/** What goes up, in order. */
 export const OUTBOX: Collection<OutboxRecord> = defineCollection<OutboxRecord>(
   "sync_outbox",
   ["lane", "sequence"],
@@ -171,14 +166,14 @@ export const OUTBOX: Collection<OutboxRecord> = defineCollection<OutboxRecord>(
   { row: ["lane", "type", "id", "isNewest", "sequence"] },
 );
 
-/** Up to where the own feeds had arrived when a day of the cloud (days since 1970, UTC) was first seen. */
+/** Acknowledged positions at the begin of a day of cloud time (days since 1970, UTC). */
 export interface AckedPosition {
   day: number;
   bulk: number;
   hot: number;
 }
 
-/** By these it is known what arrived long ago, whatever the own clock said meanwhile. */
+/** Determines which records are old, independently of the own clock. */
 export const ACKED_POSITIONS: Collection<AckedPosition> = defineCollection<AckedPosition>(
   "sync_acked_positions",
   ["day"],
@@ -189,7 +184,7 @@ export const ACKED_POSITIONS: Collection<AckedPosition> = defineCollection<Acked
   },
 );
 
-/** An edit of a cloud-owned row that was made here. */
+/** A local edit of a cloud-owned row. */
 export interface LocalEditRecord {
   uid: string;
   sequence: number;
@@ -202,7 +197,6 @@ export interface LocalEditRecord {
   at: number;
 }
 
-/** Own edits, kept with their results. */
 export const LOCAL_EDITS: Collection<LocalEditRecord> = defineCollection<LocalEditRecord>(
   "sync_local_edits",
   ["uid"],
@@ -220,7 +214,7 @@ export const LOCAL_EDITS: Collection<LocalEditRecord> = defineCollection<LocalEd
   { row: ["type", "id", "state", "sequence"], open: ["state", "sequence"] },
 );
 
-/** A row that could not be written, and why. */
+/** A row that could not be written, with the reason. */
 export interface RefusedRowRecord {
   type: string;
   id: string;
@@ -229,7 +223,7 @@ export interface RefusedRowRecord {
   reason: string;
 }
 
-/** Rows that were refused here; they are tried again with each mark. */
+/** Refused rows; tried again at each checkpoint. */
 export const REFUSED_ROWS: Collection<RefusedRowRecord> = defineCollection<RefusedRowRecord>(
   "sync_refused_rows",
   ["type", "id"],

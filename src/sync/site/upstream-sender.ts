@@ -4,51 +4,51 @@ import type { FlowControlWindow } from "../transport/flow-control-window.ts";
 import { nextUpstreamPage } from "./outbox.ts";
 import { isStateResendPending } from "./state-resend.ts";
 
-/** What sending needs to know of a connection. */
+/** Connection state used by the sender. */
 export interface FeedConnection {
   wire: FrameTransport;
   isLive: boolean;
   window: FlowControlWindow;
-  /** Up to where each feed was sent. */
+  /** Position up to which each feed was sent. */
   sent: Record<UpstreamFeed, number>;
 }
 
 /** Sends the own feeds. */
 export interface UpstreamSender {
-  /** Sends what there may be while the cloud takes it, the hot feed first. */
+  /** Sends pending records while the window is open, the hot feed first. */
   sendPending(): Promise<void>;
-  /** As `run`, after something was written. */
+  /** As `sendPending`, after new records were written. */
   sendAll(): Promise<void>;
 }
 
-/** Makes it; `tellSome` puts some of what is untold of the own state into the feed, and says whether that was all. */
-export function createUpstreamSender(needs: {
+/** `resendState` queues a batch of a full state resend and returns whether it was the last. */
+export function createUpstreamSender(deps: {
   store: TransactionStore;
   limits: SyncLimits;
   connection(): FeedConnection | null;
-  tellSome(): Promise<boolean>;
-  /** What is urgent is done now. */
-  giveWay(): Promise<void>;
+  resendState(): Promise<boolean>;
+  /** Runs urgent tasks. */
+  yieldToUrgent(): Promise<void>;
 }): UpstreamSender {
-  const { store, limits, connection } = needs;
-  /** Feeds in which there may be something to send; taken back before it is looked for, as more may come meanwhile. */
+  const { store, limits, connection } = deps;
+  /** Feeds that may have records to send; reset before the query, because more may be written during it. */
   const due: Record<UpstreamFeed, boolean> = { hot: true, bulk: true };
 
-  let isTelling = false;
+  let isResending = false;
 
-  async function resendState(): Promise<void> {
-    isTelling = true;
+  async function resendAllState(): Promise<void> {
+    isResending = true;
     try {
-      while (!(await needs.tellSome())) await needs.giveWay();
+      while (!(await deps.resendState())) await deps.yieldToUrgent();
     } finally {
-      isTelling = false;
+      isResending = false;
     }
   }
 
   async function sendPending(): Promise<void> {
-    // What is written meanwhile is urgent, and sent in between.
-    const mayTell = due.bulk && !isTelling && connection()?.isLive;
-    if (mayTell && (await store.read(isStateResendPending))) await resendState();
+    // Records written during the resend are urgent and sent in between.
+    const mayResend = due.bulk && !isResending && connection()?.isLive;
+    if (mayResend && (await store.read(isStateResendPending))) await resendAllState();
     for (const lane of ["hot", "bulk"] as const) {
       for (let live = connection(); due[lane] && live?.isLive && live.window.isOpen(); live = connection()) {
         due[lane] = false;

@@ -33,9 +33,9 @@ import {
 /** Runs transaction programs on the product's own database. */
 export interface SqliteProgramRunner extends TransactionStore {
   /** Runs a read-only program synchronously. */
-  readSync<T>(work: () => TransactionProgram<T>): T;
+  readSync<T>(program: () => TransactionProgram<T>): T;
   /** Runs a program inside an open transaction. */
-  runWithin<T>(tx: Transaction, work: TransactionProgram<T>): T;
+  runWithin<T>(tx: Transaction, program: TransactionProgram<T>): T;
 }
 
 /** Replication classes that are never sent. */
@@ -71,22 +71,22 @@ export function createSqliteProgramRunner(store: Store, catalogue: Catalogue, by
   const texts = createStatementCache();
   const open = new WeakMap<Transaction, OpenProgram>();
   return {
-    transact: (work, lane) => store.write((tx) => run(work(), tx, tx) as never, lane),
-    async read(work) {
+    transact: (program, lane) => store.write((tx) => run(program(), tx, tx) as never, lane),
+    async read(program) {
       await store.whenSettled();
-      return run(work(), store, null);
+      return run(program(), store, null);
     },
-    runWithin: (tx, work) => run(work, tx, tx),
-    readSync: (work) => run(work(), store, null),
+    runWithin: (tx, program) => run(program, tx, tx),
+    readSync: (program) => run(program(), store, null),
   };
 
-  function run<T>(work: TransactionProgram<T>, reader: StoreReader, tx: Transaction | null): T {
+  function run<T>(program: TransactionProgram<T>, reader: StoreReader, tx: Transaction | null): T {
     // A nested program: a hook of a row that the outer program wrote, in the same transaction.
     const outer = tx ? open.get(tx) : undefined;
     const { execute, flush } = outer ?? createExecution(reader, tx);
     if (tx) open.set(tx, { execute, flush });
     try {
-      const value = runProgram(work, execute);
+      const value = runProgram(program, execute);
       flush();
       return value;
     } finally {

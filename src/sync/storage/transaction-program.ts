@@ -63,9 +63,9 @@ export type TransactionProgram<T> = Generator<StoreOperation, T, any>;
 /** A store that runs transaction programs. */
 export interface TransactionStore {
   /** Atomic; resolves once durable. Emergency programs go first. */
-  transact<T>(work: () => TransactionProgram<T>, lane?: "normal" | "emergency"): Promise<T>;
+  transact<T>(program: () => TransactionProgram<T>, lane?: "normal" | "emergency"): Promise<T>;
   /** Runs a read-only program on one snapshot; does not wait for writers. */
-  read<T>(work: () => TransactionProgram<T>): Promise<T>;
+  read<T>(program: () => TransactionProgram<T>): Promise<T>;
 }
 
 export function defineCollection<R>(
@@ -122,8 +122,8 @@ export function* applyRows(rows: readonly RowWrite[]): TransactionProgram<boolea
 }
 
 /** Runs a program synchronously. */
-export function runProgram<T>(work: TransactionProgram<T>, answer: (statement: StoreOperation) => unknown): T {
-  let step = work.next();
-  while (!step.done) step = work.next(answer(step.value));
+export function runProgram<T>(program: TransactionProgram<T>, execute: (statement: StoreOperation) => unknown): T {
+  let step = program.next();
+  while (!step.done) step = program.next(execute(step.value));
   return step.value;
 }

@@ -28,19 +28,19 @@ export interface AcceptorDeps {
   log: Log;
   hub: { connected(wire: FrameTransport, endpoint: string): { frame(value: unknown): void; closed(): void } };
   enrol: EnrolmentHandler;
-  /** Whose key or token this is, if it is still good. */
-  /** Returns the identity of a valid key or token. */
-  /** An appliance is linked, by this software as it calls itself; or, with null, is not any more. */
+  /** Returns the identity of a valid key or token, else null. */
+  identify(shown: { keyHash: string } | { token: string }): Promise<ApplianceIdentity | null>;
   /** Called when an appliance connects, with its user agent and key; null when it disconnects. */
-  /** An appliance that proved to be `by` says something. */
+  onLinkChanged(endpoint: string, linked: { software: string | null; keyHash: string } | null): void;
   /** Called for control messages of an authenticated appliance. */
+  onControlMessage(by: LinkedSite, message: SiteControlMessage): void;
 }
 
 /** A connected and authenticated appliance. */
 export interface LinkedSite {
   endpoint: string;
   keyHash: string;
-  sendControl(talk: HubControlMessage): void;
+  sendControl(message: HubControlMessage): void;
 }
 
 /** The cloud's listener for the links of all appliances. */
@@ -50,7 +50,7 @@ export interface Acceptor {
   /** Ids of the connected appliances. */
   connected(): string[];
   /** Sends a control message; dropped if the appliance is not connected. */
-  sendControl(endpoint: string, talk: HubControlMessage): void;
+  sendControl(endpoint: string, message: HubControlMessage): void;
   /** Closes all connections of an appliance whose key was revoked, and ignores what they still send. */
   disconnect(endpoint: string): void;
   /** Closes all connections; new ones are accepted. */
@@ -86,15 +86,15 @@ const MAX_HELD_FRAMES_AFTER_PROOF = 64;
 const GOING_AWAY = 1001;
 const NONCE_BYTES = 32;
 
-export function createAcceptor(needs: AcceptorDeps): Acceptor {
-  const { clock, log, hub, enrol: desk } = needs;
+export function createAcceptor(deps: AcceptorDeps): Acceptor {
+  const { clock, log, hub, enrol } = deps;
   const server = new WebSocketServer({
     noServer: true,
     perMessageDeflate: false,
     maxPayload: MAX_FRAME_BYTES,
     handleProtocols: (offered) => LINK_PROTOCOLS.find((each) => offered.has(each)) ?? false,
   });
-  const strangers = new WebSocketServer({
+  const enrolmentServer = new WebSocketServer({
     noServer: true,
     perMessageDeflate: false,
     maxPayload: MAX_ENROLMENT_BYTES,
@@ -137,38 +137,38 @@ export function createAcceptor(needs: AcceptorDeps): Acceptor {
       },
       closed(reason) {
         session?.closed();
-        patience.cancel();
+        proofTimer.cancel();
         removeConnection(endpoint, own);
         if (!own.as || linked.get(endpoint) !== own.as) return;
         linked.delete(endpoint);
         log.info({ event: "link.disconnected", endpoint, reason }, "appliance disconnected");
-        if (!isStopped) needs.onLinkChanged(endpoint, null);
+        if (!isStopped) deps.onLinkChanged(endpoint, null);
       },
     });
     addConnection(endpoint, own);
-    const patience = clock.after(PROOF_TIMEOUT_MS, () => refuse("timed out waiting for proof of the key"), { background: true });
+    const proofTimer = clock.after(PROOF_TIMEOUT_MS, () => refuse("timed out waiting for proof of the key"), { background: true });
     if (isCertain) enter();
     else wire.sendControl({ t: "challenge", nonce });
 
     function take(value: unknown): void {
-      const said = parseControlMessage(value, "site");
-      if (!said) session?.frame(value);
-      else if (own.as && said.t !== "proof") needs.onControlMessage(own.as, said);
+      const message = parseControlMessage(value, "site");
+      if (!message) session?.frame(value);
+      else if (own.as && message.t !== "proof") deps.onControlMessage(own.as, message);
     }
 
     function hold(value: unknown): void {
-      const said = isProven ? null : parseControlMessage(value, "site");
-      if (said?.t !== "proof") {
+      const message = isProven ? null : parseControlMessage(value, "site");
+      if (message?.t !== "proof") {
         if (held.push(value) > (isProven ? MAX_HELD_FRAMES_AFTER_PROOF : MAX_HELD_FRAMES))
           refuse("too many frames before authentication");
-      } else if (verifyChallenge(publicKey, buildChallenge(endpoint, nonce), said.proof)) proven();
+      } else if (verifyChallenge(publicKey, buildChallenge(endpoint, nonce), message.proof)) proven();
       else refuse("signature does not match the key");
     }
 
     /** The key may have been revoked since the connection was opened. */
     function proven(): void {
       isProven = true;
-      needs.identify({ keyHash }).then(
+      deps.identify({ keyHash }).then(
         (still) => (still ? enter() : refuse("key revoked")),
         (error: unknown) => {
           log.error({ event: "link.key_lookup_failed", err: error }, "appliance key lookup failed");
@@ -186,14 +186,14 @@ export function createAcceptor(needs: AcceptorDeps): Acceptor {
 
     function enter(): void {
       if (isStopped || isEnding || session) return;
-      patience.cancel();
+      proofTimer.cancel();
       session = hub.connected({ ...wire, close: own.end }, endpoint);
       own.as = { endpoint, keyHash, sendControl: wire.sendControl };
       linked.set(endpoint, own.as);
       // An appliance has one link: older connections are fenced.
       for (const other of connections.get(endpoint) ?? []) if (other !== own && other.as) other.end("fenced");
       log.info({ event: "link.connected", endpoint, byCertificate: isCertain }, "appliance connected");
-      needs.onLinkChanged(endpoint, { software, keyHash });
+      deps.onLinkChanged(endpoint, { software, keyHash });
       for (const value of held.splice(0)) take(value);
     }
   }
@@ -222,17 +222,17 @@ export function createAcceptor(needs: AcceptorDeps): Acceptor {
     socket.once("close", () => {
       enrolling.splice(enrolling.indexOf(address), 1);
     });
-    serveEnrolment(socket, desk, clock);
+    serveEnrolment(socket, enrol, clock);
   }
 
   /** Identifies a caller by its client certificate or, where a proxy ends TLS, by its token, which requires proof of the key. */
   async function identifyCaller(request: IncomingMessage): Promise<LinkCaller | null> {
     const keyHash = certificateKeyHash(request.socket);
-    const certain = keyHash === null ? null : await needs.identify({ keyHash });
+    const certain = keyHash === null ? null : await deps.identify({ keyHash });
     const software = request.headers["user-agent"] ?? null;
     if (certain) return { identity: certain, isCertain: true, software };
     const token = /^Bearer (\S+)$/.exec(request.headers.authorization ?? "")?.[1];
-    const held = token === undefined ? null : await needs.identify({ token });
+    const held = token === undefined ? null : await deps.identify({ token });
     return held && { identity: held, isCertain: false, software };
   }
 
@@ -244,7 +244,7 @@ export function createAcceptor(needs: AcceptorDeps): Acceptor {
         const ofOne = enrolling.filter((each) => each === address).length;
         if (enrolling.length >= MAX_ENROLLING || ofOne >= MAX_ENROLLING_PER_ADDRESS)
           throw new CallerError("too-many-requests", "Too many enrolments at once; retry later.");
-        strangers.handleUpgrade(request, socket, head, (made) => openEnrolment(made, address));
+        enrolmentServer.handleUpgrade(request, socket, head, (made) => openEnrolment(made, address));
         return;
       }
       if (!LINK_PROTOCOLS.some((each) => offered.includes(each))) {
@@ -264,7 +264,7 @@ export function createAcceptor(needs: AcceptorDeps): Acceptor {
       );
     },
     connected: () => [...linked.keys()],
-    sendControl: (endpoint, talk) => linked.get(endpoint)?.sendControl(talk),
+    sendControl: (endpoint, message) => linked.get(endpoint)?.sendControl(message),
     disconnect(endpoint) {
       for (const each of connections.get(endpoint) ?? []) each.end("revoked");
     },
@@ -273,7 +273,7 @@ export function createAcceptor(needs: AcceptorDeps): Acceptor {
       isStopped = true;
       disconnectAll();
       server.close();
-      strangers.close();
+      enrolmentServer.close();
     },
   };
 }

@@ -9,24 +9,23 @@ import type { FrameTransport } from "../protocol/frames.ts";
 import { connectionOptions, type HubAddress } from "./hub-address.ts";
 import { createWebSocketTransport, KEEP_ALIVE_MS, LINK_PROTOCOLS, MAX_FRAME_BYTES } from "./websocket-transport.ts";
 
-/** How the link is, as people are told. Times are epoch ms. */
+/** State of the link, as shown to users. Times are epoch ms. */
 export interface DialerState {
   state: "connecting" | "connected" | "waiting" | "refused";
-  /** Since when it is so. */
+  /** Start of the present state. */
   since: number;
-  /** When the cloud was heard last; null for never since the start. */
+  /** When the cloud was last connected; null if not since the start of the process. */
   connectedAt: number | null;
-  /** Why there is no connection, in words; null while there is one. */
+  /** Why there is no connection; null while connected. */
   reason: string | null;
 }
 
-/** What dialling needs. */
 export interface DialerDeps {
   clock: Clock;
   log: Log;
-  /** Version of this software, which the cloud is told. */
+  /** Version of this software, sent as user agent. */
   version: string;
-  /** Where the cloud is and what is shown there; asked before each try. */
+  /** Address and credentials; read before each attempt. */
   address(): HubAddress;
   /** Between 0 and 1. */
   random(): number;
@@ -35,60 +34,59 @@ export interface DialerDeps {
     frame(wire: FrameTransport, value: unknown): void;
     disconnected(wire: FrameTransport): void;
   };
-  /** Ms between signs of life; what replication.md says unless given. */
+  /** Ms between pings; default 20 s. */
   pingIntervalMs?: number;
-  /** The state is another one. */
   onStateChanged(state: DialerState): void;
-  /** The cloud says something beside the feeds; `say` answers on the same connection. */
-  onControlMessage(said: HubControlMessage, say: (talk: SiteControlMessage) => void): void;
+  /** Called for control messages; `say` answers on the same connection. */
+  onControlMessage(message: HubControlMessage, say: (message: SiteControlMessage) => void): void;
 }
 
-/** Keeps one connection to the cloud. */
+/** Keeps one connection to the cloud and reconnects with backoff. */
 export interface Dialer {
   start(): void;
   state(): DialerState;
-  /** Says something to the cloud; false when there is no link. */
-  sendControl(talk: SiteControlMessage): boolean;
-  /** Ends the present connection; another one follows. For tests and orders. */
+  /** Sends a control message; false if not connected. */
+  sendControl(message: SiteControlMessage): boolean;
+  /** Closes the present connection; it reconnects. */
   disconnect(): void;
   stop(): void;
 }
 
 /**
- * The first try comes within 2 s, then within 2^n s, up to 12. own choice: all sides are to agree within 30 s of a line's
- * return, and an appliance that waits hears no alert. Whoever has too many coming at once says so by `Retry-After`.
- * After a link that stood, all tries of some seconds come within 2 s: another node of the cloud takes over meanwhile.
+ * Backoff with full jitter: the first retry within 2 s, then within 2^n s, up to 12 s. After a stable connection all retries
+ * of `TAKEOVER_WINDOW_MS` come within 2 s, because another node of the cloud may take over. A `Retry-After` is honoured.
+ * @source docs/decisions/0301-link-transport.md
  */
 const FIRST_RETRY_MS = 2_000;
 const TAKEOVER_WINDOW_MS = 15_000;
-/** A link that ended sooner says that something is wrong with it, and not with its node. own choice */
+/** A connection that ended sooner is treated as a fault of the link, not of the node. @source docs/decisions/0301-link-transport.md */
 const MIN_LINK_MS = 3_000;
 const MAX_RETRY_MS = 12_000;
-/** A cloud that asks for time gets it, up to this, and as much again by chance. own choice */
+/** Longest `Retry-After`; the jitter may double it. @source docs/decisions/0301-link-transport.md */
 const MAX_RETRY_AFTER_MS = 60_000;
-/** A connection that stood so long was a good one. @source replication.md 6 */
+/** A connection that lasted this long resets the backoff. @source docs/decisions/0040-replication.md, Section 6 */
 const STABLE_LINK_MS = 30_000;
-/** Whoever was refused asks once a minute. @source replication.md 6 */
+/** @source docs/decisions/0040-replication.md, Section 6 */
 const REFUSED_RETRY_MS = 60_000;
-/** own choice: a line that returns meanwhile is found by the third repetition of TCP's first packet, after 7 s, or by the next try */
+/** @source docs/decisions/0301-link-transport.md */
 const HANDSHAKE_TIMEOUT_MS = 10_000;
 
-/** Why the cloud closed a connection whose key it does not take. */
+/** Texts of close codes by which the cloud rejects the key. */
 const KEY_REFUSED: Readonly<Record<string, string>> = {
-  revoked: "The cloud took this appliance's key away.",
+  revoked: "The cloud revoked this appliance's key.",
   unproven: "The cloud did not accept this appliance's key.",
 };
 
-/** Makes it; the first try is at once, as nobody else begins at that moment because of this one. */
-export function createDialer(needs: DialerDeps): Dialer {
-  const { clock, log, version, address, random, site, onStateChanged } = needs;
+/** The first attempt is immediate: other appliances do not connect at the same moment. */
+export function createDialer(deps: DialerDeps): Dialer {
+  const { clock, log, version, address, random, site, onStateChanged } = deps;
   let state: DialerState = { state: "connecting", since: clock.now(), connectedAt: null, reason: null };
   let failures = 0;
-  /** Until when another node may be about to take over; monotonic ms. */
-  let soonUntil = 0;
+  /** Until then another node may be taking over; monotonic ms. */
+  let takeoverUntil = 0;
   let socket: WebSocket | null = null;
   let timer: Timer | null = null;
-  let sendControl: ((talk: SiteControlMessage) => void) | null = null;
+  let sendControl: ((message: SiteControlMessage) => void) | null = null;
   let isStopped = false;
 
   function setState(next: DialerState["state"], reason: string | null): void {
@@ -98,14 +96,14 @@ export function createDialer(needs: DialerDeps): Dialer {
     onStateChanged(state);
   }
 
-  function scheduleRetry(reason: string, isRefused: boolean, askedMs = 0): void {
+  function scheduleRetry(reason: string, isRefused: boolean, requestedMs = 0): void {
     if (isStopped) return;
     setState(isRefused ? "refused" : "waiting", reason);
-    const isSoon = clock.monotonicMs() < soonUntil;
-    const span = askedMs || Math.min(MAX_RETRY_MS, FIRST_RETRY_MS * 2 ** (isSoon ? 0 : Math.min(failures, 10)));
-    if (!isSoon) failures += 1;
-    const delayMs = isRefused ? REFUSED_RETRY_MS : askedMs + random() * span;
-    log.debug({ reason, delayMs }, "the link is down");
+    const inTakeoverWindow = clock.monotonicMs() < takeoverUntil;
+    const span = requestedMs || Math.min(MAX_RETRY_MS, FIRST_RETRY_MS * 2 ** (inTakeoverWindow ? 0 : Math.min(failures, 10)));
+    if (!inTakeoverWindow) failures += 1;
+    const delayMs = isRefused ? REFUSED_RETRY_MS : requestedMs + random() * span;
+    log.debug({ event: "link.retry_scheduled", reason, delayMs }, "link down; retrying");
     timer = clock.after(delayMs, dial, { background: true });
   }
 
@@ -123,21 +121,21 @@ export function createDialer(needs: DialerDeps): Dialer {
     });
     socket = opening;
     let refusal: string | null = null;
-    let askedMs = 0;
+    let requestedMs = 0;
     let hasOpened = false;
     opening.once("unexpected-response", (_request, response: IncomingMessage) => {
       const status = response.statusCode ?? 0;
       response.resume();
-      refusal = status === 401 || status === 403 ? `The cloud does not know this appliance (${status}).` : null;
-      if (status === 429 || status === 503) askedMs = retryAfterMs(response);
+      refusal = status === 401 || status === 403 ? `The cloud rejected this appliance's credentials (HTTP ${status}).` : null;
+      if (status === 429 || status === 503) requestedMs = retryAfterMs(response);
       const who = status === 407 ? "The proxy" : "The cloud";
-      opening.emit("error", new UpstreamError("upstream", `${who} answered ${status}.`));
+      opening.emit("error", new UpstreamError("upstream", `${who} responded with HTTP ${status}.`));
       opening.terminate();
     });
     const failed = (reason: string): void => {
       if (hasOpened || socket !== opening) return;
       socket = null;
-      scheduleRetry(refusal ?? reason, refusal !== null, askedMs);
+      scheduleRetry(refusal ?? reason, refusal !== null, requestedMs);
     };
     opening.on("error", (error) => failed(error.message));
     opening.once("close", (code) => failed(`The connection was closed (${code}).`));
@@ -151,10 +149,10 @@ export function createDialer(needs: DialerDeps): Dialer {
 
   function openTransport(opened: WebSocket): void {
     const openedAt = clock.monotonicMs();
-    const ends = {
+    const handlers = {
       frame(value: unknown) {
-        const said = parseControlMessage(value, "hub");
-        if (said) return needs.onControlMessage(said, wire.sendControl);
+        const message = parseControlMessage(value, "hub");
+        if (message) return deps.onControlMessage(message, wire.sendControl);
         if (!state.connectedAt || state.state !== "connected") handleWelcome(value, wire.sendControl);
         site.frame(wire, value);
       },
@@ -162,32 +160,32 @@ export function createDialer(needs: DialerDeps): Dialer {
         sendControl = null;
         site.disconnected(wire);
         if (socket === opened) socket = null;
-        const stoodMs = clock.monotonicMs() - openedAt;
-        if (stoodMs >= STABLE_LINK_MS) failures = 0;
-        if (stoodMs >= MIN_LINK_MS) soonUntil = clock.monotonicMs() + TAKEOVER_WINDOW_MS;
-        log.info({ reason }, "the link ended");
+        const connectedMs = clock.monotonicMs() - openedAt;
+        if (connectedMs >= STABLE_LINK_MS) failures = 0;
+        if (connectedMs >= MIN_LINK_MS) takeoverUntil = clock.monotonicMs() + TAKEOVER_WINDOW_MS;
+        log.info({ event: "link.disconnected", reason }, "disconnected from the cloud");
         const refused = KEY_REFUSED[reason];
         scheduleRetry(refused ?? `The connection ended: ${reason}.`, refused !== undefined);
       },
     };
-    const wire = createWebSocketTransport(opened, clock, ends, needs.pingIntervalMs);
+    const wire = createWebSocketTransport(opened, clock, handlers, deps.pingIntervalMs);
     site.connected(wire);
   }
 
-  /** "Connected" only after the cloud's welcome. @source replication.md 6, session states */
-  function handleWelcome(value: unknown, saying: (talk: SiteControlMessage) => void): void {
+  /** The state is `connected` only after the cloud's welcome. @source docs/decisions/0040-replication.md, Section 6 */
+  function handleWelcome(value: unknown, send: (message: SiteControlMessage) => void): void {
     if ((value as { t?: unknown } | null | undefined)?.t !== "welcome") return;
-    sendControl = saying;
+    sendControl = send;
     state = { ...state, connectedAt: clock.now() };
     setState("connected", null);
-    log.info("linked to the cloud");
+    log.info({ event: "link.connected" }, "connected to the cloud");
   }
 
   return {
     start: dial,
     state: () => state,
-    sendControl(talk) {
-      sendControl?.(talk);
+    sendControl(message) {
+      sendControl?.(message);
       return sendControl !== null;
     },
     disconnect: () => socket?.terminate(),
@@ -199,7 +197,7 @@ export function createDialer(needs: DialerDeps): Dialer {
   };
 }
 
-/** Ms that a cloud which has too much to do asks for; 0 where it names no seconds. */
+/** The cloud's `Retry-After` in ms; 0 if it is not a number of seconds. */
 function retryAfterMs({ headers }: IncomingMessage): number {
   const seconds = Number(headers["retry-after"]);
   return seconds > 0 ? Math.min(MAX_RETRY_AFTER_MS, seconds * 1_000) : 0;

@@ -1,26 +1,26 @@
 import type { Credit } from "../protocol/frames.ts";
 
-/** What one side may have on its way in bulk before the other acknowledges; commands need none of it. */
+/** Sender side of credit-based flow control for bulk frames; commands are exempt. */
 export interface FlowControlWindow {
-  /** Whether another frame may go. One that begins within the window may reach over its end. */
+  /** Whether another frame may be sent. A frame that starts within the window may exceed it. */
   isOpen(): boolean;
   sent(bytes: number): void;
-  /** The oldest frame on its way was taken. */
+  /** The oldest unacknowledged frame was acknowledged. */
   acknowledged(): void;
 }
 
-/** Makes the window that the other side granted. A credit of 0 stops bulk. @source replication.md 3 */
+/** A credit of 0 stops bulk. @source docs/decisions/0040-replication.md, Section 3 */
 export function createFlowControlWindow({ frames, bytes }: Credit): FlowControlWindow {
-  const onTheWay: number[] = [];
-  let sum = 0;
+  const inFlight: number[] = [];
+  let inFlightBytes = 0;
   return {
-    isOpen: () => onTheWay.length < frames && sum < bytes,
+    isOpen: () => inFlight.length < frames && inFlightBytes < bytes,
     sent(size) {
-      onTheWay.push(size);
-      sum += size;
+      inFlight.push(size);
+      inFlightBytes += size;
     },
     acknowledged() {
-      sum -= onTheWay.shift() ?? 0;
+      inFlightBytes -= inFlight.shift() ?? 0;
     },
   };
 }

@@ -7,42 +7,42 @@ import { CallerError } from "../../lib/errors.ts";
 import type { ResolvedAddress } from "../../lib/ssrf-guard.ts";
 import type { LocalIdentity } from "../identity/local-identity.ts";
 
-/** Where the cloud is, and what this appliance shows there. */
+/** Address of the cloud, and the credentials for it. */
 export interface HubAddress {
-  /** Of the link, `wss://…/api/onprem/v1/link`. */
+  /** URL of the link, `wss://…/api/onprem/v1/link`. */
   url: string;
   token: string;
-  /** Key and certificate (PEM) of the appliance, and authorities that may have signed the cloud's, beside public ones. */
+  /** Key and certificate (PEM) of the appliance, and CA certificates accepted for the cloud besides public ones. */
   key?: string;
   certificate?: string;
   authorities: readonly string[];
-  /** URL of the proxy on the way; that of the environment's variables unless given. */
+  /** URL of the proxy; default: from the environment variables. */
   proxy?: string | null;
-  /** Where its name was found to lead, which is not asked again; a proxy asks itself. */
+  /** Resolved address of the host, so that it is not looked up again; a proxy resolves names itself. */
   resolved?: ResolvedAddress | undefined;
 }
 
-/** How the cloud is reached. */
+/** Connection settings of the machine. */
 export interface HubRoute {
-  /** Base URL; that of the enrolment unless given. */
+  /** Base URL; default: that of the enrolment. */
   address: string | null;
-  /** URL; that of the environment's variables unless given. */
+  /** URL; default: from the environment variables. */
   proxy: string | null;
-  /** PEM of the authority that signed the cloud's certificate, beside the organisation's and public ones. */
+  /** CA certificate (PEM) accepted for the cloud, besides the organisation's and public ones. */
   authority: string | null;
   pingIntervalMs: number;
 }
 
-/** Path of the link below the cloud's base URL. @source replication.md 6 */
+/** Path of the link below the cloud's base URL. @source docs/decisions/0040-replication.md, Section 6 */
 const LINK_PATH = "/api/onprem/v1/link";
 
-/** The link's address at a cloud whose base URL is given: http becomes ws, https becomes wss. */
+/** Link URL for the cloud's base URL: http becomes ws, https becomes wss. */
 export function linkUrl(hub: string): string {
   const base = hub.replace(/\/+$/, "").replace(/^http/, "ws");
   return `${base}${LINK_PATH}`;
 }
 
-/** What the socket is opened with. A proxy is asked for a tunnel, and sees nothing of what goes through it. */
+/** Socket options. A proxy only tunnels: TLS is end to end. */
 export function connectionOptions(url: string, address: Omit<HubAddress, "url" | "token">): ClientOptions {
   const proxy = address.proxy ?? getProxyForUrl(url.replace(/^ws/, "http"));
   const through: ClientOptions & LookupOptions =
@@ -63,15 +63,15 @@ function fixedLookup(found: ResolvedAddress | undefined): LookupOptions {
   return { lookup: (_host, { all }, done) => (all ? done(null, [found]) : done(null, address, family)) };
 }
 
-/** Where an enrolled appliance finds its cloud, and what it shows there. */
-export function hubAddressOf({ hub, token, key, certificate, authority }: LocalIdentity, way: HubRoute): HubAddress {
-  const authorities = [authority, way.authority].filter((each) => each !== null);
-  return { url: linkUrl(way.address ?? hub), token, key, certificate, authorities, proxy: way.proxy };
+/** Address and credentials of an enrolled appliance. */
+export function hubAddressOf({ hub, token, key, certificate, authority }: LocalIdentity, route: HubRoute): HubAddress {
+  const authorities = [authority, route.authority].filter((each) => each !== null);
+  return { url: linkUrl(route.address ?? hub), token, key, certificate, authorities, proxy: route.proxy };
 }
 
-/** Throws CallerError for what is no base URL of a cloud. */
+/** Throws CallerError if it is not an http or https URL. */
 export function assertHubUrl(hub: string): void {
   const url = URL.canParse(hub) ? new URL(hub) : null;
   if (url?.protocol === "https:" || url?.protocol === "http:") return;
-  throw new CallerError("invalid-value", "The cloud's address is an http or https URL.");
+  throw new CallerError("invalid-value", "The cloud's address must be an http or https URL.");
 }

@@ -1,42 +1,42 @@
 import type { ControlMessage } from "../protocol/control-messages.ts";
 import type { Frame, FrameTransport } from "../protocol/frames.ts";
 
-/** A socket as the lanes need it. */
+/** The socket below the multiplexer. */
 export interface MultiplexedSocket<T> {
   /**
-   * Sends a frame; `done` is called once any other may follow (the frame left the process). Where that is to wait for
-   * more, `left` is called before it, once what is urgent may follow.
+   * Sends a frame. `done` is called once any frame may follow (this one left the process). If that takes longer, `left` is
+   * called first, as soon as an urgent frame may follow.
    */
   transmit(frame: T, done: () => void, left: () => void): void;
   close(code: string): void;
 }
 
-/** What may be long and is not urgent: people wait for it, or nobody does. */
+/** Control messages that may be long and are not urgent. */
 const LOW_PRIORITY_CONTROL: ReadonlySet<string> = new Set(["ask", "answer", "revoked", "status"]);
 
-/** Frames of bulk data; everything else is small and goes first. */
+/** Bulk data; all other frames are short and go first. */
 function isBulk(frame: Frame | ControlMessage): boolean {
   return frame.t === "snap" || (frame.t === "rows" && frame.feed !== "up.hot") || frame.t === "repair";
 }
 
 /**
- * Puts three lanes on one socket: what is urgent, what is asked and answered, and bulk data. At most one frame of the
- * latter two is on its way, so that an alert waits behind no more than that one, whatever else is to be sent.
+ * Multiplexes three priority classes on one socket: urgent frames, requests and responses, and bulk data. At most one frame
+ * of the latter two is in flight, so an alert waits behind no more than one frame, whatever else is queued.
  */
 export function createPriorityMultiplexer<T extends Frame | ControlMessage = Frame>(
   socket: MultiplexedSocket<T>,
 ): Pick<FrameTransport, "close"> & { send(frame: T): void } {
   const hot: T[] = [];
-  const talk: T[] = [];
+  const control: T[] = [];
   const bulk: T[] = [];
   let isBusy = false;
   let isOpen = true;
-  /** Frames after which none may follow yet but an urgent one. */
+  /** Frames in flight after which only an urgent one may follow. */
   let underWay = 0;
 
   function sendNext(): void {
     if (isBusy || !isOpen) return;
-    const frame = hot.shift() ?? (underWay > 0 ? undefined : (talk.shift() ?? bulk.shift()));
+    const frame = hot.shift() ?? (underWay > 0 ? undefined : (control.shift() ?? bulk.shift()));
     if (!frame) return;
     isBusy = true;
     underWay += 1;
@@ -58,7 +58,7 @@ export function createPriorityMultiplexer<T extends Frame | ControlMessage = Fra
   return {
     send(frame) {
       if (!isOpen) return;
-      (isBulk(frame) ? bulk : LOW_PRIORITY_CONTROL.has(frame.t) ? talk : hot).push(frame);
+      (isBulk(frame) ? bulk : LOW_PRIORITY_CONTROL.has(frame.t) ? control : hot).push(frame);
       sendNext();
     },
     close(code) {

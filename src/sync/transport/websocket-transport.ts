@@ -5,97 +5,96 @@ import type { Frame, FrameTransport } from "../protocol/frames.ts";
 import { compressFrame, DICTIONARY_NAME, decompressFrame, decompressFrameSync } from "./frame-compression.ts";
 import { createPriorityMultiplexer } from "./priority-multiplexer.ts";
 
-/** Names the version of what is spoken; the highest that both sides know is chosen. @source replication.md 6 */
+/** Subprotocol with its version; the highest that both sides know is chosen. @source docs/decisions/0040-replication.md, Section 6 */
 const PLAIN_PROTOCOL = "carillon.1";
-/** The same, where frames may be packed. */
+/** The same with compressed frames. */
 const COMPRESSED_PROTOCOL = `${PLAIN_PROTOCOL}+${DICTIONARY_NAME}`;
-/** What is spoken on links, the best first. */
+/** Subprotocols by preference. */
 export const LINK_PROTOCOLS: readonly string[] = [COMPRESSED_PROTOCOL, PLAIN_PROTOCOL];
-/** Longest frame, in bytes: pages are cut at 64 KiB, but for a row that is longer by itself. own choice */
+/** Longest frame in bytes: pages are cut at 64 KiB, except for one longer row. @source docs/decisions/0301-link-transport.md */
 export const MAX_FRAME_BYTES = 16 * 1024 * 1024;
-/** How often each side says something. @source replication.md 6, liveness */
+/** @source docs/decisions/0040-replication.md, Section 6, liveness */
 const PING_INTERVAL_MS = 20_000;
-/** A side that was silent for so many beats is not there any more, whatever its TCP says. @source replication.md 6: 45 s */
+/** Ping intervals of silence after which a side counts as dead: 45 s. @source docs/decisions/0040-replication.md, Section 6 */
 const MAX_SILENT_PINGS = 2.25;
-/** A system that knows sooner that nobody is there says so. @source replication.md 6, liveness */
+/** TCP keepalive; reports a dead peer sooner where the system can. @source docs/decisions/0040-replication.md, Section 6 */
 export const KEEP_ALIVE_MS = 15_000;
-/** The closing side waits so long for the other to agree. own choice */
+/** How long the closing side waits for the other's close frame. @source docs/decisions/0301-link-transport.md */
 const CLOSE_TIMEOUT_MS = 1_000;
-/** Our own codes begin at 4000. @source RFC 6455 7.4.2 */
+/** Private close codes start at 4000. @source RFC 6455 7.4.2 */
 const CLOSE_CODE = 4000;
-/** What a slow link is; a line of little breadth shows it too, by what is on its way. @source replication.md, amendments */
+/** Round trip of a slow link; low bandwidth shows in it, too, through queued data. @source docs/decisions/0040-replication.md, Section 3 */
 const SLOW_ROUND_TRIP_MS = 20;
-/** Shorter frames are sent as they are. @source replication.md 3 */
+/** Shorter frames are not compressed. @source docs/decisions/0040-replication.md, Section 3 */
 const MIN_COMPRESSED_LENGTH = 512;
-/** Characters after which it is looked how long the way is. own choice: at 10 Mbit/s a quarter of a second */
+/** Characters after which the round trip is measured again. @source docs/decisions/0301-link-transport.md */
 const PROBE_EVERY_CHARACTERS = 256 * 1024;
-/** What is sent holds up others on a slow link once it has this length, in one frame or in several. own choice */
+/** Unacknowledged characters that delay others on a slow link. @source docs/decisions/0301-link-transport.md */
 const LONG_FRAME_LENGTH = 8 * 1024;
 
-/** What comes of a socket. */
+/** Callbacks of a transport. */
 export interface TransportHandlers {
-  /** What JSON.parse gave; undefined for what is no JSON. */
+  /** A message parsed as JSON; undefined if it is not JSON. */
   frame(value: unknown): void;
-  /** Called once; `reason` as the other side gave it, or what broke. */
+  /** Called once; `reason` is the close reason of the other side, or the error. */
   closed(reason: string): void;
 }
 
-/** A wire that also carries what is said beside the feeds. */
+/** A frame transport that also carries control messages. */
 export interface LinkTransport extends FrameTransport {
-  sendControl(talk: ControlMessage): void;
+  sendControl(message: ControlMessage): void;
 }
 
-/** What a wire needs of the clock. */
 export type TransportClock = Pick<Clock, "monotonicMs" | "every" | "after">;
 
 /**
- * Makes a wire of an open socket. A side that says nothing for 2¼ beats is cut off; both say something every beat.
- * WebSocket's own deflate is off: it costs 230 KB for each connection. On a slow link long frames are packed, and after 8 KiB
- * the next one waits until the other side has those before, so that nothing urgent queues behind them in the system's
- * buffers; what is urgent itself waits for nobody.
+ * Transport over an open WebSocket. A side that is silent for 2.25 ping intervals is disconnected. permessage-deflate is
+ * off: it costs 230 KB per connection. On a slow link long frames are compressed, and after 8 KiB the next bulk frame waits
+ * until the other side has received those before, so that urgent frames do not queue behind them in kernel buffers. Urgent
+ * frames never wait.
  */
 export function createWebSocketTransport(
   socket: WebSocket,
   clock: TransportClock,
-  ends: TransportHandlers,
-  beatMs = PING_INTERVAL_MS,
+  handlers: TransportHandlers,
+  pingIntervalMs = PING_INTERVAL_MS,
 ): LinkTransport {
   let heardAt = clock.monotonicMs();
   let isEnded = false;
-  let wayMs = 0;
-  let sinceLook = 0;
-  /** Bytes sent on a slow link of which it is not known that they arrived. */
-  let unsure = 0;
-  /** Those who wait to know that all that was sent before has arrived, by the ping that asks. */
-  const asked = new Map<string, () => void>();
+  let roundTripMs = 0;
+  let sinceProbe = 0;
+  /** Characters sent on a slow link whose arrival is not confirmed. */
+  let unconfirmed = 0;
+  /** Callbacks by the ping that confirms the arrival of all that was sent before it. */
+  const pendingPings = new Map<string, () => void>();
   let pings = 0;
-  const mayPack = socket.protocol === COMPRESSED_PROTOCOL;
-  const inbound = createFrameReader(ends.frame, (error) => end(error.message, true));
+  const mayCompress = socket.protocol === COMPRESSED_PROTOCOL;
+  const inbound = createFrameReader(handlers.frame, (error) => end(error.message, true));
 
-  const heard = (): void => {
+  const markHeard = (): void => {
     heardAt = clock.monotonicMs();
   };
-  const watch = clock.every(beatMs / 4, () => {
-    if (clock.monotonicMs() - heardAt > beatMs * MAX_SILENT_PINGS) return end("silent", true);
+  const silenceTimer = clock.every(pingIntervalMs / 4, () => {
+    if (clock.monotonicMs() - heardAt > pingIntervalMs * MAX_SILENT_PINGS) return end("silent", true);
   });
-  const beat = clock.every(beatMs, () => probe());
+  const pingTimer = clock.every(pingIntervalMs, () => probe());
 
-  /** Asks for a sign of life, which also says how long the way is. */
+  /** Pings; the pong confirms arrival and gives the round trip. */
   function probe(arrived: () => void = () => undefined): void {
     if (socket.readyState !== socket.OPEN) return;
-    sinceLook = 0;
+    sinceProbe = 0;
     const name = `${++pings} ${clock.monotonicMs()}`;
-    asked.set(name, arrived);
+    pendingPings.set(name, arrived);
     socket.ping(name);
   }
 
   function handlePong(data: Buffer): void {
-    heard();
+    markHeard();
     const name = data.toString();
-    const arrived = asked.get(name);
+    const arrived = pendingPings.get(name);
     if (!arrived) return;
-    asked.delete(name);
-    wayMs = clock.monotonicMs() - Number(name.split(" ")[1]);
+    pendingPings.delete(name);
+    roundTripMs = clock.monotonicMs() - Number(name.split(" ")[1]);
     arrived();
   }
 
@@ -103,36 +102,36 @@ export function createWebSocketTransport(
     if (isDead) socket.terminate();
     if (isEnded) return;
     isEnded = true;
-    watch.cancel();
-    beat.cancel();
-    asked.clear();
-    ends.closed(reason);
+    silenceTimer.cancel();
+    pingTimer.cancel();
+    pendingPings.clear();
+    handlers.closed(reason);
   }
 
-  /** `done` is called once the bytes left the process, on a slow link once they arrived: what is before an alert could not be overtaken. */
+  /** `done` is called once the bytes left the process, on a slow link once they arrived. */
   async function transmit(frame: Frame | ControlMessage, done: () => void, left: () => void): Promise<void> {
     const text = JSON.stringify(frame);
-    const isSlow = wayMs > SLOW_ROUND_TRIP_MS;
-    const data = mayPack && isSlow && text.length > MIN_COMPRESSED_LENGTH ? await compressFrame(text) : text;
+    const isSlow = roundTripMs > SLOW_ROUND_TRIP_MS;
+    const data = mayCompress && isSlow && text.length > MIN_COMPRESSED_LENGTH ? await compressFrame(text) : text;
     if (socket.readyState !== socket.OPEN) return;
-    sinceLook += data.length;
-    unsure = isSlow ? unsure + data.length : 0;
+    sinceProbe += data.length;
+    unconfirmed = isSlow ? unconfirmed + data.length : 0;
     socket.send(data, () => {
-      if (unsure <= LONG_FRAME_LENGTH) {
-        if (sinceLook > PROBE_EVERY_CHARACTERS) probe();
+      if (unconfirmed <= LONG_FRAME_LENGTH) {
+        if (sinceProbe > PROBE_EVERY_CHARACTERS) probe();
         return done();
       }
-      unsure = 0;
+      unconfirmed = 0;
       probe(done);
       left();
     });
   }
 
   socket.on("message", (data, isBinary) => {
-    heard();
+    markHeard();
     inbound(data as Buffer, isBinary);
   });
-  socket.on("ping", heard);
+  socket.on("ping", markHeard);
   socket.on("pong", handlePong);
   socket.on("error", (error) => end(error.message, true));
   socket.on("close", (code, reason) => end(reason.toString() || String(code), false));
@@ -148,8 +147,8 @@ export function createWebSocketTransport(
 }
 
 /**
- * Hands on what comes in its order, though some of it is unpacked first: at once, for whatever takes a turn of its own before
- * it is handed on waits in each of them for all else that has turns, and an alert behind twenty pages for twenty times that.
+ * Delivers messages in order although some are decompressed asynchronously. Small ones are handled synchronously: with one
+ * event-loop turn each, an alert behind twenty pages would wait for all other work twenty times.
  */
 function createFrameReader(frame: (value: unknown) => void, failed: (error: Error) => void) {
   let waiting = 0;
@@ -174,7 +173,7 @@ function createFrameReader(frame: (value: unknown) => void, failed: (error: Erro
   };
 }
 
-/** Null for what is too long for that. */
+/** Null if it is too long for that. */
 function readFrameSync(data: Buffer, isBinary: boolean): string | Error | null {
   try {
     return isBinary ? decompressFrameSync(data) : data.toString();

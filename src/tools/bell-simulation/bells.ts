@@ -3,11 +3,11 @@ import type { Terminal } from "../../cli/terminal.ts";
 import { addCertify } from "./certify.ts";
 import { addPreview } from "./preview.ts";
 
-/** `carillon bells`: what rings when, and the proof that it does. */
+/** `carillon bells`: shows when bells ring and verifies that they do. */
 export function addBells(program: Command, terminal: Terminal, finish: (exitCode: number) => void): void {
   const bells = program
     .command("bells")
-    .description("Prove that bells ring; show what rings.")
+    .description("Verify that bells ring (simulation); show when they ring.")
     .addHelpText("after", "\nExample:\n  carillon bells preview --day 2026-09-01");
   addCertify(bells, terminal, finish);
   addPreview(bells, terminal, finish);

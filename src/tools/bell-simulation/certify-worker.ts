@@ -11,12 +11,12 @@ const share = workerData as SimulationShare;
 const certificate = await simulateBells({ ...share, schedules: schedulesOf(share) });
 parentPort?.postMessage(certificate);
 
-/** The schedules of this share, named by their places in it. */
+/** The schedules of this share, with their index in it as id. */
 function schedulesOf({ fixture, timetables, part, parts }: SimulationShare): CompiledSchedule[] {
   const all = fixture ? stressSchedules(fixture.count, fixture.year, fixture.seed) : compiled(timetables);
   return all
-    .filter((_, at) => at % parts === part)
-    .map((schedule, at) => ({ ...schedule, schedule: { ...schedule.schedule, id: String(at) } }));
+    .filter((_, index) => index % parts === part)
+    .map((schedule, index) => ({ ...schedule, schedule: { ...schedule.schedule, id: String(index) } }));
 }
 
 function compiled(timetables: readonly Timetable[]): CompiledSchedule[] {

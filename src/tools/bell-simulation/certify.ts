@@ -13,7 +13,7 @@ import { workerEntry } from "../../lib/worker-entry.ts";
 import type { RingTotals } from "./ring-ledger.ts";
 import type { BellCertificate } from "./simulation.ts";
 
-/** What one worker simulates: every `parts`th schedule from `part` on, each with the same mishaps. */
+/** Work of one worker: every `parts`th schedule, starting at `part`, each with the same disruptions. */
 export interface SimulationShare {
   fixture: { count: number; year: number; seed: number } | null;
   timetables: readonly Timetable[];
@@ -36,36 +36,36 @@ interface CertifyOptions extends ApplianceOptions {
   json?: true;
 }
 
-/** What a school year has to stand. @source issue figures: 1,000 restarts, 200 steps, 100 suspends over eleven months */
+/** Disruptions within eleven months, a school year. */
 const DISRUPTIONS = { restarts: 1_000, steps: 200, suspends: 100 };
 const FIXTURE_YEAR = 2026;
-/** Two: one more helps where there are two processors. own choice */
-const SHARES = 2;
+/** A second worker helps on machines with two cores. */
+const WORKERS = 2;
 
-/** `carillon bells certify`: proves by simulation that a year of bells neither misses nor doubles one. */
+/** `carillon bells certify`: verifies by simulation that no bell of a year is missed or rung twice. */
 export function addCertify(bells: Command, terminal: Terminal, finish: (exitCode: number) => void): void {
   addApplianceOptions(bells.command("certify"), terminal)
     .description(
-      "Run planner and ticker through the whole time with restarts, clock steps and suspends; exit 1 if a ring is lost or doubled.",
+      "Simulate planner and ticker over the whole period with restarts, clock steps and suspends; exit 1 if a ring is lost or duplicated.",
     )
     .option("--from <date>", "first day, YYYY-MM-DD")
     .option("--to <date>", "last day, YYYY-MM-DD")
-    .option("--fixture <name>", "`stress`: made-up schedules over all time zones instead of the appliance's")
-    .option("--schedules <n>", "how many schedules the fixture has", "3500")
-    .option("--seed <n>", "another seed, other mishaps", "1")
-    .option("--json", "print the certificate as JSON alone")
+    .option("--fixture <name>", "`stress`: generated schedules over all time zones instead of the appliance's")
+    .option("--schedules <n>", "number of schedules of the fixture", "3500")
+    .option("--seed <n>", "seed of the random disruptions", "1")
+    .option("--json", "print only the certificate, as JSON")
     .addHelpText(
       "after",
       "\nExample:\n  carillon bells certify --from 2026-08-01 --to 2027-07-01\n\n" +
-        "It is about the schedules of the appliance; nothing sounds, and it may run beside the daemon.",
+        "Simulates the appliance's schedules; nothing is played, and the daemon may run at the same time.",
     )
     .action(async (options: CertifyOptions) => {
-      const began = systemClock.monotonicMs();
+      const startedAt = systemClock.monotonicMs();
       const share = await buildShare(options, terminal);
       const certificates = await Promise.all(
-        Array.from({ length: SHARES }, (_, part) => runShare({ ...share, part, parts: SHARES })),
+        Array.from({ length: WORKERS }, (_, part) => runShare({ ...share, part, parts: WORKERS })),
       );
-      const seconds = Math.round((systemClock.monotonicMs() - began) / 1_000);
+      const seconds = Math.round((systemClock.monotonicMs() - startedAt) / 1_000);
       finish(printCertificate(certificates, seconds, share, options, terminal));
     });
 }
@@ -74,26 +74,26 @@ async function buildShare(
   options: CertifyOptions,
   terminal: Terminal,
 ): Promise<Omit<SimulationShare, "part" | "parts">> {
-  if (options.fixture !== undefined && options.fixture !== "stress") throw invalidValue("fixture", "It is stress.");
+  if (options.fixture !== undefined && options.fixture !== "stress") throw invalidValue("fixture", "Must be stress.");
   const seed = parseNumber(options.seed, "seed");
   const from = options.from ?? `${FIXTURE_YEAR}-08-01`;
   const to = options.to ?? `${FIXTURE_YEAR + 1}-07-01`;
   const fromMs = parseDayNumber(from) * DAY_MS;
   const toMs = (parseDayNumber(to) + 1) * DAY_MS;
   if (!(toMs - fromMs >= 3 * DAY_MS))
-    throw new CallerError("invalid-value", "--from and --to are days YYYY-MM-DD, three days apart at least.");
-  const spanned = (toMs - fromMs) / (335 * DAY_MS);
-  const mishaps = Object.fromEntries(
-    Object.entries(DISRUPTIONS).map(([name, count]) => [name, Math.max(1, Math.round(count * Math.min(1, spanned)))]),
+    throw new CallerError("invalid-value", "--from and --to must be dates YYYY-MM-DD, at least three days apart.");
+  const share = (toMs - fromMs) / (335 * DAY_MS);
+  const disruptions = Object.fromEntries(
+    Object.entries(DISRUPTIONS).map(([name, count]) => [name, Math.max(1, Math.round(count * Math.min(1, share)))]),
   ) as typeof DISRUPTIONS;
   const year = Number(from.slice(0, 4));
   const fixture = options.fixture ? { count: parseNumber(options.schedules, "schedules"), year, seed } : null;
   const timetables = fixture ? [] : await readTimetables(apiClientFrom(options, terminal));
-  return { fixture, timetables, fromMs, toMs, seed, ...mishaps };
+  return { fixture, timetables, fromMs, toMs, seed, ...disruptions };
 }
 
 function parseNumber(text: string, option: string): number {
-  if (!/^\d{1,6}$/.test(text)) throw invalidValue(option, "It is a number.");
+  if (!/^\d{1,6}$/.test(text)) throw invalidValue(option, "Must be an integer between 0 and 999999.");
   return Number(text);
 }
 
@@ -102,7 +102,9 @@ function runShare(share: SimulationShare): Promise<BellCertificate> {
     const worker = new Worker(workerEntry(import.meta.url, "./certify-worker"), { workerData: share });
     worker.once("message", resolve);
     worker.once("error", reject);
-    worker.once("exit", (code) => reject(new CallerError("invalid-value", `The simulation ended with ${code}.`)));
+    worker.once("exit", (code) =>
+      reject(new CallerError("invalid-value", `The simulation worker exited with code ${code}.`)),
+    );
   });
 }
 
@@ -119,21 +121,19 @@ function printCertificate(
     [...zones].sort().map((zone) => [zone, addTotals(certificates.flatMap((each) => each.byZone.get(zone) ?? []))]),
   );
   const findings = certificates.flatMap((each) => each.findings);
-  const least = (count: "restarts" | "steps" | "suspends"): number =>
+  const minOf = (count: "restarts" | "steps" | "suspends"): number =>
     Math.min(...certificates.map((each) => each[count]));
-  const [restarts, steps, suspends] = [least("restarts"), least("steps"), least("suspends")];
+  const [restarts, steps, suspends] = [minOf("restarts"), minOf("steps"), minOf("suspends")];
   if (!json) {
     terminal.out(`Bells from ${dateText(share.fromMs)} to ${dateText(share.toMs - DAY_MS)}, ${zones.size} time zones`);
-    terminal.out(`  mishaps      ${restarts} restarts, ${steps} clock steps, ${suspends} suspends`);
+    terminal.out(`  disruptions  ${restarts} restarts, ${steps} clock steps, ${suspends} suspends`);
     for (const [name, count] of Object.entries(all)) terminal.out(`  ${name.padEnd(13)}${count.toLocaleString("en")}`);
+    terminal.out("Planner and ticker are those of the appliance. The clock is simulated, the database is in memory,");
     terminal.out(
-      "Planner and ticker are those of the appliance. The clock is turned by hand, the database lies in memory,",
+      "two simulated appliances share the schedules and have the same disruptions, and rings are recorded instead of played.",
     );
     terminal.out(
-      "the schedules are dealt out to two appliances with the same mishaps, a counter stands where broadcasts begin.",
-    );
-    terminal.out(
-      "Missed: the appliance was off, stood still or had its clock set past the ring for more than 30 s; each left its record.",
+      "Missed: the appliance was down, suspended or its clock stepped past the ring, for more than 30 s; each miss was recorded.",
     );
     for (const { what, owner, at } of findings)
       terminal.err(`  ${what}: schedule ${owner}, ${new Date(at).toISOString()}`);

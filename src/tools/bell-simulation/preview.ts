@@ -14,11 +14,11 @@ interface DayOptions extends ApplianceOptions {
   other?: string;
 }
 
-/** `carillon bells preview` and `diff`: what rings on a day, and how two days differ, for every schedule. */
+/** `carillon bells preview` and `diff`: the rings of a day, and the differences between two days. */
 export function addPreview(bells: Command, terminal: Terminal, finish: (exitCode: number) => void): void {
   addApplianceOptions(bells.command("preview"), terminal)
-    .description("Show what rings on a day.")
-    .requiredOption("--day <date>", "YYYY-MM-DD, as the schedules' own calendars have it")
+    .description("Show the rings of a day.")
+    .requiredOption("--day <date>", "YYYY-MM-DD, in each schedule's time zone")
     .addHelpText("after", "\nExample:\n  carillon bells preview --day 2026-09-01")
     .action(async (options: DayOptions) => {
       const zones = createTimeZones();
@@ -30,15 +30,15 @@ export function addPreview(bells: Command, terminal: Terminal, finish: (exitCode
       if (lines.length === 0)
         terminal.err(
           timetables.length === 0
-            ? "There is no bell schedule yet: the console's bells make the first one, or POST /ring-lists and /bell-schedules."
-            : `Nothing rings on ${options.day}.`,
+            ? "No bell schedules yet: create one in the console under Bells, or with POST /ring-lists and /bell-schedules."
+            : `No rings on ${options.day}.`,
         );
       finish(EXIT.ok);
     });
   addApplianceOptions(bells.command("diff"), terminal)
-    .description("Show how the rings of one day differ from those of another; exit 1 where they do.")
+    .description("Show the differences between the rings of two days; exit 1 if there are any.")
     .requiredOption("--day <date>", "YYYY-MM-DD")
-    .requiredOption("--other <date>", "YYYY-MM-DD that it is held against")
+    .requiredOption("--other <date>", "YYYY-MM-DD to compare with")
     .addHelpText("after", "\nExample:\n  carillon bells diff --day 2026-09-01 --other 2026-09-08")
     .action(async (options: DayOptions) => {
       const zones = createTimeZones();
@@ -63,7 +63,7 @@ export function addPreview(bells: Command, terminal: Terminal, finish: (exitCode
 async function timetablesOf(options: DayOptions, terminal: Terminal): Promise<Timetable[]> {
   for (const date of [options.day, options.other ?? options.day]) {
     if (!/^\d{4}-\d\d-\d\d$/.test(date) || formatDayNumber(parseDayNumber(date) || 0) !== date)
-      throw invalidValue("day", "It is YYYY-MM-DD.");
+      throw invalidValue("day", "Must be a date YYYY-MM-DD.");
   }
   return readTimetables(apiClientFrom(options, terminal));
 }
@@ -76,8 +76,8 @@ function timesOn(timetable: Timetable, date: string, zones: TimeZones): Map<stri
 
 function ringsOn({ schedule, ringLists, exceptions }: Timetable, date: string, zones: TimeZones): Ring[] {
   const noonMs = parseDayNumber(date) * DAY_MS + DAY_MS / 2;
-  const near = expandSchedule(schedule, ringLists, exceptions, noonMs - 2 * DAY_MS, noonMs + 2 * DAY_MS, { zones });
-  return near.filter(({ localDate }) => localDate === date);
+  const nearby = expandSchedule(schedule, ringLists, exceptions, noonMs - 2 * DAY_MS, noonMs + 2 * DAY_MS, { zones });
+  return nearby.filter(({ localDate }) => localDate === date);
 }
 
 function formatRing({ schedule }: Timetable, { localDate, localTime, at, entry }: Ring): string {

@@ -2,7 +2,7 @@ import type { MissCause, RingRow } from "../../bells/ring-repository.ts";
 import { type CompiledSchedule, eachRing } from "../../bells/schedule-expansion.ts";
 import { DAY_MS } from "../../bells/time-zones.ts";
 
-/** What a certificate says, for all schedules or those of one zone. */
+/** Totals of a certificate, for all schedules or those of one time zone. */
 export interface RingTotals {
   expected: number;
   rung: number;
@@ -12,7 +12,7 @@ export interface RingTotals {
   doubled: number;
 }
 
-/** One thing that a certificate can't explain. */
+/** A ring that is neither correct nor explained by a disruption. */
 export interface RingFinding {
   what:
     | "neither rung nor recorded"
@@ -24,17 +24,17 @@ export interface RingFinding {
   at: number;
 }
 
-/** Holds what rang against what was to ring, by the pure core, day after day. */
+/** Compares the recorded rings with the expected ones, computed by the pure schedule expansion, day by day. */
 export interface RingLedger {
   recordStart(ring: RingRow, wall: number): void;
   recordMiss(ring: RingRow, cause: MissCause): void;
-  /** The wall clock was not looked at from one time to another: off, stopped, or set forward. */
+  /** The wall clock skipped this range: process down, suspended, or clock set forward. */
   recordOutage(from: number, to: number): void;
-  /** The process ended at this wall time. */
+  /** The process crashed at this wall time. */
   recordCrash(at: number): void;
-  /** Settles everything that was due before `by` and not settled yet. */
+  /** Compares everything due before `by` that is not compared yet. */
   settle(by: number): void;
-  /** From `at` on a schedule rings otherwise. */
+  /** The schedule is replaced by `after` from `at` on. */
   recordScheduleChange(owner: number, at: number, after: CompiledSchedule): void;
   totals(): { all: RingTotals; byZone: Map<string, RingTotals>; findings: readonly RingFinding[] };
 }
@@ -43,15 +43,15 @@ const LATE_MS = 1_000;
 const MAX_LATE_MS = 30_000;
 const MAX_FINDINGS = 20;
 
-/** What rang of one schedule, not settled yet. */
+/** Recorded rings of one schedule that are not compared yet. */
 interface UnsettledRings {
   began: { at: number; late: boolean }[];
   missed: { at: number; cause: MissCause }[];
 }
 
-/** An account of `schedules`, whose ids are their places in the list, from `from` on. */
+/** A ledger of `schedules`, whose ids are their indexes in the list, from `from` on. */
 export function createRingLedger(schedules: CompiledSchedule[], from: number): RingLedger {
-  const heard = schedules.map((): UnsettledRings => ({ began: [], missed: [] }));
+  const recorded = schedules.map((): UnsettledRings => ({ began: [], missed: [] }));
   const byZone = new Map<string, RingTotals>();
   const findings: RingFinding[] = [];
   let outages: [number, number][] = [];
@@ -59,7 +59,7 @@ export function createRingLedger(schedules: CompiledSchedule[], from: number): R
   let settled = from;
   const changedAt = new Map<number, number>();
 
-  const find = (sums: RingTotals, what: RingFinding["what"], owner: number, at: number): void => {
+  const addFinding = (sums: RingTotals, what: RingFinding["what"], owner: number, at: number): void => {
     if (what === "rung twice") sums.doubled++;
     else sums.unexplained++;
     if (findings.length < MAX_FINDINGS) findings.push({ what, owner: String(owner), at });
@@ -71,7 +71,7 @@ export function createRingLedger(schedules: CompiledSchedule[], from: number): R
 
   const settleOwner = (owner: number, start: number, by: number): void => {
     const schedule = schedules[owner] as CompiledSchedule;
-    const own = heard[owner] as UnsettledRings;
+    const own = recorded[owner] as UnsettledRings;
     const name = schedule.schedule.timeZone;
     const sums = byZone.get(name) ?? emptyTotals();
     byZone.set(name, sums);
@@ -85,23 +85,23 @@ export function createRingLedger(schedules: CompiledSchedule[], from: number): R
       const entry = began.get(at) ?? { count: 0, late: 0 };
       began.set(at, { count: entry.count + 1, late: entry.late + Number(late) });
     }
-    const wanted = new Map<number, number>();
-    for (const at of due) wanted.set(at, (wanted.get(at) ?? 0) + 1);
-    for (const [at, count] of wanted) {
+    const expected = new Map<number, number>();
+    for (const at of due) expected.set(at, (expected.get(at) ?? 0) + 1);
+    for (const [at, count] of expected) {
       const entry = began.get(at) ?? { count: 0, late: 0 };
       const late = Math.min(entry.late, count);
       sums.late += late;
       sums.rung += Math.min(entry.count, count) - late;
-      for (let more = count; more < entry.count; more++) find(sums, "rung twice", owner, at);
+      for (let more = count; more < entry.count; more++) addFinding(sums, "rung twice", owner, at);
       const causes = own.missed.filter((miss) => miss.at === at).map(({ cause }) => cause);
-      for (let silent = entry.count; silent < count; silent++) {
-        if (causes.length === 0) find(sums, "neither rung nor recorded", owner, at);
+      for (let missing = entry.count; missing < count; missing++) {
+        if (causes.length === 0) addFinding(sums, "neither rung nor recorded", owner, at);
         else if (isExplained(at, causes)) sums.missed++;
-        else find(sums, "missed without a reason", owner, at);
+        else addFinding(sums, "missed without a reason", owner, at);
       }
     }
     for (const [at, { count }] of began) {
-      if (!wanted.has(at)) for (let n = 0; n < count; n++) find(sums, "rung though not planned", owner, at);
+      if (!expected.has(at)) for (let n = 0; n < count; n++) addFinding(sums, "rung though not planned", owner, at);
     }
     own.began = own.began.filter(({ at }) => at >= by);
     own.missed = own.missed.filter(({ at }) => at >= by);
@@ -109,14 +109,14 @@ export function createRingLedger(schedules: CompiledSchedule[], from: number): R
 
   return {
     recordStart({ owner, at }, wall) {
-      const place = Number(owner);
-      heard[place]?.began.push({ at, late: wall - at > LATE_MS });
+      const index = Number(owner);
+      recorded[index]?.began.push({ at, late: wall - at > LATE_MS });
       if (wall - at > MAX_LATE_MS || at - wall > LATE_MS) {
-        const sums = byZone.get(schedules[place]?.schedule.timeZone ?? "") ?? emptyTotals();
-        find(sums, "at a wrong time", place, at);
+        const sums = byZone.get(schedules[index]?.schedule.timeZone ?? "") ?? emptyTotals();
+        addFinding(sums, "at a wrong time", index, at);
       }
     },
-    recordMiss: ({ owner, at }, cause) => void heard[Number(owner)]?.missed.push({ at, cause }),
+    recordMiss: ({ owner, at }, cause) => void recorded[Number(owner)]?.missed.push({ at, cause }),
     recordOutage(start, end) {
       if (end - start > LATE_MS) outages.push([start, end]);
     },

@@ -1,23 +1,23 @@
 import { type Clock, systemClock } from "../../lib/clock.ts";
 
-/** A clock that a simulation turns: wall and monotonic time apart, nothing happens by itself. */
+/** A simulated clock: wall time and monotonic time can diverge; nothing happens by itself. */
 export interface SimulatedClock extends Clock {
-  /** Both clocks go on. */
+  /** Advances both clocks. */
   advance(ms: number): void;
-  /** The wall clock alone is set. */
+  /** Sets the wall clock only. */
   setWallClock(ms: number): void;
 }
 
-/** Makes a clock at `start`, epoch ms. Timers never fire: whoever simulates looks when something is due. */
+/** Creates a clock at `start`, epoch ms. Timers never fire: the simulation polls instead. */
 export function createSimulatedClock(start: number): SimulatedClock {
   let wall = start;
   let monotonicMs = 0;
-  const never = { cancel: () => undefined };
+  const neverFires = { cancel: () => undefined };
   return {
     now: () => wall,
     monotonicMs: () => monotonicMs,
-    after: () => never,
-    every: () => never,
+    after: () => neverFires,
+    every: () => neverFires,
     defer: systemClock.defer,
     advance(ms) {
       wall += ms;
@@ -29,7 +29,7 @@ export function createSimulatedClock(start: number): SimulatedClock {
   };
 }
 
-/** Numbers from 0 to 1 that look random and come again with the same seed (mulberry32). */
+/** Pseudo-random numbers in [0, 1), reproducible by seed (mulberry32). */
 export function createSeededRandom(seed: number): () => number {
   let state = seed >>> 0;
   return () => {

@@ -14,9 +14,8 @@ import { openStore } from "../../store/open-store.ts";
 import { createRingLedger, type RingFinding, type RingLedger, type RingTotals } from "./ring-ledger.ts";
 import { createSeededRandom, createSimulatedClock, type SimulatedClock } from "./simulated-clock.ts";
 
-/** What is certified. */
 export interface BellSimulationOptions {
-  /** Their ids are their places in the list. */
+  /** The id of a schedule is its index in the list. */
   schedules: readonly CompiledSchedule[];
   /** Epoch ms. */
   fromMs: number;
@@ -25,29 +24,28 @@ export interface BellSimulationOptions {
   restarts: number;
   steps: number;
   suspends: number;
-  /** Schedules that are written at an instant: the plan follows. In order of time. */
+  /** Schedules replaced at an instant, in order of time; the plan is updated. */
   changes?: readonly SimulatedChange[];
-  /** For tests alone: a part that is replaced by one with a bug. */
+  /** For tests only: replaces a component by a faulty one. */
   plant?: FaultInjection;
-  /** Told now and then how far the simulation has come. */
+  /** Called now and then with the simulated time that is done. */
   progress?(doneMs: number): void;
 }
 
-/** A schedule that rings otherwise from an instant on. own choice: no ring lies within a day of it */
+/** A schedule replaced from an instant on; no ring must lie within a day of it. */
 export interface SimulatedChange {
   atMs: number;
   owner: number;
   after: CompiledSchedule;
 }
 
-/** Parts with a bug, to see that it is found. */
+/** Replaces components by faulty ones, to verify that the fault is detected. */
 export interface FaultInjection {
   source?(source: PlanSource): PlanSource;
   store?(store: BellStore): BellStore;
   port?(port: RingExecutor): RingExecutor;
 }
 
-/** What came of it. */
 export interface BellCertificate {
   all: RingTotals;
   byZone: Map<string, RingTotals>;
@@ -57,26 +55,26 @@ export interface BellCertificate {
   suspends: number;
 }
 
-/** What happens to the appliance; `atMs` on the clock that is never set, from the start of the simulation. */
+/** A disruption of the appliance; `atMs` on the monotonic clock, from the start of the simulation. */
 type Disruption = { atMs: number } & (
   | { kind: "restart"; downMs: number; midway: number | null }
   | { kind: "step"; byMs: number }
   | { kind: "suspend"; forMs: number }
 );
 
-/** A look finds something to do at the latest so long after it was due: timers are not exact. */
+/** Maximum delay of a poll after it is due: timers are inexact. */
 const TIMER_JITTER_MS = 5;
 const MAX_WAIT_MS = 6 * 3_600_000;
-/** The wall clock does not wander further than this from the true time. */
+/** The wall clock never deviates further from true time. */
 const MAX_CLOCK_OFFSET_MS = 4 * 3_600_000;
 
-/** The process ended; thrown in the middle of what it was doing. */
+/** Simulated crash; thrown in the middle of whatever the process does. */
 class SimulatedCrash extends Error {}
 
 /**
- * Runs the live planner and ticker over the whole time, with mishaps at random moments: idle, or in the middle of a
- * commit or a start. What stands in for what: the clock is turned by hand, from one thing that is due to the next; the
- * database lies in memory; a counter stands where the broadcasts begin. Ends with what rang held against what was to ring.
+ * Runs the real planner and ticker over the whole period with disruptions at random moments: idle, or in the middle of a
+ * commit or a start. Simulated are: the clock, which jumps from one due event to the next; the database, which is in memory;
+ * and the ring executor, which only records. The result compares recorded with expected rings.
  */
 export async function simulateBells(options: BellSimulationOptions): Promise<BellCertificate> {
   const folder = mkdtempSync(join(tmpdir(), "carillon-certify-"));
@@ -117,20 +115,20 @@ async function runSimulation(
   const mayCrash = (): void => {
     if (--limit.crashIn < 0) throw new SimulatedCrash();
   };
-  const frail = crashingStore(plant.store?.(store) ?? store, mayCrash);
+  const crashing = crashingStore(plant.store?.(store) ?? store, mayCrash);
   const source = planSourceOf(schedules);
   const port = recordingPort(ledger, clock, mayCrash);
-  const needs = { store: frail, clock, log: silentLog };
-  const plans = { source: plant.source?.(source) ?? source, basis: () => "certify", keptMs: 5 * DAY_MS };
+  const deps = { store: crashing, clock, log: silentLog };
+  const plans = { source: plant.source?.(source) ?? source, basis: () => "certify", retentionMs: 5 * DAY_MS };
   const counts = { restarts: 0, steps: 0, suspends: 0 };
   const startProcess = (): { planner: Planner; ticker: Ticker } => {
     limit.crashIn = Number.POSITIVE_INFINITY;
-    const planner = createPlanner({ ...needs, ...plans });
-    return { planner, ticker: createTicker({ ...needs, planner, ringExecutor: plant.port?.(port) ?? port }) };
+    const planner = createPlanner({ ...deps, ...plans });
+    return { planner, ticker: createTicker({ ...deps, planner, ringExecutor: plant.port?.(port) ?? port }) };
   };
   let process = startProcess();
-  /** The wall clock when the process last could look. */
-  let lookedAt = clock.now();
+  /** Wall time of the last poll. */
+  let polledAt = clock.now();
   let downMs = 0;
 
   const restart = (): void => {
@@ -139,7 +137,7 @@ async function runSimulation(
     clock.advance(downMs);
     process = startProcess();
   };
-  /** Looks, and begins again where the process ended in the middle of it. */
+  /** Polls; after a crash in the middle of it, restarts and polls again. */
   const pollTicker = async (): Promise<void> => {
     try {
       await process.ticker.poll();
@@ -149,22 +147,22 @@ async function runSimulation(
       restart();
       return pollTicker();
     }
-    ledger.recordOutage(lookedAt, clock.now());
-    lookedAt = clock.now();
+    ledger.recordOutage(polledAt, clock.now());
+    polledAt = clock.now();
   };
-  const applyDisruption = (mishap: Disruption): void => {
-    if (mishap.kind === "step") {
+  const applyDisruption = (disruption: Disruption): void => {
+    if (disruption.kind === "step") {
       counts.steps++;
-      clock.setWallClock(limitStep(mishap.byMs, clock.now() - clock.monotonicMs() - fromMs));
-    } else if (mishap.kind === "suspend") {
+      clock.setWallClock(limitStep(disruption.byMs, clock.now() - clock.monotonicMs() - fromMs));
+    } else if (disruption.kind === "suspend") {
       counts.suspends++;
-      clock.advance(mishap.forMs);
+      clock.advance(disruption.forMs);
     } else {
-      // Nothing was going on in which the last one could have fallen.
+      // The previous crash was pending, but nothing was going on that it could interrupt.
       if (limit.crashIn !== Number.POSITIVE_INFINITY) restart();
-      downMs = mishap.downMs;
-      if (mishap.midway === null) restart();
-      else limit.crashIn = mishap.midway;
+      downMs = disruption.downMs;
+      if (disruption.midway === null) restart();
+      else limit.crashIn = disruption.midway;
     }
   };
   const change = async ({ owner, after }: SimulatedChange): Promise<void> => {
@@ -177,12 +175,12 @@ async function runSimulation(
   let settleAt = fromMs + DAY_MS;
   while (clock.now() < toMs || disruptions.length > 0) {
     const untilDue = Math.max(0, (process.ticker.nextPollAt() ?? Number.POSITIVE_INFINITY) - clock.now());
-    const rest = Math.min(untilDue + Math.floor(random() * TIMER_JITTER_MS), MAX_WAIT_MS);
-    const untilMishap = (disruptions[0]?.atMs ?? Number.POSITIVE_INFINITY) - clock.monotonicMs();
+    const untilPoll = Math.min(untilDue + Math.floor(random() * TIMER_JITTER_MS), MAX_WAIT_MS);
+    const untilDisruption = (disruptions[0]?.atMs ?? Number.POSITIVE_INFINITY) - clock.monotonicMs();
     const untilChange = (changes[0]?.atMs ?? Number.POSITIVE_INFINITY) - clock.now();
-    clock.advance(Math.max(0, Math.min(rest, untilMishap, untilChange)));
-    // It looks all the time; what finds nothing due is left out.
-    lookedAt = clock.now();
+    clock.advance(Math.max(0, Math.min(untilPoll, untilDisruption, untilChange)));
+    // The real process polls all the time; polls without anything due are skipped.
+    polledAt = clock.now();
     if (changes[0] && clock.now() >= changes[0].atMs) await change(changes.shift() as SimulatedChange);
     if (disruptions[0] && clock.monotonicMs() >= disruptions[0].atMs)
       applyDisruption(disruptions.shift() as Disruption);
@@ -203,7 +201,7 @@ async function runSimulation(
 
 function planSourceOf(schedules: readonly CompiledSchedule[]): PlanSource {
   return {
-    owners: () => schedules.map((_, place) => ({ id: String(place), kind: "bell" as const })),
+    owners: () => schedules.map((_, index) => ({ id: String(index), kind: "bell" as const })),
     occurrences: (_reader, _kind, owner, from, to) => {
       const schedule = schedules[Number(owner)];
       return schedule ? expandCompiledSchedule(schedule, from, to).map(toOccurrence) : [];
@@ -211,7 +209,7 @@ function planSourceOf(schedules: readonly CompiledSchedule[]): PlanSource {
   };
 }
 
-/** Writes may be the last thing that the process did, before or after they were stored. */
+/** Any write may be the last action of the process, before or after it is committed. */
 function crashingStore(store: BellStore, mayCrash: () => void): BellStore {
   return {
     ...store,
@@ -224,8 +222,8 @@ function crashingStore(store: BellStore, mayCrash: () => void): BellStore {
   };
 }
 
-function recordingPort(account: RingLedger, clock: SimulatedClock, mayCrash: () => void): RingExecutor {
-  /** Rings that began lately: after a restart the broadcasts know. */
+function recordingPort(ledger: RingLedger, clock: SimulatedClock, mayCrash: () => void): RingExecutor {
+  /** Recent rings; after a restart the stored notifications would tell. */
   const begun = new Map<string, number>();
   let forgetAt = 50_000;
   return {
@@ -234,7 +232,7 @@ function recordingPort(account: RingLedger, clock: SimulatedClock, mayCrash: () 
     start(rings) {
       for (const ring of rings) {
         mayCrash();
-        account.recordStart(ring, clock.now());
+        ledger.recordStart(ring, clock.now());
         begun.set(ring.id, ring.at);
       }
       if (begun.size < forgetAt) return;
@@ -244,12 +242,12 @@ function recordingPort(account: RingLedger, clock: SimulatedClock, mayCrash: () 
     cancel: async () => undefined,
     hasStarted: ({ id }) => begun.has(id),
     recordMissed: (_tx, rings, cause) => {
-      for (const ring of rings) account.recordMiss(ring, cause);
+      for (const ring of rings) ledger.recordMiss(ring, cause);
     },
   };
 }
 
-/** Steps that lead too far away lead back. */
+/** Reverses steps that would deviate too far. */
 function limitStep(byMs: number, offsetMs: number): number {
   return Math.abs(offsetMs + byMs) > MAX_CLOCK_OFFSET_MS ? -Math.sign(offsetMs) * Math.abs(byMs) : byMs;
 }
@@ -260,9 +258,9 @@ function randomDisruptions(
 ): Disruption[] {
   const spanMs = toMs - fromMs - DAY_MS;
   const at = (): number => Math.floor(chance() * spanMs) + DAY_MS / 2;
-  /** Seconds mostly, now and then hours. */
+  /** Mostly seconds, sometimes hours. */
   const length = (longestS: number): number => Math.round(1_000 * longestS ** chance());
-  const times = <T>(count: number, make: () => T): T[] => Array.from({ length: count }, make);
+  const times = <T>(count: number, create: () => T): T[] => Array.from({ length: count }, create);
   return [
     ...times(restarts, (): Disruption => {
       const midway = chance() < 0.5 ? Math.floor(chance() * 12) : null;

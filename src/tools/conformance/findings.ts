@@ -3,18 +3,18 @@ import type { ReferenceField, ReferencePath } from "./reference.ts";
 import type { RowFactory } from "./row-factory.ts";
 import type { ConformanceTarget, TargetResponse } from "./target.ts";
 
-/** Something that is not as it is documented. */
+/** A deviation from the documented API. */
 export interface ConformanceFinding {
   /** The documented path. */
   at: string;
-  /** Operation it is about, null where it is about the path or a field. */
+  /** The operation concerned; null for the path or a field. */
   operation: Method | null;
   field: string | null;
-  /** What was asked, and what came instead. */
+  /** The request, and what came instead of the expected response. */
   message: string;
 }
 
-/** What a check of one path works with. */
+/** Context of the checks of one path. */
 export interface CheckContext {
   path: ReferencePath;
   target: ConformanceTarget;
@@ -22,36 +22,36 @@ export interface CheckContext {
   report(message: string, about?: { operation?: Method; field?: string }): void;
 }
 
-/** Tells unless `fine`. Returns `fine`. */
+/** Reports a finding unless `isExpected`; returns `isExpected`. */
 export function expectThat(
-  checking: CheckContext,
-  fine: boolean,
+  context: CheckContext,
+  isExpected: boolean,
   message: string,
   about: { operation?: Method; field?: string } = {},
 ): boolean {
-  if (!fine) checking.report(message, about);
-  return fine;
+  if (!isExpected) context.report(message, about);
+  return isExpected;
 }
 
-/** An answer in words, for findings. */
+/** A response as text, for findings. */
 export function describeResponse({ status, body }: TargetResponse): string {
   return body?.message === undefined ? String(status) : `${status} ${String(body.type)}: ${String(body.message)}`;
 }
 
-/** Whether the answer refuses with 400 because of `field`, and for `type`. */
+/** True if the response rejects `field` with status 400 and the error type `type`. */
 export function isRejection({ status, body }: TargetResponse, field: string, type: string): boolean {
-  const faults = (body?.errors ?? []) as { field: string | null; type: string }[];
+  const errors = (body?.errors ?? []) as { field: string | null; type: string }[];
   const root = field.split("[", 1)[0] as string;
-  const named = faults.some((fault) => fault.type === type && (fault.field ?? "").startsWith(root));
+  const named = errors.some((error) => error.type === type && (error.field ?? "").startsWith(root));
   return status === 400 && body?.type !== undefined && named;
 }
 
-/** Fields that callers give. */
+/** Fields that requests may contain. */
 export function writableFields({ fields }: ReferencePath): ReferenceField[] {
   return fields.filter((field) => field.in === undefined || field.in === "write");
 }
 
-/** Fields that every answer holds. */
+/** Fields that responses contain. */
 export function readableFields({ fields }: ReferencePath): ReferenceField[] {
   return fields.filter((field) => field.in === undefined || field.in === "read");
 }

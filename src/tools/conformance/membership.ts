@@ -1,41 +1,41 @@
 import { type CheckContext, describeResponse, expectThat, isRejection } from "./findings.ts";
 import type { TargetResponse } from "./target.ts";
 
-/** Puts rows into domains and takes them out again, from the side that the path shows. @source service-api.md, Domain membership paths; decisions.md 4 */
-export async function checkMembership(checking: CheckContext): Promise<void> {
-  const { path, rows } = checking;
-  const place = await membershipEndpointOf(checking);
+/** Adds rows to domains and removes them, from the side that the path belongs to. @source docs/decisions/0004-domains.md */
+export async function checkMembership(context: CheckContext): Promise<void> {
+  const { path, rows } = context;
+  const endpoint = await membershipEndpointOf(context);
   const [first, second, top] = [
     await rows.createFresh("domainId"),
     await rows.createFresh("domainId"),
-    await topDomain(checking),
+    await topDomain(context),
   ];
-  const demote = await place.join(first, {});
-  expectThat(checking, isRejection(demote, "demote", "invalid-value"), `without demote: ${describeResponse(demote)}`, {
+  const demote = await endpoint.join(first, {});
+  expectThat(context, isRejection(demote, "demote", "invalid-value"), `without demote: ${describeResponse(demote)}`, {
     field: "demote",
   });
-  await expectJoined(checking, place, first, { demote: true }, "demote");
-  await expectJoined(checking, place, second, {}, "id");
-  const promote = await place.join(top, {});
+  await expectJoined(context, endpoint, first, { demote: true }, "demote");
+  await expectJoined(context, endpoint, second, {}, "id");
+  const promote = await endpoint.join(top, {});
   expectThat(
-    checking,
+    context,
     isRejection(promote, "promote", "invalid-value"),
     `without promote: ${describeResponse(promote)}`,
     {
       field: "promote",
     },
   );
-  await expectJoined(checking, place, top, { promote: true }, "promote");
-  await expectJoined(checking, place, first, { demote: true }, "demote");
-  await expectJoined(checking, place, second, {}, "id");
-  const left = await place.leave(first);
-  const fine = left.status === 200 && String(left.body?.message).startsWith("deleted ");
-  expectThat(checking, fine, `DELETE answered ${describeResponse(left)}`, { operation: "delete" });
-  expectThat(checking, path.fields.length > 0, "no fields");
+  await expectJoined(context, endpoint, top, { promote: true }, "promote");
+  await expectJoined(context, endpoint, first, { demote: true }, "demote");
+  await expectJoined(context, endpoint, second, {}, "id");
+  const deleted = await endpoint.leave(first);
+  const isExpected = deleted.status === 200 && String(deleted.body?.message).startsWith("deleted ");
+  expectThat(context, isExpected, `DELETE returned ${describeResponse(deleted)}`, { operation: "delete" });
+  expectThat(context, path.fields.length > 0, "no fields");
 }
 
 interface MembershipEndpoint {
-  join(domain: string, how: object): Promise<TargetResponse>;
+  join(domain: string, flags: object): Promise<TargetResponse>;
   leave(domain: string): Promise<TargetResponse>;
 }
 
@@ -45,26 +45,29 @@ async function membershipEndpointOf({ path, rows, target }: CheckContext): Promi
     const name = /\{(\w+)\}/.exec(path.at)?.[1] as string;
     const at = `/v1/${family}/${await rows.createFresh(name)}/domains`;
     return {
-      join: (id, how) => target.request("POST", at, { id, ...how }),
+      join: (id, flags) => target.request("POST", at, { id, ...flags }),
       leave: (id) => target.request("DELETE", `${at}/${id}`),
     };
   }
   const id = await rows.createFresh(idNameOf(inner));
   return {
-    join: (domain, how) => target.request("POST", `/v1/domains/${domain}/${inner}`, { id, ...how }),
+    join: (domain, flags) => target.request("POST", `/v1/domains/${domain}/${inner}`, { id, ...flags }),
     leave: (domain) => target.request("DELETE", `/v1/domains/${domain}/${inner}/${id}`),
   };
 }
 
 async function expectJoined(
-  checking: CheckContext,
-  place: MembershipEndpoint,
+  context: CheckContext,
+  endpoint: MembershipEndpoint,
   domain: string,
-  how: object,
+  flags: object,
   field: string,
 ): Promise<void> {
-  const heard = await place.join(domain, how);
-  expectThat(checking, heard.status === 200, `POST answered ${describeResponse(heard)}`, { operation: "post", field });
+  const response = await endpoint.join(domain, flags);
+  expectThat(context, response.status === 200, `POST returned ${describeResponse(response)}`, {
+    operation: "post",
+    field,
+  });
 }
 
 async function topDomain({ target }: CheckContext): Promise<string> {
@@ -73,7 +76,7 @@ async function topDomain({ target }: CheckContext): Promise<string> {
   return domains.find(({ parentId }) => parentId === null)?.id ?? "";
 }
 
-/** `messageTemplateId` of `message-templates`. */
+/** `message-templates` to `messageTemplateId`. */
 function idNameOf(family: string): string {
   return `${family.replace(/s$/, "").replace(/-(\w)/g, (_all, letter: string) => letter.toUpperCase())}Id`;
 }

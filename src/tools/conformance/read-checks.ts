@@ -4,31 +4,36 @@ import { sampleValue } from "./samples.ts";
 import type { TargetResponse } from "./target.ts";
 
 const ENVELOPE = ["total", "partial", "previous", "next", "data"];
-/** What some fields are shown for. @source service-api.md, Alarms and confirmation requests */
+/** Parameters that include optional fields. @source docs/decisions/0042-api-contract.md */
 const INCLUDE_FLAGS =
   "includeActions=true&includeThresholds=true&includeDynamicReplies=true&includeEscalationRules=true";
 
-/** The list: its envelope, a page of one, and every documented parameter. */
-export async function checkList(checking: CheckContext): Promise<void> {
-  const { path, target, rows } = checking;
+/** Checks a list: its envelope, a page of one row, and every documented parameter. */
+export async function checkList(context: CheckContext): Promise<void> {
+  const { path, target, rows } = context;
   const at = await rows.fillPath(path.at);
   const about = { operation: "get" } as const;
-  const heard = await target.request("GET", at);
-  if (!expectThat(checking, heard.status === 200, `GET answered ${describeResponse(heard)}`, about)) return;
-  if (path.single) return checkFields(checking, heard);
-  const names = Object.keys(heard.body ?? {});
-  expectThat(checking, names.join() === ENVELOPE.join(), `the envelope holds ${names.join(", ")}`, about);
+  const response = await target.request("GET", at);
+  if (!expectThat(context, response.status === 200, `GET returned ${describeResponse(response)}`, about)) return;
+  if (path.single) return checkFields(context, response);
+  const names = Object.keys(response.body ?? {});
+  expectThat(context, names.join() === ENVELOPE.join(), `the envelope has the members ${names.join(", ")}`, about);
   const one = await target.request("GET", `${at}?limit=1`);
   const { total, partial, data, next } = (one.body ?? {}) as Record<string, unknown>;
-  const rest = Number(total) > 1;
-  const fine = Array.isArray(data) && data.length === Math.min(Number(total), 1) && partial === rest;
-  expectThat(checking, fine && (typeof next === "string") === rest, "a page of one row is not told as such", about);
+  const hasMore = Number(total) > 1;
+  const isPage = Array.isArray(data) && data.length === Math.min(Number(total), 1) && partial === hasMore;
+  expectThat(
+    context,
+    isPage && (typeof next === "string") === hasMore,
+    "wrong paging members for a page of one row",
+    about,
+  );
   for (const field of path.fields.filter(({ in: place }) => place === "query")) {
-    const asked = await target.request(
+    const filtered = await target.request(
       "GET",
-      `${at}?${field.name}=${encodeURIComponent(await parameterValue(checking, field))}`,
+      `${at}?${field.name}=${encodeURIComponent(await parameterValue(context, field))}`,
     );
-    expectThat(checking, asked.status === 200, `GET with ${field.name} answered ${describeResponse(asked)}`, {
+    expectThat(context, filtered.status === 200, `GET with ${field.name} returned ${describeResponse(filtered)}`, {
       field: field.name,
     });
   }
@@ -40,25 +45,26 @@ async function parameterValue({ rows }: CheckContext, field: CheckContext["path"
   return typeof value === "object" ? JSON.stringify(value) : String(value);
 }
 
-/** One row: without envelope, the same as it was answered before. */
-export async function checkItem(checking: CheckContext, item: string): Promise<void> {
-  const heard = await checking.target.request("GET", `${item}?${INCLUDE_FLAGS}`);
+/** Checks one row: without envelope, and with the documented fields. */
+export async function checkItem(context: CheckContext, item: string): Promise<void> {
+  const response = await context.target.request("GET", `${item}?${INCLUDE_FLAGS}`);
   const about = { operation: "get" } as const;
-  if (!expectThat(checking, heard.status === 200, `GET of one answered ${describeResponse(heard)}`, about)) return;
-  expectThat(checking, !("data" in (heard.body ?? {})), "one row comes in an envelope", about);
-  checkFields(checking, heard);
+  if (!expectThat(context, response.status === 200, `GET of one row returned ${describeResponse(response)}`, about))
+    return;
+  expectThat(context, !("data" in (response.body ?? {})), "a single row is wrapped in an envelope", about);
+  checkFields(context, response);
 }
 
-/** Every documented member is answered, in its shape. */
-function checkFields(checking: CheckContext, { body }: TargetResponse): void {
-  for (const { name, type } of readableFields(checking.path)) {
+/** Every documented field is present and has its type. */
+function checkFields(context: CheckContext, { body }: TargetResponse): void {
+  for (const { name, type } of readableFields(context.path)) {
     const value = getByBrackets(body, name);
     const about = { field: name };
-    if (!expectThat(checking, value !== undefined, `${name} is not answered`, about)) continue;
+    if (!expectThat(context, value !== undefined, `${name} is missing in the response`, about)) continue;
     expectThat(
-      checking,
+      context,
       matchesType(value, type),
-      `${name} is answered as ${JSON.stringify(value)?.slice(0, 80)}, not as ${type}`,
+      `${name} is ${JSON.stringify(value)?.slice(0, 80)} instead of ${type}`,
       about,
     );
   }

@@ -3,47 +3,47 @@ import tables from "./reference.json" with { type: "json" };
 
 /** A field of a documented table. */
 export interface ReferenceField {
-  /** As documented; members of objects in brackets: `campaign[url]`. */
+  /** As documented; members of objects with brackets: `campaign[url]`. */
   name: string;
   type: string;
-  /** `read`: only answered; `write`: only taken; `query`: a parameter of lists. Taken and answered unless said. */
+  /** `read`: in responses only; `write`: in requests only; `query`: a parameter of lists. Default: requests and responses. */
   in?: "read" | "write" | "query";
   required?: boolean;
   options?: readonly string[];
-  /** Most characters. */
+  /** Maximum number of characters. */
   max?: number;
 }
 
 /** A documented path. */
 export interface ReferencePath {
-  /** Below `/v1`: `/users/{userId}/devices`. */
+  /** Path below `/v1`: `/users/{userId}/devices`. */
   at: string;
-  /** Operations to be served: `put` and `delete` by id. */
+  /** Supported operations: `put` and `delete` by id. */
   methods: readonly Method[];
   fields: readonly ReferenceField[];
-  /** True where the interface may serve more operations than these. */
+  /** True if the API may support more operations. */
   more?: boolean;
-  /** True where the bodies may be JSON, a form or multipart. */
+  /** True if request bodies may be JSON, a form or multipart. */
   media?: boolean;
-  /** True where a GET answers one object instead of a list. */
+  /** True if GET returns a single object instead of a list. */
   single?: boolean;
-  /** True where rows of another family are put into or taken out of a domain. */
+  /** True if rows of another resource are added to or removed from a domain. */
   membership?: boolean;
-  /** Most rows. */
+  /** Maximum number of rows. */
   limit?: number;
-  /** Most filters of one row. */
+  /** Maximum number of filters of one row. */
   filterLimit?: number;
-  /** Fields that lists are narrowed by. */
+  /** Fields that lists can be filtered by. */
   filters?: readonly string[];
 }
 
-/** The documented interface, in the order of its paths. @source service-api.md, all tables; decisions.md 1, methods */
+/** The documented API, in the order of its paths. @source docs/decisions/0042-api-contract.md; docs/decisions/0001-lists-and-paging.md for methods */
 export const REFERENCE = tables.paths as readonly ReferencePath[];
 
-/** Families that have a prefix of their own as well. @source service-api.md, Versioning 3 */
+/** Resources that are also served below the on-premises prefix. @source docs/decisions/0042-api-contract.md, Versioning */
 export const ON_PREMISES: readonly string[] = tables.onPremises;
 
-/** How much there is to check. */
+/** Number of documented paths, operations and fields. */
 export function countReferenceItems(paths: readonly ReferencePath[]): {
   paths: number;
   operations: number;

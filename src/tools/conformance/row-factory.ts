@@ -3,21 +3,21 @@ import { REFERENCE, type ReferencePath } from "./reference.ts";
 import { OMITTED_FIELDS, sampleValue } from "./samples.ts";
 import type { ConformanceTarget, TargetResponse } from "./target.ts";
 
-/** Makes rows and bodies on the server that is checked. */
+/** Creates rows and request bodies for the checked server. */
 export interface RowFactory {
-  /** The id of a row for a field or placeholder such as `userId`: found, or made once. Throws UpstreamError. */
+  /** Id of a row for a field or placeholder such as `userId`: an existing one, or one created once. Throws UpstreamError. */
   idFor(name: string): Promise<string>;
-  /** The id of a row for such a name that was made for this call alone. */
+  /** Id of a new row for such a name, created for this call only. */
   createFresh(name: string): Promise<string>;
-  /** A concrete path below `/api`, without `/v1`'s placeholders. */
+  /** A concrete path below `/api`, with all placeholders filled in. */
   fillPath(at: string): Promise<string>;
-  /** The body of a path: required fields only, or all that can be given together; files are never in it. */
+  /** Request body of a path: required fields only, or all fields that can be combined; never with files. */
   body(path: ReferencePath, extent: "minimal" | "full"): Promise<Record<string, unknown>>;
-  /** Posts, and has the row taken away at the end. */
+  /** Sends a POST; the row is deleted at the end. */
   create(at: string, body: Parameters<ConformanceTarget["request"]>[2]): Promise<TargetResponse>;
 }
 
-/** Where the rows come from that fields of these names point to, when the tables don't say. */
+/** Resources that fields of these names refer to, where the naming rule does not apply. */
 const FAMILIES: Readonly<Record<string, string>> = {
   buildingId: "/sites/{siteId}/buildings",
   floorId: "/sites/{siteId}/buildings/{buildingId}/floors",
@@ -29,7 +29,7 @@ const FAMILIES: Readonly<Record<string, string>> = {
   parentId: "/domains",
 };
 
-/** Bodies of families that have no table. */
+/** Request bodies of resources that are not part of the reference. */
 const BODIES: Readonly<Record<string, (rows: RowFactory) => Promise<Record<string, unknown>>>> = {
   "/ring-lists": async () => ({ entries: [] }),
   "/scenarios": async (rows) => ({
@@ -41,7 +41,7 @@ const BODIES: Readonly<Record<string, (rows: RowFactory) => Promise<Record<strin
   "/incidents": async (rows) => ({ incidentPlanId: await rows.idFor("incidentPlanId") }),
 };
 
-/** Rows that are there on every server, and are not made. */
+/** Rows that exist on every server. */
 const EXISTING_ROWS: Readonly<Record<string, { at: string; is?: (row: Record<string, unknown>) => boolean }>> = {
   extensionId: { at: "/extensions", is: ({ type }) => type === "endpoint-proxy" },
   endpointId: { at: "/extensions/{extensionId}/endpoints" },
@@ -49,19 +49,19 @@ const EXISTING_ROWS: Readonly<Record<string, { at: string; is?: (row: Record<str
   ttsVoiceId: { at: "/tts-voices" },
 };
 
-/** Collections whose rows can't be deleted: they are facts. */
+/** Paths whose rows can't be deleted, as they are append-only. */
 const UNDELETABLE = /\/(activities|events|commit|brandings|alarms)$|bulk-exceptions$/;
 
-/** Rows are found on the server where every server has them, else made once for all that point to them. */
+/** Uses existing rows where every server has some, else creates one row that all references share. */
 export function createRowFactory(target: ConformanceTarget): RowFactory {
   const ids = new Map<string, Promise<string>>();
-  let made = 0;
+  let createdCount = 0;
   const rows: RowFactory = {
     idFor(name) {
       const key = name.replace(/s$/, "");
-      const known = ids.get(key) ?? find(key);
-      ids.set(key, known);
-      return known;
+      const id = ids.get(key) ?? find(key);
+      ids.set(key, id);
+      return id;
     },
     createFresh: (name) => fresh(name),
     async fillPath(at) {
@@ -71,7 +71,7 @@ export function createRowFactory(target: ConformanceTarget): RowFactory {
     },
     async body({ at, fields }, extent) {
       const body: Record<string, unknown> = {};
-      made += 1;
+      createdCount += 1;
       for (const field of fields) {
         if (field.in === "read" || field.in === "query" || field.type === "file") continue;
         if (extent === "minimal" && !field.required && !isNeeded(at, field.name)) continue;
@@ -82,20 +82,20 @@ export function createRowFactory(target: ConformanceTarget): RowFactory {
     },
     async create(at, body) {
       const path = await rows.fillPath(at);
-      const heard = await target.request("POST", path, body);
-      const id = heard.body?.id;
+      const response = await target.request("POST", path, body);
+      const id = response.body?.id;
       const family = at.endsWith("/clone") ? path.replace(/\/[^/]+\/clone$/, "") : path;
-      if (heard.status === 200 && typeof id === "string" && !UNDELETABLE.test(at))
+      if (response.status === 200 && typeof id === "string" && !UNDELETABLE.test(at))
         target.trackForCleanup(`${family}/${id}`);
-      return heard;
+      return response;
     },
   };
 
   const valueFor = async (at: string, field: ReferencePath["fields"][number]): Promise<unknown> => {
     const { name, type } = field;
     if (at === "/collaboration-groups" && name === "type") return channel();
-    const points = /^[a-z]\w*Ids?$/.test(name) && !/^(syncId|externalId|referenceId|\w*icopIds)$/.test(name);
-    if (!points || /^(additionIds|exclusionIds)$/.test(name)) return sampleValue(at, field, made);
+    const isReference = /^[a-z]\w*Ids?$/.test(name) && !/^(syncId|externalId|referenceId|\w*icopIds)$/.test(name);
+    if (!isReference || /^(additionIds|exclusionIds)$/.test(name)) return sampleValue(at, field, createdCount);
     if (at === "/notifications" && name === "messageTemplateId") return openTemplate();
     if (at === "/users/{userId}/subscriptions") return fresh(name);
     const id = await (isFresh(at, name) ? fresh(name) : rows.idFor(name));
@@ -103,11 +103,11 @@ export function createRowFactory(target: ConformanceTarget): RowFactory {
   };
 
   const find = async (name: string): Promise<string> => {
-    const found = EXISTING_ROWS[name];
-    if (!found) return fresh(name);
-    const { body } = await target.request("GET", `${await rows.fillPath(found.at)}?limit=1000`);
-    const row = ((body?.data ?? []) as Record<string, unknown>[]).find(found.is ?? (() => true));
-    if (!row) throw new UpstreamError("upstream", `GET ${found.at} has no row to go on with.`);
+    const existing = EXISTING_ROWS[name];
+    if (!existing) return fresh(name);
+    const { body } = await target.request("GET", `${await rows.fillPath(existing.at)}?limit=1000`);
+    const row = ((body?.data ?? []) as Record<string, unknown>[]).find(existing.is ?? (() => true));
+    if (!row) throw new UpstreamError("upstream", `GET ${existing.at} returned no suitable row.`);
     return String(row.id);
   };
 
@@ -115,13 +115,13 @@ export function createRowFactory(target: ConformanceTarget): RowFactory {
     const at = FAMILIES[name] ?? familyOf(name);
     const path = REFERENCE.find((each) => each.at === at);
     const own = path ? await rows.body(path, "minimal") : await BODIES[at]?.(rows);
-    made += 1;
-    const { status, body } = await rows.create(at, { name: `Conform ${made}`, ...own });
+    createdCount += 1;
+    const { status, body } = await rows.create(at, { name: `Conform ${createdCount}`, ...own });
     if (status !== 200) throw new UpstreamError("upstream", `POST ${at}: ${status} ${String(body?.message)}`);
     return String(body?.id);
   };
 
-  /** The type of groups that an extension serves; made once. */
+  /** A group type that an extension serves; created once. */
   const channel = async (): Promise<string> => {
     if (!ids.has("channel")) {
       const body = { name: "Conform", type: "collaboration", deviceType: "conform-channel" };
@@ -133,13 +133,15 @@ export function createRowFactory(target: ConformanceTarget): RowFactory {
     return ids.get("channel") as Promise<string>;
   };
 
-  /** A template that leaves everything to the sender. */
+  /** A template whose fields can all be set by the sender. */
   const openTemplate = async (): Promise<string> => {
     const path = REFERENCE.find(({ at }) => at === "/message-templates") as ReferencePath;
-    const open = path.fields.filter((field) => field.name.endsWith("Customizable")).map(({ name }) => [name, true]);
+    const customizable = path.fields
+      .filter((field) => field.name.endsWith("Customizable"))
+      .map(({ name }) => [name, true]);
     const body = {
       ...(await rows.body(path, "minimal")),
-      ...Object.fromEntries(open),
+      ...Object.fromEntries(customizable),
       userIds: [await rows.idFor("userId")],
     };
     return String((await rows.create("/message-templates", body)).body?.id);
@@ -147,7 +149,7 @@ export function createRowFactory(target: ConformanceTarget): RowFactory {
   return rows;
 }
 
-/** Fields that a table does not call required, and without which there is nothing to make. */
+/** Fields that are not documented as required but needed to create a row. */
 function isNeeded(at: string, name: string): boolean {
   if (at === "/areas-of-interest") return name.startsWith("geometryValue");
   if (at === "/alarms/{alarmId}/events") return name === "status";
@@ -157,36 +159,36 @@ function isNeeded(at: string, name: string): boolean {
   return at === "/callmgr-clusters" && name === "snmpCommunity";
 }
 
-/** Where each row needs another one to point to. */
+/** True where each row must refer to a row of its own. */
 function isFresh(at: string, name: string): boolean {
   return (name === "userId" || name === "scimGroupId") && at.startsWith("/distribution-lists");
 }
 
-/** `/message-templates` of `messageTemplateId`. */
+/** `messageTemplateId` to `/message-templates`. */
 function familyOf(name: string): string {
   const words = name.replace(/Id$/, "").replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`);
   return `/${words.endsWith("y") ? `${words.slice(0, -1)}ies` : `${words}s`}`;
 }
 
-/** Puts a value where brackets say: `campaign[url]`. */
+/** Sets a value by its bracket name, such as `campaign[url]`. */
 export function setByBrackets(body: Record<string, unknown>, name: string, value: unknown): void {
   const steps = name.split(/[[\]]+/).filter((step) => step !== "");
   const last = steps.pop() as string;
-  let place = body;
+  let target = body;
   for (const step of steps) {
-    place[step] ??= {};
-    place = place[step] as Record<string, unknown>;
+    target[step] ??= {};
+    target = target[step] as Record<string, unknown>;
   }
-  place[last] = value;
+  target[last] = value;
 }
 
-/** What stands where brackets say; undefined when it is not there. */
+/** Reads a value by its bracket name; undefined if absent. */
 export function getByBrackets(body: Readonly<Record<string, unknown>> | null, name: string): unknown {
   const steps = name.split(/[[\]]+/).filter((step) => step !== "");
-  return steps.reduce<unknown>((place, step) => (place as Record<string, unknown> | null | undefined)?.[step], body);
+  return steps.reduce<unknown>((target, step) => (target as Record<string, unknown> | null | undefined)?.[step], body);
 }
 
-/** The same body as names and texts of a form, nested names in brackets. */
+/** The body as form fields, nested members with bracket names. */
 export function toFormFields(body: Readonly<Record<string, unknown>>, within = ""): [string, string][] {
   return Object.entries(body).flatMap(([key, value]): [string, string][] => {
     const name = within ? `${within}[${key}]` : key;

@@ -8,25 +8,25 @@ import { createRowFactory, type RowFactory } from "./row-factory.ts";
 import type { ConformanceTarget } from "./target.ts";
 import { checkChange, checkCreation, checkDeletion } from "./write-checks.ts";
 
-/** What became of a run. */
+/** Result of a conformance run. */
 export interface ConformanceResult {
   paths: number;
   operations: number;
   fields: number;
-  /** Documented paths, operations and fields that are not there or not as documented. */
+  /** Number of documented paths, operations and fields that are missing or deviate. */
   missing: number;
   findings: ConformanceFinding[];
   /** Documented paths that are not served. */
   unserved: string[];
-  /** Families that are not served under the prefix of the appliance. */
+  /** Resources that are not served below the on-premises prefix. */
   unservedOnPremises: string[];
-  /** Paths of rows that the run made and could not take away. */
+  /** Paths of created rows that could not be deleted. */
   left: string[];
 }
 
-/** How much is checked. */
+/** Extent of the checks. */
 export interface ConformanceOptions {
-  /** True to fill families up to their limits; leaves other users no room meanwhile. */
+  /** Fill resources up to their limits; others can't create rows during the run. */
   limits: boolean;
   /** Called before each path. */
   onPath?(at: string): void;
@@ -34,7 +34,7 @@ export interface ConformanceOptions {
 
 const ANY_ID = "0190b7c2-7f3a-7000-8000-000000000000";
 
-/** Holds a server against the documented interface, path by path, and takes away what it made there. */
+/** Checks a server for conformance with the documented API, path by path, and deletes the rows created for it. */
 export async function runConformance(
   target: ConformanceTarget,
   options: ConformanceOptions,
@@ -85,64 +85,69 @@ async function checkPath(
   const findings: ConformanceFinding[] = [];
   const report: CheckContext["report"] = (message, { operation, field } = {}) =>
     void findings.push({ at: path.at, operation: operation ?? null, field: field ?? null, message });
-  const checking: CheckContext = { path, target, rows, report };
+  const context: CheckContext = { path, target, rows, report };
   try {
-    await checkMethods(checking);
-    if (path.methods.includes("get")) await checkList(checking);
-    if (path.membership) await checkMembership(checking);
-    else if (path.at.endsWith("/commit")) await checkBulkCommit(checking);
-    else await checkRows(checking);
-    if (options.limits) await checkLimit(checking);
+    await checkMethods(context);
+    if (path.methods.includes("get")) await checkList(context);
+    if (path.membership) await checkMembership(context);
+    else if (path.at.endsWith("/commit")) await checkBulkCommit(context);
+    else await checkRows(context);
+    if (options.limits) await checkLimit(context);
   } catch (error) {
     report(error instanceof Error ? error.message : String(error));
   }
   return findings;
 }
 
-/** The documented operations and no others. */
-async function checkMethods(checking: CheckContext): Promise<void> {
-  const { path, target } = checking;
+/** The documented operations are supported, others are not. */
+async function checkMethods(context: CheckContext): Promise<void> {
+  const { path, target } = context;
   const served = new Set([
     ...(await allowedMethods(target, `/v1${path.at}`)),
     ...(await allowedMethods(target, `/v1${path.at}/${ANY_ID}`)),
   ]);
   for (const operation of path.methods) {
-    expectThat(checking, served.has(operation), `${operation.toUpperCase()} is not served`, { operation });
+    expectThat(context, served.has(operation), `${operation.toUpperCase()} is not served`, { operation });
   }
   if (path.more || path.membership) return;
   for (const operation of ["get", "post", "put", "delete"] as const) {
     if (path.methods.includes(operation)) continue;
-    const heard = await target.request(operation.toUpperCase(), `/v1${path.at.replace(/\{\w+\}/g, ANY_ID)}`);
-    const fine = heard.status === 405 && heard.headers.has("allow");
-    expectThat(checking, fine, `${operation.toUpperCase()} answered ${describeResponse(heard)} instead of 405`, {
-      operation,
-    });
+    const response = await target.request(operation.toUpperCase(), `/v1${path.at.replace(/\{\w+\}/g, ANY_ID)}`);
+    const isRejected = response.status === 405 && response.headers.has("allow");
+    expectThat(
+      context,
+      isRejected,
+      `${operation.toUpperCase()} returned ${describeResponse(response)} instead of 405`,
+      {
+        operation,
+      },
+    );
   }
 }
 
-/** The life of rows: made, read, changed, deleted; rows that nobody makes are only read and changed. */
-async function checkRows(checking: CheckContext): Promise<void> {
-  const { path } = checking;
-  const item = path.methods.includes("post") ? await checkCreation(checking) : await findItem(checking);
+/** Life cycle of a row: create, read, update, delete; rows that can't be created are only read and updated. */
+async function checkRows(context: CheckContext): Promise<void> {
+  const { path } = context;
+  const item = path.methods.includes("post") ? await checkCreation(context) : await findItem(context);
   if (item === null) return;
-  if (path.methods.includes("put")) await checkChange(checking, item);
-  await checkFilterLimit(checking);
-  if (path.methods.includes("delete")) await checkDeletion(checking, item);
+  if (path.methods.includes("put")) await checkChange(context, item);
+  await checkFilterLimit(context);
+  if (path.methods.includes("delete")) await checkDeletion(context, item);
 }
 
-async function findItem(checking: CheckContext): Promise<string | null> {
-  if (checking.path.single) return null;
-  const at = await checking.rows.fillPath(checking.path.at);
-  const { body } = await checking.target.request("GET", `${at}?limit=1`);
+async function findItem(context: CheckContext): Promise<string | null> {
+  if (context.path.single) return null;
+  const at = await context.rows.fillPath(context.path.at);
+  const { body } = await context.target.request("GET", `${at}?limit=1`);
   const [row] = (body?.data ?? []) as { id?: string }[];
   if (row?.id === undefined) return null;
-  await checkItem(checking, `${at}/${row.id}`);
+  await checkItem(context, `${at}/${row.id}`);
   return `${at}/${row.id}`;
 }
 
-/** Each path, operation and field once; a finding about none of its operations and fields counts for the path. */
+/** Counts each path, operation and field once; a finding about no operation and no field counts for its path. */
 function countMissing(findings: readonly ConformanceFinding[], unserved: readonly string[]): number {
   const { paths, operations, fields } = countReferenceItems(REFERENCE.filter(({ at }) => unserved.includes(at)));
-  const faulty = new Set(findings.map(({ at, operation, field }) => `${at} ${field ?? operation ?? ""}`));
-  return paths + operations + fields + faulty.size;
+  const deviations = new Set(findings.map(({ at, operation, field }) => `${at} ${field ?? operation ?? ""}`));
+  return paths + operations + fields + deviations.size;
 }

@@ -1,6 +1,6 @@
 import type { ReferenceField } from "./reference.ts";
 
-/** What tables leave open: values that a server can't refuse, by field or by path and field. @source decisions.md 5 to 13 */
+/** Valid values for fields whose documentation leaves them open, by field or by path and field. @source docs/decisions/0042-api-contract.md */
 const VALUES: Readonly<Record<string, unknown>> = {
   options: ["Yes", "No"],
   optionLabel: "Yes",
@@ -51,19 +51,19 @@ const VALUES: Readonly<Record<string, unknown>> = {
   referenceId: "0190b7c2-7f3a-7000-8000-000000000000",
 };
 
-/** Fields that another choice of the same body forbids: left out of full bodies. */
+/** Fields that conflict with another field of the same body: left out of full bodies. */
 export const OMITTED_FIELDS: ReadonlySet<string> = new Set([
-  // Version 2 needs the community alone.
+  // SNMP version 2 needs the community only.
   ...["snmpUsername", "snmpAuthPassword", "snmpEncryptPassword"].map((name) => `/callmgr-clusters ${name}`),
-  // A reply is either for every answer, or for the first and the rest.
+  // A reply applies either to every answer, or to the first one and the rest.
   "/confirmation-requests/{confirmationRequestId}/dynamic-replies every",
-  // Sites, buildings, floors and zones that are not there are looked for on the server, not made up.
+  // Must refer to existing sites, buildings, floors and zones.
   "/distribution-lists campaign[subscribeTag]",
 ]);
 
 /**
- * Options that are asked for by filter instead of being given: orders that would restart or upgrade a server, and devices
- * that only an installed plugin takes.
+ * Fields whose options are checked by filtering lists instead of sending them: commands that would restart or upgrade a
+ * server, and device types that require an installed plugin.
  */
 export const NEVER_SENT_FIELDS: ReadonlySet<string> = new Set([
   "/extensions/{extensionId}/devices type",
@@ -71,7 +71,7 @@ export const NEVER_SENT_FIELDS: ReadonlySet<string> = new Set([
   "/extensions/{extensionId}/endpoints/{endpointId}/activities type",
 ]);
 
-/** The value for a field that points to nothing; `unique` differs at every call. Undefined for a file. */
+/** A value for a field that is no reference; `unique` differs for every call. Undefined for a file. */
 export function sampleValue(at: string, { name, type, options }: ReferenceField, unique: number): unknown {
   const given = VALUES[`${at} ${name}`] ?? VALUES[name];
   if (given !== undefined) return given;
@@ -87,13 +87,13 @@ export function sampleValue(at: string, { name, type, options }: ReferenceField,
   return `Conform ${unique}`;
 }
 
-/** A picture of one pixel. */
+/** A PNG image of one pixel. */
 export const SAMPLE_PICTURE = Buffer.from(
   "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==",
   "base64",
 );
 
-/** A tenth of a second of silence: 16-bit mono at 8 kHz. */
+/** A WAV file with 0.1 s of silence: 16 bit, mono, 8 kHz. */
 export function sampleRecording(): Buffer {
   const data = 1_600;
   const head = Buffer.alloc(44);

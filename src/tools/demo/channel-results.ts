@@ -4,22 +4,22 @@ import { DELIVERY_LEVELS, type DeliveryLevel } from "../../resources/notificatio
 import { DEMO_CHANNELS } from "./channels.ts";
 import type { SimulatorReport } from "./demo-results.ts";
 
-/** What came of one channel. */
+/** Result of one channel. */
 export interface ChannelResult {
   channel: string;
-  /** Deliveries in the ledger. */
+  /** Deliveries of the notification. */
   sent: number;
-  /** What the far end says it got: messages, or listeners that heard every packet. */
+  /** Messages received by the simulated service, or listeners that received every packet. */
   received: number;
-  /** The least that is proven of any of them. */
+  /** The lowest delivery level of the channel's devices. */
   proven: DeliveryLevel | null;
-  /** Until that was proven of the last, ms after the request. */
+  /** Time from the request until the last device reached that level, ms. */
   ms: number | null;
-  /** Whether all were received, and as much is proven as the channel can. */
+  /** True if all were received and the expected delivery level was reached. */
   ok: boolean;
 }
 
-/** As far as the channels can prove a delivery whose far ends are the campus's own phones and zones. */
+/** Highest delivery level of simulated phones and zones. */
 const SIMULATOR_PROOF_LEVELS = { "ip-phones": "playing", "multicast-zones": "sent" } as const;
 
 const PROOF_LEVELS: ReadonlyMap<string | null, DeliveryLevel> = new Map<string | null, DeliveryLevel>([
@@ -27,35 +27,41 @@ const PROOF_LEVELS: ReadonlyMap<string | null, DeliveryLevel> = new Map<string |
   ...DEMO_CHANNELS.map(({ plugin, proves }) => [plugin, proves] as const),
 ]);
 
-/** Whether a delivery has ended, or is proven as far as its channel can: some go on waiting for an answer. */
+/** True if a delivery has ended or reached the highest level of its channel: some keep waiting for an answer. */
 export function isProven({ provider, level, endedAt }: DeliveryStatusRow): boolean {
   const proves = PROOF_LEVELS.get(provider);
   return endedAt !== null || (proves !== undefined && levelRank(level) >= levelRank(proves));
 }
 
-/** Judges every channel by the ledger and by what its far end got. `sentAt` is the moment of the request, epoch ms. */
+/** Results of all channels, from the deliveries and the simulator's report. `sentAt`: time of the request, epoch ms. */
 export function channelResults(
   ledger: readonly DeliveryStatusRow[],
-  account: SimulatorReport,
+  report: SimulatorReport,
   subject: string,
   sentAt: number,
 ): ChannelResult[] {
-  const heardBy = (kind: "phones" | "zones" | "agents"): number =>
-    account[kind].filter(({ exact }) => exact === true).length;
+  const exactListeners = (kind: "phones" | "zones" | "agents"): number =>
+    report[kind].filter(({ exact }) => exact === true).length;
   const services = DEMO_CHANNELS.map((channel) => {
-    const got = account.receptions.filter((each) => each.service === channel.service);
-    const words = got.filter((each) => each.packets > 0 || each.words.includes(subject)).length;
-    const received = channel.service === "agents" ? heardBy("agents") : words;
+    const messages = report.receptions.filter((each) => each.service === channel.service);
+    const count = messages.filter((each) => each.packets > 0 || each.words.includes(subject)).length;
+    const received = channel.service === "agents" ? exactListeners("agents") : count;
     const lines = ledger.filter(({ provider }) => provider === channel.plugin);
     return channelResult(channel.name, lines, received, channel.proves, sentAt);
   });
   const linesBy = (plugin: string): DeliveryStatusRow[] => ledger.filter(({ provider }) => provider === plugin);
   return [
-    channelResult("IP phones", linesBy("ip-phones"), heardBy("phones"), SIMULATOR_PROOF_LEVELS["ip-phones"], sentAt),
+    channelResult(
+      "IP phones",
+      linesBy("ip-phones"),
+      exactListeners("phones"),
+      SIMULATOR_PROOF_LEVELS["ip-phones"],
+      sentAt,
+    ),
     channelResult(
       "Multicast zones",
       linesBy("multicast-zones"),
-      heardBy("zones"),
+      exactListeners("zones"),
       SIMULATOR_PROOF_LEVELS["multicast-zones"],
       sentAt,
     ),
@@ -72,18 +78,18 @@ function channelResult(
 ): ChannelResult {
   const proven = lines.map(({ level }) => level).sort((a, b) => levelRank(a) - levelRank(b))[0] ?? null;
   const times = lines.map((line) => Date.parse(proofTime(line) ?? "") - sentAt);
-  const enough = proven !== null && levelRank(proven) >= levelRank(proves);
+  const isLevelReached = proven !== null && levelRank(proven) >= levelRank(proves);
   return {
     channel,
     sent: lines.length,
     received,
     proven,
     ms: times.length > 0 && times.every(Number.isFinite) ? Math.round(Math.max(...times)) : null,
-    ok: enough && lines.length > 0 && received >= lines.length,
+    ok: isLevelReached && lines.length > 0 && received >= lines.length,
   };
 }
 
-/** Levels that prove something rise; the three ends without proof are below all of them. */
+/** Rank of a delivery level; the three levels of failure are below all others. */
 function levelRank(level: DeliveryLevel): number {
   const place = DELIVERY_LEVELS.indexOf(level);
   return place >= DELIVERY_LEVELS.indexOf("failed") ? -1 : place;
@@ -100,13 +106,13 @@ function proofTime({ level, sentAt, acceptedAt, playingAt, provenAt }: DeliveryS
   return moments[level] ?? null;
 }
 
-/** For people: a line for each channel, then one for each delivery that has a reason. */
+/** Table for people: one line per channel, then one per delivery with a reason. */
 export function formatChannelTable(results: readonly ChannelResult[], ledger: readonly DeliveryStatusRow[]): string[] {
   const rows = results.map(({ channel, sent, received, proven, ms, ok }) => {
-    return [channel, String(sent), String(received), proven ?? "-", ms === null ? "-" : `${ms} ms`, ok ? "" : "SHORT"];
+    return [channel, String(sent), String(received), proven ?? "-", ms === null ? "-" : `${ms} ms`, ok ? "" : "FAILED"];
   });
   const reasons = ledger.flatMap(({ name, deviceIdentifier, reason }) =>
     reason === null ? [] : [`${name || deviceIdentifier}: ${reason}`],
   );
-  return [...formatTable([["Channel", "Sent", "Received", "Proven", "After", ""], ...rows]), ...reasons];
+  return [...formatTable([["Channel", "Sent", "Received", "Level", "After", ""], ...rows]), ...reasons];
 }

@@ -10,7 +10,7 @@ interface Row {
   id: string;
 }
 
-/** An extension, as far as it matters here. */
+/** Fields of an extension that are used here. */
 interface Extension extends Row {
   name: string;
   status: { state: string; health: string; reason: string | null } | null;
@@ -19,14 +19,14 @@ interface Extension extends Row {
 const POLL_INTERVAL_MS = 200;
 const READY_TIMEOUT_MS = 30_000;
 
-/** What the message to all channels is made of. */
+/** The message to all channels. */
 export interface ChannelDemoMessage {
   send: FormData;
-  /** Path of the alert feed on the appliance, for whoever follows it. */
+  /** Path of the alert feed on the appliance. */
   feedPath: string;
 }
 
-/** Configures every channel's plugin for its far end and waits until all are well; UpstreamError after half a minute. */
+/** Configures the plugin of every channel for its simulated service and waits until all are healthy; UpstreamError on timeout. */
 export async function configureChannelPlugins(
   api: ApiClient,
   services: SimulatorReady["services"],
@@ -34,16 +34,16 @@ export async function configureChannelPlugins(
   signal: AbortSignal,
 ): Promise<void> {
   const extensions = await listAll<Extension>(api, "/extensions");
-  const wanted = new Map(
+  const channels = new Map(
     DEMO_CHANNELS.map((channel) => {
       const extension = extensions.find(({ name }) => name === channel.plugin);
       if (!extension) throw new UpstreamError("upstream", `The ${channel.plugin} plugin is not installed.`);
       return [extension.id, channel] as const;
     }),
   );
-  for (const [id, channel] of wanted) {
+  for (const [id, channel] of channels) {
     const config = channel.config(factsOf(services, channel));
-    // One person has a device on every channel.
+    // The person of the demo has a device on every channel.
     const limit = channel.target.kind === "person" ? { deviceLimit: DEMO_CHANNELS.length } : {};
     await api.put(`/extensions/${id}`, { disabled: false, config, ...limit });
   }
@@ -51,7 +51,7 @@ export async function configureChannelPlugins(
     async () => {
       const rows = await listAll<Extension>(api, "/extensions");
       return rows
-        .filter(({ id, status }) => wanted.has(id) && (status?.state !== "running" || status.health !== "ok"))
+        .filter(({ id, status }) => channels.has(id) && (status?.state !== "running" || status.health !== "ok"))
         .map(describeUnready);
     },
     clock,
@@ -59,7 +59,7 @@ export async function configureChannelPlugins(
   );
 }
 
-/** Waits until nothing is missing any more; UpstreamError after half a minute, with what is. */
+/** Polls until nothing is missing; UpstreamError on timeout, with what is missing. */
 export async function waitUntilReady(
   missing: () => Promise<readonly string[]>,
   clock: Clock,
@@ -67,9 +67,9 @@ export async function waitUntilReady(
 ): Promise<void> {
   const until = clock.monotonicMs() + READY_TIMEOUT_MS;
   for (;;) {
-    const words = await missing();
-    if (words.length === 0) return;
-    if (clock.monotonicMs() > until) throw new UpstreamError("upstream", `Not ready: ${words.join("; ")}`);
+    const problems = await missing();
+    if (problems.length === 0) return;
+    if (clock.monotonicMs() > until) throw new UpstreamError("upstream", `Not ready: ${problems.join("; ")}`);
     await sleep(clock, POLL_INTERVAL_MS, signal);
   }
 }
@@ -78,28 +78,31 @@ function describeUnready({ name, status }: Extension): string {
   return `${name} is ${status?.state ?? "absent"} (${status?.reason ?? status?.health ?? "no reason given"})`;
 }
 
-/** Makes a person with a device on every channel, groups of other systems, and a group with every kind of device. */
-export async function createChannelDemoData(api: ApiClient, campus: SimulatorReady): Promise<ChannelDemoMessage> {
-  const { services } = campus;
-  const reached = { listId: await createPerson(api, services), groups: await createCollaborationGroups(api, services) };
+/** Creates a person with a device on every channel, collaboration groups, and a device group of all devices. */
+export async function createChannelDemoData(api: ApiClient, simulator: SimulatorReady): Promise<ChannelDemoMessage> {
+  const { services } = simulator;
+  const recipients = {
+    listId: await createPerson(api, services),
+    groups: await createCollaborationGroups(api, services),
+  };
   const speakers = DEMO_CHANNELS.filter(({ target }) => target.kind === "device").map((channel) => ({
     type: "speakers",
     deviceIdentifier: channel.address(factsOf(services, channel)),
     description: channel.name,
     attributes: channel.attributes?.(factsOf(services, channel)) ?? {},
   }));
-  await registerDevices(api, [...campus.devices, ...speakers]);
+  await registerDevices(api, [...simulator.devices, ...speakers]);
   const everything = await api.post<Row>("/device-groups", { name: "Everything", filterType: "ACCEPT" });
   const send = new FormData();
   send.set("subject", "Every channel");
-  send.set("body", "One message, by every way there is.");
+  send.set("body", "One message by every channel.");
   send.set("alertTone", "chime");
-  send.append("distributionListIds[]", reached.listId);
+  send.append("distributionListIds[]", recipients.listId);
   send.append("deviceGroupIds[]", everything.id);
-  for (const { id } of reached.groups) send.append("collaborationGroupIds[]", id);
+  for (const { id } of recipients.groups) send.append("collaborationGroupIds[]", id);
   send.set("audio", new Blob([createDemoRecording()], { type: "audio/wav" }), "every-channel.wav");
-  const town = reached.groups.find(({ type }) => type === "outbound-cap");
-  return { send, feedPath: `/x/cap-out/${town?.id}/atom` };
+  const alertGroup = recipients.groups.find(({ type }) => type === "outbound-cap");
+  return { send, feedPath: `/x/cap-out/${alertGroup?.id}/atom` };
 }
 
 async function createPerson(api: ApiClient, services: SimulatorReady["services"]): Promise<string> {
@@ -125,15 +128,15 @@ async function createCollaborationGroups(
   api: ApiClient,
   services: SimulatorReady["services"],
 ): Promise<(Row & { type: string })[]> {
-  const made: (Row & { type: string })[] = [];
+  const created: (Row & { type: string })[] = [];
   for (const channel of DEMO_CHANNELS) {
     const { target } = channel;
     if (target.kind !== "group") continue;
     const { type, properties } = target;
     const name = channel.address(factsOf(services, channel));
-    made.push({ type, ...(await api.post<Row>("/collaboration-groups", { name, type, properties })) });
+    created.push({ type, ...(await api.post<Row>("/collaboration-groups", { name, type, properties })) });
   }
-  return made;
+  return created;
 }
 
 function factsOf(services: SimulatorReady["services"], { service }: DemoChannel): ServiceFacts {

@@ -1,11 +1,11 @@
 import type { DeliveryLevel } from "../../resources/notifications/delivery-levels.ts";
 
-/** What an appliance must know of a service of the campus: host, port, address …, all as text. */
+/** Connection settings of a simulated service: host, port, address …, all as strings. */
 export type ServiceFacts = Record<string, string>;
 
 /**
- * Where the message of a channel goes: to a person, to a device of the appliance, to one that makes itself known, or to a
- * group of another system.
+ * Target of a channel's message: a person, a device of the appliance, a device that registers itself, or a group of another
+ * system.
  */
 export type DemoChannelTarget =
   | { kind: "person"; type: string }
@@ -13,30 +13,30 @@ export type DemoChannelTarget =
   | { kind: "registers" }
   | { kind: "group"; type: string; properties: Record<string, unknown> };
 
-/** One way to reach somebody, as the demo tries it. */
+/** A channel of the demo. */
 export interface DemoChannel {
   name: string;
-  /** Plugin that serves it. */
+  /** Plugin that serves the channel. */
   plugin: string;
-  /** Service of the campus that is its far end; phones and zones are the campus itself. */
+  /** Simulated service that receives the messages; phones and zones are part of the simulator itself. */
   service: string;
   target: DemoChannelTarget;
-  /** Address within the channel, which the ledger shows. */
+  /** Address within the channel, as deliveries show it. */
   address(facts: ServiceFacts): string;
-  /** What else a person's device is known by. */
+  /** Client identifier of a person's device, if any. */
   clientIdentifier?(facts: ServiceFacts): string;
   /** Attributes of a device. */
   attributes?(facts: ServiceFacts): Record<string, string>;
   /** Configuration of the plugin. */
   config(facts: ServiceFacts): Record<string, unknown>;
-  /** As far as the channel can prove a delivery. */
+  /** The highest delivery level of the channel. */
   proves: DeliveryLevel;
 }
 
-/** What speakers with an agent are let in by. */
+/** Join secret of speakers with an agent. */
 export const DEMO_JOIN_SECRET = "agents of the demo may join";
 
-/** Every channel that has a far end in the campus; phones and multicast zones come from the campus's own list of devices. */
+/** All channels with a simulated service; phones and multicast zones come from the simulator's device list. */
 export const DEMO_CHANNELS: readonly DemoChannel[] = [
   {
     name: "E-mail",

@@ -5,7 +5,7 @@ import { createInterface } from "node:readline";
 import { UpstreamError } from "../../lib/errors.ts";
 import { workerEntry } from "../../lib/worker-entry.ts";
 
-/** What `serve` says once messages can be sent. */
+/** Ready line of `carillon serve`. */
 export interface DaemonReady {
   event: "ready";
   url: string;
@@ -13,24 +13,24 @@ export interface DaemonReady {
   urls: Record<string, string>;
 }
 
-/** A daemon in a process of its own. */
+/** A daemon in a child process. */
 export interface DaemonProcess {
   readonly ready: DaemonReady;
-  /** Its exit code; 1 when a signal killed it. */
+  /** Exit code; 1 if a signal killed it. */
   readonly ended: Promise<number>;
-  /** Asks it to end. */
+  /** Sends SIGTERM. */
   stop(): void;
 }
 
-/** Phones and zones of the campus live on the loopback interface, which an appliance keeps away from otherwise. */
+/** Simulated phones and zones use the loopback interface, which is not allowed by default. */
 const SETTINGS = `network:
   allowedTargets: [127.0.0.0/8]
   multicastInterface: 127.0.0.1
 `;
 
 /**
- * Starts `carillon serve` on the data in `folder`/data at a free port of 127.0.0.1; settings and log lie beside the data.
- * Rejects with UpstreamError, which holds the last lines of the log, when it ends without having been ready.
+ * Starts `carillon serve` on the data in `folder`/data at a free port of 127.0.0.1; settings and log are stored in `folder`.
+ * Rejects with UpstreamError, which contains the last log lines, if the daemon exits before it is ready.
  */
 export function startDaemonProcess(folder: string): Promise<DaemonProcess> {
   const config = join(folder, "carillon.yaml");
@@ -44,10 +44,10 @@ export function startDaemonProcess(folder: string): Promise<DaemonProcess> {
   const stop = (): void => void child.kill("SIGTERM");
   const ended = new Promise<number>((resolve) => child.once("close", (code) => resolve(code ?? 1)));
   return new Promise((resolve, reject) => {
-    const failed = (words: string): void =>
-      reject(new UpstreamError("upstream", `The appliance ${words}\n${lastLines(logFile)}`));
-    child.once("error", (error) => failed(`can't be started: ${error.message}`));
-    void ended.then((code) => failed(`ended with code ${code} before it was ready.`));
+    const failed = (message: string): void =>
+      reject(new UpstreamError("upstream", `The appliance ${message}\n${lastLines(logFile)}`));
+    child.once("error", (error) => failed(`failed to start: ${error.message}`));
+    void ended.then((code) => failed(`exited with code ${code} before it was ready.`));
     createInterface({ input: child.stdout as NodeJS.ReadableStream }).once("line", (line) => {
       resolve({ ready: JSON.parse(line) as DaemonReady, ended, stop });
     });

@@ -16,123 +16,128 @@ import type { DemoExpectation, SimulatorReport } from "./demo-results.ts";
 const LATENCY = "uniform:20:200";
 const SEED = 7;
 
-/** What the demo may use. */
+/** Environment of a demo. */
 export interface DemoDeps {
   terminal: Terminal;
   /** Aborts at SIGTERM and Ctrl-C. */
   signal: AbortSignal;
-  /** Seconds since the demo began. */
+  /** Seconds since the start of the demo. */
   elapsed(): number;
-  /** Takes what has to be ended when the demo is over, in reverse order. */
-  onCleanup(end: () => Promise<unknown>): void;
+  /** Registers a cleanup; cleanups run in reverse order at the end. */
+  onCleanup(cleanup: () => Promise<unknown>): void;
 }
 
-/** Who may log in to the demo's console. */
+/** Credentials for the demo's console. */
 export interface DemoAdministrator {
   email: string;
   password: string;
 }
 
-/** An appliance of its own with one administrator, in a folder that is removed at the end. */
+/** Starts a new appliance with one administrator, in a folder that is deleted at the end. */
 export async function startDemoAppliance(
-  needs: DemoDeps,
+  deps: DemoDeps,
 ): Promise<{ ready: DaemonReady; token: string; admin: DemoAdministrator }> {
   const folder = mkdtempSync(join(tmpdir(), "carillon-demo-"));
-  needs.onCleanup(async () => rmSync(folder, { recursive: true, force: true }));
-  printProgress(needs, `setting up an appliance in ${folder}`);
+  deps.onCleanup(async () => rmSync(folder, { recursive: true, force: true }));
+  printProgress(deps, `setting up an appliance in ${folder}`);
   const admin = { email: "principal@school.example", password: randomBytes(18).toString("base64url") };
   const { token } = await initAppliance(join(folder, "data"), admin, systemClock);
   const daemon = await startDaemonProcess(folder);
-  needs.onCleanup(async () => {
+  deps.onCleanup(async () => {
     daemon.stop();
     await daemon.ended;
   });
-  printProgress(needs, `the appliance serves ${daemon.ready.url}`);
+  printProgress(deps, `the appliance runs at ${daemon.ready.url}`);
   return { ready: daemon.ready, token, admin };
 }
 
-/** A campus of so many devices, which ask the appliance whom to obey; `flags` are further ones of its command line. */
+/** Starts a simulator whose phones authenticate pushes at the appliance; `flags`: further command line options. */
 export async function startDemoSimulator(
-  needs: DemoDeps,
+  deps: DemoDeps,
   { urls }: DaemonReady,
   { phones, offline, zones }: DemoExpectation,
   ...flags: string[]
 ): Promise<SimulatorProcess> {
   const counts = { phones, offline, zones, latency: LATENCY, seed: SEED, "auth-url": urls["ip-phones/auth"] ?? "" };
   const args = Object.entries(counts).flatMap(([name, value]) => [`--${name}`, String(value)]);
-  const campus = await startSimulatorProcess([...args, ...flags], () => undefined);
-  if (typeof campus === "number") throw new UpstreamError("upstream", `The campus ended with code ${campus}.`);
-  needs.onCleanup(async () => {
-    campus.stop();
-    await campus.ended;
+  const simulator = await startSimulatorProcess([...args, ...flags], () => undefined);
+  if (typeof simulator === "number")
+    throw new UpstreamError("upstream", `The simulator exited with code ${simulator}.`);
+  deps.onCleanup(async () => {
+    simulator.stop();
+    await simulator.ended;
   });
-  return campus;
+  return simulator;
 }
 
-/** Sends, waits until the ledger rests, and asks the campus what came; `sentAt` is the moment of the request, epoch ms. */
+/** Sends the message, waits until all deliveries are done, and reads the simulator's report; `sentAt`: epoch ms of the request. */
 export async function sendAndFollow(
-  needs: DemoDeps,
+  deps: DemoDeps,
   api: ApiClient,
-  campus: SimulatorProcess,
+  simulator: SimulatorProcess,
   message: ApiBody,
   isDone = ({ endedAt }: DeliveryStatusRow): boolean => endedAt !== null,
 ) {
   const sentAt = systemClock.now();
   const notification = await api.post<{ id: string }>("/notifications", message);
-  const onProgress = (counts: string): void => printProgress(needs, counts);
-  const following = { clock: systemClock, signal: needs.signal, onProgress, isDone };
+  const onProgress = (counts: string): void => printProgress(deps, counts);
+  const following = { clock: systemClock, signal: deps.signal, onProgress, isDone };
   const ledger = await followDeliveries(api, notification.id, following);
   const programme = await api.download(`/notifications/${notification.id}/audio?form=programme`);
-  const account = await readSimulatorReport(campus.ready.control, programme);
-  return { ledger, account, sentAt };
+  const report = await readSimulatorReport(simulator.ready.control, programme);
+  return { ledger, account: report, sentAt };
 }
 
-/** Tells the campus what ought to have been heard, and asks what was. */
+/** Sends the expected audio to the simulator and reads its report. */
 async function readSimulatorReport(control: string, programme: Uint8Array): Promise<SimulatorReport> {
   await sendToSimulator(control, "programme", new Uint8Array(programme));
-  const answer = await fetch(`${control}/report`);
-  if (!answer.ok) throw new UpstreamError("upstream", "The campus gives no report.");
-  return (await answer.json()) as SimulatorReport;
+  const response = await fetch(`${control}/report`);
+  if (!response.ok) throw new UpstreamError("upstream", "The simulator returned no report.");
+  return (await response.json()) as SimulatorReport;
 }
 
-/** Posts to a path of the campus's remote control; UpstreamError unless it takes it. */
-export async function sendToSimulator(control: string, path: string, body: NonNullable<RequestInit["body"]>): Promise<void> {
-  const told = await fetch(`${control}/${path}`, { method: "POST", body });
-  if (!told.ok) throw new UpstreamError("upstream", `The campus does not take ${path}.`);
+/** Posts to the simulator's control server; UpstreamError unless it succeeds. */
+export async function sendToSimulator(
+  control: string,
+  path: string,
+  body: NonNullable<RequestInit["body"]>,
+): Promise<void> {
+  const response = await fetch(`${control}/${path}`, { method: "POST", body });
+  if (!response.ok) throw new UpstreamError("upstream", `The simulator rejected ${path}.`);
 }
 
-/** Id of a device group. */
+/** Id of the first device group. */
 export async function firstDeviceGroupId(api: ApiClient): Promise<string> {
   const { data } = await api.get<ApiPage<{ id: string }>>("/device-groups?limit=1");
   return data[0]?.id ?? "";
 }
 
-/** Says how to go on by hand. */
+/** Prints how to explore the demo. */
 export function printInstructions(
   { out }: Terminal,
   { url }: DaemonReady,
   { token, admin, groupId }: { token: string; admin: DemoAdministrator; groupId: string },
-  campus: SimulatorProcess,
+  simulator: SimulatorProcess,
 ): void {
   out(`Console  ${url}/  (${admin.email}, password ${admin.password})`);
   out(`API      ${url}/api/v1`);
   out(`Token    ${token}`);
-  out(`Campus   ${campus.ready.control}/report`);
+  out(`Report   ${simulator.ready.control}/report`);
   out("Try:");
   out(`  curl -H 'Authorization: Bearer ${token}' '${url}/api/v1/notifications'`);
   out(`  curl -H 'Authorization: Bearer ${token}' '${url}/api/v1/message-templates'`);
   out(`  curl -H 'Authorization: Bearer ${token}' -d 'subject=Hello' -d 'alertTone=bell' \\`);
   out(`       -d 'deviceGroupIds[]=${groupId}' '${url}/api/v1/notifications'`);
-  out("Ctrl-C ends the appliance and the campus and removes their data.");
+  out("Ctrl-C stops the appliance and the simulator and deletes their data.");
 }
 
-/** Waits for the end unless it is to come at once, and gives the exit code. */
-export async function finishDemo({ signal }: DemoDeps, once: boolean, isWell: boolean): Promise<number> {
+/** Waits for Ctrl-C unless `once`; returns the exit code. */
+export async function finishDemo({ signal }: DemoDeps, once: boolean, isSuccess: boolean): Promise<number> {
   if (!once) await new Promise<void>((resolve) => signal.addEventListener("abort", () => resolve()));
-  return isWell ? EXIT.ok : EXIT.failure;
+  return isSuccess ? EXIT.ok : EXIT.failure;
 }
 
-/** One line of progress, with the seconds since the demo began. */
-export function printProgress({ terminal, elapsed }: DemoDeps, words: string): void {
-  terminal.err(`${elapsed().toFixed(1).padStart(5)} s  ${words}`);
+/** Prints one line of progress with the seconds since the start of the demo. */
+export function printProgress({ terminal, elapsed }: DemoDeps, text: string): void {
+  terminal.err(`${elapsed().toFixed(1).padStart(5)} s  ${text}`);
 }

@@ -1,7 +1,7 @@
 const RATE_HZ = 16_000;
 const LEVEL = 0.5;
 
-/** A vowel as the ear knows it: the first three resonances of the mouth, Hz. @source Peterson & Barney 1952, averages for men */
+/** Formants of vowels: the first three resonances of the vocal tract, Hz. @source Peterson & Barney 1952, averages for men */
 const VOWELS = {
   a: [730, 1090, 2440],
   e: [530, 1840, 2480],
@@ -14,11 +14,11 @@ interface Syllable {
   fromHz: number;
   toHz: number;
   ms: number;
-  /** Silence that follows. */
+  /** Silence after the syllable. */
   restMs: number;
 }
 
-/** A voice without words: the rise and fall of "good morning, everybody". */
+/** Speech melody of "good morning, everybody", without words. */
 const PHRASE: readonly Syllable[] = [
   { vowel: "o", fromHz: 118, toHz: 126, ms: 260, restMs: 40 },
   { vowel: "a", fromHz: 150, toHz: 138, ms: 320, restMs: 30 },
@@ -29,7 +29,7 @@ const PHRASE: readonly Syllable[] = [
   { vowel: "i", fromHz: 120, toHz: 96, ms: 460, restMs: 120 },
 ];
 
-/** A WAV file (16 kHz, 16 bit, mono) of a voice-like phrase, made by arithmetic alone; the same bytes every time. */
+/** A WAV file (16 kHz, 16 bit, mono) of a synthetic, voice-like phrase; always the same bytes. */
 export function createDemoRecording(): Uint8Array<ArrayBuffer> {
   const parts = PHRASE.map(synthesizeSyllable);
   const samples = new Int16Array(parts.reduce((length, part) => length + part.length, 0));
@@ -41,7 +41,7 @@ export function createDemoRecording(): Uint8Array<ArrayBuffer> {
   return wavOf(samples);
 }
 
-/** One syllable: the harmonics of a voice, each as loud as the mouth's resonances let it through. */
+/** One syllable: harmonics of the pitch, weighted by the formants. */
 function synthesizeSyllable({ vowel, fromHz, toHz, ms, restMs }: Syllable): Int16Array {
   const sounding = Math.round((ms * RATE_HZ) / 1000);
   const wave = new Float64Array(sounding);

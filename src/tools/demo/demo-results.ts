@@ -1,7 +1,7 @@
 import { countOccurrences, type DeliveryStatusRow, deliveryCategory } from "../../api-client/follow-deliveries.ts";
 import { formatTable } from "../../lib/text-table.ts";
 
-/** What one device of the campus heard, by its own account. */
+/** What one simulated device received, from the simulator's report. */
 interface SimulatedDeviceReport {
   deviceIdentifier: string;
   firstPacketAt: number | null;
@@ -9,41 +9,41 @@ interface SimulatedDeviceReport {
   exact: boolean | null;
 }
 
-/** The campus's account of the broadcast. */
+/** The simulator's report of the message. */
 export interface SimulatorReport {
   phones: SimulatedDeviceReport[];
   zones: SimulatedDeviceReport[];
   agents: SimulatedDeviceReport[];
-  /** What came by mail, text message and the campus's other services. */
+  /** Messages received by email, text message and the other simulated services. */
   receptions: { service: string; to: string; words: string; packets: number; at: number }[];
 }
 
-/** What the demo is made of, and so what is to be expected. */
+/** Devices of the demo, from which the expected results follow. */
 export interface DemoExpectation {
   phones: number;
   offline: number;
   zones: number;
 }
 
-/** The demo in figures: `phones` and `zones` count ledger levels only, `listened` is the campus's own account. */
+/** Results of the demo: `phones` and `zones` count delivery levels, `listened` comes from the simulator's report. */
 export interface DemoFigures {
   devices: number;
   phones: Record<string, number>;
   zones: Record<string, number>;
   listened: { listeners: number; exact: number };
-  /** From the request to the first packet at a listener, ms; 99 of 100 listeners are not above it. Null without any. */
+  /** Time from the request to the first packet at a listener, 99th percentile, ms. Null without listeners. */
   firstPacketMsP99: number | null;
   seconds: number;
 }
 
-/** Works out the figures. `sentAt` is the moment of the request on the clock of the machine, epoch ms. */
+/** Computes the results. `sentAt`: time of the request, epoch ms. */
 export function demoFigures(
   ledger: readonly DeliveryStatusRow[],
-  account: SimulatorReport,
+  report: SimulatorReport,
   sentAt: number,
   seconds: number,
 ): DemoFigures {
-  const listeners = [...account.phones, ...account.zones].filter(({ packets }) => packets > 0);
+  const listeners = [...report.phones, ...report.zones].filter(({ packets }) => packets > 0);
   const levelsOf = (kind: "phones" | "zones"): Record<string, number> =>
     countOccurrences(ledger.filter((line) => deliveryCategory(line) === kind).map(({ level }) => level));
   return {
@@ -56,11 +56,11 @@ export function demoFigures(
   };
 }
 
-/** What differs from what must come out, in words; empty when all is as it should be. */
+/** Differences from the expected results, as text; empty if there are none. */
 export function demoDifferences(figures: DemoFigures, expected: DemoExpectation): string[] {
   const { phones, offline, zones } = expected;
   const online = phones - offline;
-  const wanted: [what: string, is: unknown, should: unknown][] = [
+  const checks: [what: string, actual: unknown, expected: unknown][] = [
     ["devices", figures.devices, phones + zones],
     ["phones playing", figures.phones.playing ?? 0, online],
     ["phones failed", figures.phones.failed ?? 0, offline],
@@ -68,26 +68,28 @@ export function demoDifferences(figures: DemoFigures, expected: DemoExpectation)
     ["listeners", figures.listened.listeners, online + zones],
     ["exact listeners", figures.listened.exact, online + zones],
   ];
-  return wanted.filter(([, is, should]) => is !== should).map(([what, is, should]) => `${what}: ${is}, not ${should}`);
+  return checks
+    .filter(([, actual, expectedValue]) => actual !== expectedValue)
+    .map(([what, actual, expectedValue]) => `${what}: ${actual} instead of ${expectedValue}`);
 }
 
-/** One line per device: what is proven, what it heard, and the reason in words; for people. */
+/** Table for people, one line per device: delivery level, first packet, received audio and reason. */
 export function formatDemoTable(
   ledger: readonly DeliveryStatusRow[],
-  account: SimulatorReport,
+  report: SimulatorReport,
   sentAt: number,
 ): string[] {
-  const heard = new Map([...account.phones, ...account.zones].map((each) => [each.deviceIdentifier, each]));
+  const receivedBy = new Map([...report.phones, ...report.zones].map((each) => [each.deviceIdentifier, each]));
   const inOrder = [...ledger].sort(
     (a, b) => compare(deliveryCategory(a), deliveryCategory(b)) || compare(a.name, b.name),
   );
   const rows = inOrder.map((line) => {
-    const { firstPacketAt = null, exact = null } = heard.get(line.deviceIdentifier) ?? {};
+    const { firstPacketAt = null, exact = null } = receivedBy.get(line.deviceIdentifier) ?? {};
     const firstMs = firstPacketAt === null ? "-" : `${Math.round(firstPacketAt - sentAt)} ms`;
-    const verdict = exact === null ? "-" : exact ? "exact" : "not exact";
-    return [line.name, line.deviceIdentifier, line.level, firstMs, verdict, line.reason ?? ""];
+    const audio = exact === null ? "-" : exact ? "exact" : "not exact";
+    return [line.name, line.deviceIdentifier, line.level, firstMs, audio, line.reason ?? ""];
   });
-  const all = [["Device", "Identifier", "Proven", "First packet", "Heard", "Reason"], ...rows];
+  const all = [["Device", "Identifier", "Level", "First packet", "Audio", "Reason"], ...rows];
   return formatTable(all);
 }
 
@@ -98,6 +100,6 @@ function compare(a: string, b: string): number {
 function percentile99(values: readonly number[]): number | null {
   if (values.length === 0) return null;
   const sorted = [...values].sort((a, b) => a - b);
-  const place = Math.ceil(0.99 * sorted.length) - 1;
-  return Math.round(sorted[place] ?? 0);
+  const index = Math.ceil(0.99 * sorted.length) - 1;
+  return Math.round(sorted[index] ?? 0);
 }

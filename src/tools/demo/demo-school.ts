@@ -14,7 +14,7 @@ const TEACHERS = [
   "Hana Novak",
 ];
 
-/** What the demo school sends. */
+/** The message template of the demo school. */
 export interface DemoSchool {
   templateId: string;
   /** Name of the template. */
@@ -25,7 +25,7 @@ interface Row {
   id: string;
 }
 
-/** Gives the ip-phones plugin the name and password that its pushes carry, as an administrator would. */
+/** Sets the user name and password that pushes of the ip-phones plugin carry, as an administrator would. */
 export async function setPushCredentials(api: ApiClient): Promise<void> {
   const extensions = await listAll<Row & { name: string }>(api, "/extensions");
   const phones = extensions.find(({ name }) => name === "ip-phones");
@@ -34,7 +34,7 @@ export async function setPushCredentials(api: ApiClient): Promise<void> {
   await api.put(`/extensions/${phones.id}`, { config });
 }
 
-/** Fills the appliance with a small school: teachers and their list, classrooms, corridors, and a message to all of them. */
+/** Creates a small school on the appliance: teachers with a distribution list, device groups, and a message template. */
 export async function createDemoSchool(api: ApiClient): Promise<DemoSchool> {
   const list = await api.post<Row>("/distribution-lists", { name: "Teachers" });
   for (const name of TEACHERS) {
@@ -57,7 +57,7 @@ export async function createDemoSchool(api: ApiClient): Promise<DemoSchool> {
   return { templateId: template.id, template: name };
 }
 
-/** A group of all devices of one type. */
+/** Creates a group of all devices of one type. */
 async function createDeviceGroup(api: ApiClient, name: string, type: string): Promise<Row> {
   const filters = [{ attribute: "ServiceDeviceType", comparison: "EQUALS", value: type }];
   return api.post<Row>("/device-groups", { name, filterType: "AND", filters });

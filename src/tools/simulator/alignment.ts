@@ -1,16 +1,16 @@
 import { type ExpectedAudio, FRAME_BYTES } from "./expected-audio.ts";
 import type { StreamRecord } from "./stream-record.ts";
 
-/** Where in the programme a stream begins, and which of its packets differ from the programme. */
+/** Alignment of a stream with the expected audio, and the packets that differ from it. */
 export interface StreamAlignment {
-  /** The programme frame that slot 0 carries. */
+  /** Frame of the expected audio that slot 0 carries. */
   offset: number;
   /**
-   * When frame 0 was due, ms of the campus's clock: reckoned back from the packet that was the least delayed, since all
-   * others may have waited for a busy campus.
+   * When frame 0 was due, ms of the simulator's clock: computed from the packet with the least delay, since a busy simulator may
+   * delay all others.
    */
   beganAt: number;
-  /** `wrongBefore[n]` counts the received slots below n whose bytes differ; one entry more than slots. */
+  /** `wrongBefore[n]`: received slots below n whose bytes differ; has one entry more than there are slots. */
   wrongBefore: Int32Array;
 }
 
@@ -19,8 +19,8 @@ const MISSING_FRAME = -1;
 const UNKNOWN_FRAME = -2;
 
 /**
- * Lays a stream beside the repeated programme at the offset with the fewest differences (0 when it fits).
- * A stream that began with a talk-burst's marker begins with frame 0, whatever else it resembles.
+ * Aligns a stream with the repeated expected audio at the offset with the fewest differences. A stream that starts with the
+ * marker of a talk burst starts with frame 0.
  */
 export function alignStream(stream: StreamRecord, programme: ExpectedAudio): StreamAlignment {
   const numbers = new Map<string, number>();
@@ -44,7 +44,7 @@ function startTime(stream: StreamRecord, offset: number): number {
   return beganAt;
 }
 
-/** Gives equal frames equal numbers, so that comparing two frames is comparing two integers. */
+/** Numbers equal frames equally, so that comparing two frames means comparing two integers. */
 function numberFrames(payload: Uint8Array, frames: number, number: (key: string) => number): Int32Array {
   const bytes = Buffer.from(payload.buffer, payload.byteOffset, payload.byteLength);
   return Int32Array.from({ length: frames }, (_, frame) =>
@@ -63,7 +63,7 @@ function bestOffset(heard: Int32Array, wanted: Int32Array, fixed: boolean): numb
   return best.offset;
 }
 
-/** How many received slots differ, counting no further than `limit`. */
+/** Number of received slots that differ; stops counting at `limit`. */
 function differences(heard: Int32Array, wanted: Int32Array, offset: number, limit: number): number {
   let wrong = 0;
   for (let slot = 0; slot < heard.length && wrong < limit; slot++) {

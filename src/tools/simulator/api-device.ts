@@ -1,4 +1,4 @@
-/** A device in the API's spelling; every attribute value is text. */
+/** A device in the API's format; all attribute values are strings. */
 export interface ApiDevice {
   type: "phones" | "speakers";
   deviceIdentifier: string;

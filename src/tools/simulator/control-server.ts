@@ -9,24 +9,24 @@ import { clearRecords, isReceiving, type SimulatorPhone } from "./phone.ts";
 import { createSimulatorReport } from "./report.ts";
 import { type SimulatorState, stopReceiving } from "./simulator-state.ts";
 
-/** Room for a programme of half an hour. */
+/** Half an hour of audio. */
 const MAX_BODY_BYTES = 32 * 1024 * 1024;
 
-/** The campus's remote control, on the loopback interface only. */
+/** Control server of the simulator, on the loopback interface only. */
 export interface ControlServer {
   port: number;
   stop(): Promise<void>;
 }
 
-/** What the control server works on; the devices are known only after it has a port. */
+/** `devices` is complete only after the control server has its port. */
 export interface ControlServerDeps {
   state: () => SimulatorState;
   devices: () => ApiDevice[];
 }
 
-/** Starts the control server; README.md lists what it answers. */
-export function startControlServer(needs: ControlServerDeps): Promise<ControlServer> {
-  const server = createServer((request, response) => void serveRequest(needs, request, response));
+/** README.md lists its endpoints. */
+export function startControlServer(deps: ControlServerDeps): Promise<ControlServer> {
+  const server = createServer((request, response) => void serveRequest(deps, request, response));
   return new Promise((resolve, reject) => {
     server.on("error", reject);
     server.listen(0, "127.0.0.1", () => {
@@ -41,75 +41,75 @@ export function startControlServer(needs: ControlServerDeps): Promise<ControlSer
 }
 
 async function serveRequest(
-  needs: ControlServerDeps,
+  deps: ControlServerDeps,
   request: IncomingMessage,
   response: ServerResponse,
 ): Promise<void> {
-  const [status, answer] = await handleRequest(needs, request).then(
-    (result): [number, unknown] => (result === undefined ? [204, undefined] : [200, result]),
+  const [status, result] = await handleRequest(deps, request).then(
+    (value): [number, unknown] => (value === undefined ? [204, undefined] : [200, value]),
     (error: unknown): [number, unknown] => {
       const message = error instanceof Error ? error.message : String(error);
       return [error instanceof CallerError ? (error.type === "not-found" ? 404 : 400) : 500, { message }];
     },
   );
-  const body = answer === undefined ? "" : JSON.stringify(answer);
+  const body = result === undefined ? "" : JSON.stringify(result);
   response.writeHead(status, { "Content-Type": "application/json", "Content-Length": Buffer.byteLength(body) });
   response.end(body);
 }
 
-async function handleRequest(needs: ControlServerDeps, request: IncomingMessage): Promise<unknown> {
+async function handleRequest(deps: ControlServerDeps, request: IncomingMessage): Promise<unknown> {
   const path = new URL(request.url ?? "/", "http://control").pathname;
-  const order = `${request.method} ${path}`;
-  const campus = needs.state();
-  if (order === "GET /report") return createSimulatorReport(campus);
-  if (order === "GET /summary") return createSimulatorReport(campus).summary;
-  if (order === "GET /devices") return needs.devices();
-  if (order === "POST /reset") return reset(campus);
-  if (order === "POST /programme") {
-    campus.expectedAudio = readExpectedAudio(await readBody(request));
-    return { packets: campus.expectedAudio.frames };
+  const route = `${request.method} ${path}`;
+  const simulator = deps.state();
+  if (route === "GET /report") return createSimulatorReport(simulator);
+  if (route === "GET /summary") return createSimulatorReport(simulator).summary;
+  if (route === "GET /devices") return deps.devices();
+  if (route === "POST /reset") return reset(simulator);
+  if (route === "POST /programme") {
+    simulator.expectedAudio = readExpectedAudio(await readBody(request));
+    return { packets: simulator.expectedAudio.frames };
   }
-  if (order === "POST /auth-url") {
-    campus.authUrl = requireHttpUrl("url", (await readJson(request)).url);
+  if (route === "POST /auth-url") {
+    simulator.authUrl = requireHttpUrl("url", (await readJson(request)).url);
     return undefined;
   }
-  if (order === "POST /agents") return campus.agents.start(await readJson(request));
-  const [, service] = /^POST \/services\/(\w+)$/.exec(order) ?? [];
+  if (route === "POST /agents") return simulator.agents.start(await readJson(request));
+  const [, service] = /^POST \/services\/(\w+)$/.exec(route) ?? [];
   if (service !== undefined) {
-    campus.services?.configure(service, await readJson(request));
+    simulator.services?.configure(service, await readJson(request));
     return undefined;
   }
-  const [, id, action] = /^POST \/phones\/([^/]+)\/(call|online)$/.exec(order) ?? [];
-  const phone = id === undefined ? undefined : campus.phones.find((candidate) => candidate.name === id);
+  const [, id, action] = /^POST \/phones\/([^/]+)\/(call|online)$/.exec(route) ?? [];
+  const phone = id === undefined ? undefined : simulator.phones.find((candidate) => candidate.name === id);
   if (!phone) throw notFound();
   const body = await readJson(request);
-  return action === "call" ? setCall(campus, phone, body.state) : setOnline(campus, phone, body.online ?? true);
+  return action === "call" ? setCall(simulator, phone, body.state) : setOnline(simulator, phone, body.online ?? true);
 }
 
-/** Forgets records and programme, so that the next broadcast starts clean; what is being received goes on. */
-function reset(campus: SimulatorState): undefined {
-  const listenings = [...campus.zones.map((zone) => zone.listening)];
-  for (const phone of campus.phones) {
+/** Clears records and expected audio for the next message; streams in progress continue. */
+function reset(simulator: SimulatorState): undefined {
+  const listenings = [...simulator.zones.map((zone) => zone.listening)];
+  for (const phone of simulator.phones) {
     clearRecords(phone);
     if (isReceiving(phone) && phone.session) listenings.push(phone.session);
   }
-  campus.sources.clear(new Set(listenings.map((listening) => listening.source)));
-  campus.expectedAudio = null;
+  simulator.sources.clear(new Set(listenings.map((listening) => listening.source)));
+  simulator.expectedAudio = null;
 }
 
-/** A call that begins (or is resumed) ends what the phone receives; pages that waited are shown when it is over. */
-function setCall(campus: SimulatorState, phone: SimulatorPhone, state: unknown): undefined {
-  if (state !== "active" && state !== "idle") throw invalidValue("state", "Use active or idle.");
+/** A call that starts or is resumed ends the stream a phone receives; deferred pages are shown after the call. */
+function setCall(simulator: SimulatorState, phone: SimulatorPhone, state: unknown): undefined {
+  if (state !== "active" && state !== "idle") throw invalidValue("state", "Must be active or idle.");
   phone.callActive = state === "active";
-  if (phone.callActive) stopReceiving(campus, phone);
-  else for (const url of phone.deferredUrls.splice(0)) void fetchAndShowPage(campus, phone, url);
+  if (phone.callActive) stopReceiving(simulator, phone);
+  else for (const url of phone.deferredUrls.splice(0)) void fetchAndShowPage(simulator, phone, url);
 }
 
-/** A phone that goes off line hears nothing more and resets every connection. */
-function setOnline(campus: SimulatorState, phone: SimulatorPhone, online: unknown): undefined {
-  if (typeof online !== "boolean") throw invalidValue("online", "Use true or false.");
+/** An offline phone stops receiving and resets every connection. */
+function setOnline(simulator: SimulatorState, phone: SimulatorPhone, online: unknown): undefined {
+  if (typeof online !== "boolean") throw invalidValue("online", "Must be true or false.");
   phone.online = online;
-  if (!online) stopReceiving(campus, phone);
+  if (!online) stopReceiving(simulator, phone);
 }
 
 async function readJson(request: IncomingMessage): Promise<Record<string, unknown>> {
@@ -119,9 +119,9 @@ async function readJson(request: IncomingMessage): Promise<Record<string, unknow
     const value: unknown = JSON.parse(text);
     if (typeof value === "object" && value !== null) return { ...value };
   } catch {
-    throw invalidValue("body", "It must be a JSON object.");
+    throw invalidValue("body", "Must be a JSON object.");
   }
-  throw invalidValue("body", "It must be a JSON object.");
+  throw invalidValue("body", "Must be a JSON object.");
 }
 
 function readBody(request: IncomingMessage): Promise<Buffer> {
@@ -131,7 +131,7 @@ function readBody(request: IncomingMessage): Promise<Buffer> {
     request.on("data", (part: Buffer) => {
       length += part.length;
       if (length <= MAX_BODY_BYTES) parts.push(part);
-      else reject(invalidValue("body", `It is longer than ${MAX_BODY_BYTES} bytes.`));
+      else reject(invalidValue("body", `Must be at most ${MAX_BODY_BYTES} bytes.`));
     });
     request.on("end", () => resolve(Buffer.concat(parts)));
     request.on("error", reject);

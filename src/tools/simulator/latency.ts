@@ -1,14 +1,14 @@
 import { invalidValue } from "../../lib/errors.ts";
 
-/** How long a phone takes to answer: the same time always, evenly spread, or with the long tail of real networks. */
+/** Distribution of response times: constant, uniform, or log-normal with the long tail of real networks. */
 export type ResponseLatency =
   | { kind: "fixed"; ms: number }
   | { kind: "uniform"; fromMs: number; toMs: number }
   | { kind: "lognormal"; medianMs: number; minMs: number; maxMs: number };
 
-const LATENCY_SYNTAX = "Use fixed:MS, uniform:A:B or lognormal:MEDIAN:MIN:MAX (milliseconds).";
+const LATENCY_SYNTAX = "Must be fixed:MS, uniform:A:B or lognormal:MEDIAN:MIN:MAX (milliseconds).";
 
-/** Reads `fixed:MS`, `uniform:A:B` or `lognormal:MEDIAN:MIN:MAX`; CallerError when it is none of them or out of order. */
+/** Parses `fixed:MS`, `uniform:A:B` or `lognormal:MEDIAN:MIN:MAX`; CallerError for anything else. */
 export function parseLatency(text: string): ResponseLatency {
   const [kind, ...rest] = text.split(":");
   const numbers = rest.map((part) => (/^\d+(\.\d+)?$/.test(part) ? Number(part) : Number.NaN));
@@ -25,9 +25,9 @@ export function parseLatency(text: string): ResponseLatency {
 }
 
 /**
- * One answer time in milliseconds; `random(n)` gives the n-th independent number in [0, 1) of this draw.
- * own choice: the log-normal's spread puts MAX three standard deviations above the median; what falls outside
- * MIN..MAX is moved to the nearer end.
+ * A response time in ms; `random(n)` returns the n-th independent number in [0, 1) of this draw. For the log-normal
+ * distribution MAX is three standard deviations above the median, and values outside MIN..MAX are clamped.
+ * @source docs/decisions/0019-simulator.md
  */
 export function sampleLatency(latency: ResponseLatency, random: (n: number) => number): number {
   if (latency.kind === "fixed") return latency.ms;
@@ -37,7 +37,7 @@ export function sampleLatency(latency: ResponseLatency, random: (n: number) => n
   return Math.min(latency.maxMs, Math.max(latency.minMs, drawn));
 }
 
-/** A standard normal number from two even ones. @source Box and Muller 1958 */
+/** A standard normal number from two uniform ones. @source Box and Muller 1958 */
 function standardNormal(first: number, second: number): number {
   return Math.sqrt(-2 * Math.log(1 - first)) * Math.cos(2 * Math.PI * second);
 }

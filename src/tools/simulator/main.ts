@@ -3,21 +3,21 @@ import { CallerError } from "../../lib/errors.ts";
 import { parseSimulatorOptions, USAGE } from "./options.ts";
 import { startSimulator } from "./simulator.ts";
 
-/** Exit code for a command line that can't be understood. */
+/** Exit code for an invalid command line. */
 const EXIT_USAGE = 2;
 
-/** Runs a campus until a signal ends it: one ready line first, the report as the last line of stdout. */
+/** Runs a simulator until a signal ends it; stdout: first the ready line, last the report. */
 async function runSimulator(argv: string[]): Promise<void> {
   const options = parseSimulatorOptions(argv);
   if (options === "help") return void process.stdout.write(USAGE);
-  const campus = await startSimulator(options, systemClock);
-  const { control, devices, services } = campus;
+  const simulator = await startSimulator(options, systemClock);
+  const { control, devices, services } = simulator;
   let stopping = false;
   const stop = async (): Promise<void> => {
     if (stopping) return;
     stopping = true;
-    const report = campus.report();
-    await campus.stop();
+    const report = simulator.report();
+    await simulator.stop();
     process.stdout.write(`${JSON.stringify(report)}\n`);
   };
   process.on("SIGTERM", () => void stop());
@@ -26,6 +26,6 @@ async function runSimulator(argv: string[]): Promise<void> {
 }
 
 runSimulator(process.argv.slice(2)).catch((error: unknown) => {
-  process.stderr.write(`campus: ${error instanceof Error ? error.message : String(error)}\n`);
+  process.stderr.write(`simulator: ${error instanceof Error ? error.message : String(error)}\n`);
   process.exitCode = error instanceof CallerError ? EXIT_USAGE : 1;
 });

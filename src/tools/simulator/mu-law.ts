@@ -1,11 +1,11 @@
 const SEGMENTS = 8;
 const STEPS = 16;
 
-/** What µ-law silence looks like on the wire; pads the last frame of a programme. */
+/** µ-law code of silence; pads the last frame of the expected audio. */
 export const MU_LAW_SILENCE = 0xff;
 
 /**
- * The smallest 16-bit magnitude of a step: 0, 4, 12, 20 … 124, 140 …, the distance doubling with every segment.
+ * The smallest 16-bit magnitude of a step: 0, 4, 12, 20 … 124, 140 …; the distance doubles with every segment.
  * @source G.711 table 2a, decision values (14 bit) times 4
  */
 function decisionValue(segment: number, step: number): number {
@@ -13,8 +13,8 @@ function decisionValue(segment: number, step: number): number {
 }
 
 /**
- * The µ-law byte of every 16-bit sample, indexed by the sample's unsigned form (65,536 entries). Made from the
- * decision values, not by shifting bits, so that it shares no fault with an ordinary encoder.
+ * The µ-law byte of every 16-bit sample, indexed by its unsigned value (65,536 entries). Built from the decision values
+ * instead of by bit shifting, so that it shares no bug with the encoder of the appliance.
  */
 export function muLawTable(): Uint8Array {
   const table = new Uint8Array(65_536);
@@ -28,7 +28,7 @@ export function muLawTable(): Uint8Array {
   return table;
 }
 
-/** Gives the magnitudes from `from` up to `to` the byte of one step: all bits inverted, the highest one set for positive. */
+/** Assigns the byte of one step to the magnitudes from `from` up to `to`: all bits inverted, the highest one set for positive. */
 function fill(table: Uint8Array, step: number, from: number, to: number): void {
   for (let magnitude = from; magnitude < to; magnitude++) {
     if (magnitude > 0) table[-magnitude & 0xffff] = 0x7f - step;
@@ -36,7 +36,7 @@ function fill(table: Uint8Array, step: number, from: number, to: number): void {
   }
 }
 
-/** Encodes 16-bit samples with `table`, one byte each, same order; empty gives empty. */
+/** Encodes 16-bit samples with `table`, one byte each. */
 export function encodeMuLaw(samples: Int16Array, table: Uint8Array): Uint8Array {
   const bytes = new Uint8Array(samples.length);
   for (let index = 0; index < bytes.length; index++) bytes[index] = table[(samples[index] ?? 0) & 0xffff] ?? 0;

@@ -1,7 +1,7 @@
 import type { SimulatorPhoneModel } from "./phone-models.ts";
 import { parseXml, type XmlElement } from "./xml.ts";
 
-/** What a pushed page says; `imageUrl` is set for an image page only, and not yet fetched. */
+/** Content of a page; `imageUrl` is set for image pages only, whose image is not downloaded yet. */
 export interface ParsedPage {
   type: string;
   title: string;
@@ -18,7 +18,7 @@ const COMMON_ELEMENTS: Readonly<Record<string, readonly string[]>> = {
   KeyItem: ["Key", "URL", "URLDown"],
 };
 
-/** The objects a phone shows, each with the elements it may have and theirs. Anything else is refused. */
+/** Objects that a phone displays, with their allowed elements. All others are rejected. */
 const PAGE_OBJECTS: Readonly<Record<string, Readonly<Record<string, readonly string[]>>>> = {
   CiscoIPPhoneText: { ...COMMON_ELEMENTS, Text: [] },
   CiscoIPPhoneMenu: { ...COMMON_ELEMENTS, MenuItem: ["Name", "URL"] },
@@ -26,8 +26,8 @@ const PAGE_OBJECTS: Readonly<Record<string, Readonly<Record<string, readonly str
 };
 
 /**
- * Reads a page as strictly as a phone: content type and XML declaration must name UTF-8, no element may be unknown,
- * and an image page needs a display for images. The words of a refusal are for the phone's error list.
+ * Parses a page as strictly as a phone: content type and XML declaration must specify UTF-8, unknown elements are rejected,
+ * and an image page requires a display for images. The reason of a rejection is for the phone's error list.
  */
 export function parsePage(
   body: Buffer,
@@ -40,12 +40,12 @@ export function parsePage(
   return parsePageXml(source, model);
 }
 
-/** The same for a page whose transport said enough already, such as one pushed directly. */
+/** Like `parsePage`, for XML whose encoding is known, such as a page that was pushed directly. */
 export function parsePageXml(source: string, model: SimulatorPhoneModel): ParsedPage | { refused: string } {
   const root = parseXml(source);
   if (!root) return { refused: "not well-formed" };
-  const fault = findPageError(root, model);
-  return fault ? { refused: fault } : pageContent(root);
+  const error = findPageError(root, model);
+  return error ? { refused: error } : pageContent(root);
 }
 
 function findPageError(root: XmlElement, model: SimulatorPhoneModel): string | null {
@@ -55,8 +55,8 @@ function findPageError(root: XmlElement, model: SimulatorPhoneModel): string | n
   for (const child of root.children) {
     const inner = Object.hasOwn(allowed, child.name) ? allowed[child.name] : undefined;
     if (!inner) return `unknown element ${child.name}`;
-    const stranger = child.children.find((grandchild) => !inner.includes(grandchild.name));
-    if (stranger) return `unknown element ${stranger.name} in ${child.name}`;
+    const unknown = child.children.find((grandchild) => !inner.includes(grandchild.name));
+    if (unknown) return `unknown element ${unknown.name} in ${child.name}`;
   }
   return null;
 }
@@ -79,7 +79,7 @@ function childText(element: XmlElement, name: string): string {
   return element.children.find((child) => child.name === name)?.text ?? "";
 }
 
-/** Width and height of a PNG from its header chunk; null when the bytes are no PNG. @source PNG (ISO 15948) 11.2.2 */
+/** Width and height of a PNG from its header chunk; null for other data. @source PNG (ISO 15948) 11.2.2 */
 export function pngSize(bytes: Buffer): { width: number; height: number } | null {
   if (bytes.length < 24 || bytes.toString("latin1", 0, 8) !== "\x89PNG\r\n\x1a\n") return null;
   return { width: bytes.readUInt32BE(16), height: bytes.readUInt32BE(20) };

@@ -6,15 +6,15 @@ import { packetLossOf, type SimulatorState } from "./simulator-state.ts";
 const DECLARATION = '<?xml version="1.0" encoding="UTF-8"?>\n';
 
 /**
- * The stream statistics page of a phone (/StreamingStatisticsX): packets really received, of the current or the last
- * stream; a mute phone counts none. Element names as phones spell them; values that a campus has no measure for are
- * left out. @source protocols.md 3, stream statistics
+ * Stream statistics page of a phone (/StreamingStatisticsX): packets received by the current or last stream; a mute phone
+ * counts none. Element names as phones spell them, without those that the simulator does not measure.
+ * @source docs/decisions/0033-multicast-rtp.md
  */
-export function streamingStatistics(campus: SimulatorState, phone: SimulatorPhone): string {
+export function streamingStatistics(simulator: SimulatorState, phone: SimulatorPhone): string {
   const listening = phone.session;
   const heard =
     listening && !phone.mute
-      ? countReceivedPackets(listening, packetLossOf(campus, phone.index))
+      ? countReceivedPackets(listening, packetLossOf(simulator, phone.index))
       : { packets: 0, lost: 0 };
   const source = listening?.source;
   return (
@@ -33,7 +33,7 @@ export function streamingStatistics(campus: SimulatorState, phone: SimulatorPhon
   );
 }
 
-/** The page that says what a phone is (/DeviceInformationX). */
+/** Device information page of a phone (/DeviceInformationX). */
 export function deviceInformation(phone: SimulatorPhone): string {
   return (
     `${DECLARATION}<DeviceInformation><MACAddress>${phone.name.slice(3)}</MACAddress>` +

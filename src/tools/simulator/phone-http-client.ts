@@ -2,32 +2,32 @@ import { Agent, type IncomingMessage, request } from "node:http";
 import type { Clock } from "../../lib/clock.ts";
 import { UpstreamError } from "../../lib/errors.ts";
 
-/** One request that a phone makes, from its own address. */
+/** An HTTP request of a phone, sent from its own address. */
 export interface OutgoingRequest {
   url: string;
   localAddress: string;
   headers: Record<string, string>;
   timeoutMs: number;
   maxBytes: number;
-  /** A form to POST instead. */
+  /** Form data; makes the request a POST. */
   form?: string;
 }
 
-/** What came back; a redirect is an answer like any other. */
+/** The response; redirects are not followed. */
 export interface OutgoingResponse {
   status: number;
   contentType: string;
   body: Buffer;
 }
 
-/** The requests that phones make of servers; rejects with UpstreamError. */
+/** HTTP client of the phones; rejects with UpstreamError. */
 export interface PhoneHttpClient {
   send(errand: OutgoingRequest): Promise<OutgoingResponse>;
-  /** Drops what is under way. */
+  /** Aborts requests in progress. */
   stop(): void;
 }
 
-/** Makes the phones' client: a connection per request, as phones do, and no limit on their number. */
+/** Like phones, uses one connection per request; their number is unlimited. */
 export function createPhoneHttpClient(clock: Clock): PhoneHttpClient {
   const agent = new Agent({ keepAlive: false, maxSockets: Number.POSITIVE_INFINITY });
   return { send: (errand) => sendRequest(errand, clock, agent), stop: () => agent.destroy() };

@@ -1,18 +1,18 @@
-/** What one kind of phone can do; numbers in pixels and bits per pixel. */
+/** Capabilities of a phone model; sizes in pixels and bits per pixel. */
 export interface SimulatorPhoneModel {
-  /** The device's `DeviceProduct` attribute. */
+  /** Value of the `DeviceProduct` attribute. */
   product: string;
-  /** The name it gives itself in requests and on its own pages. */
+  /** Model name in requests and on the phone's own pages. */
   modelName: string;
   width: number;
   height: number;
   depth: number;
   colour: boolean;
-  /** Whether it shows CiscoIPPhoneImageFile pages. */
+  /** Whether it displays CiscoIPPhoneImageFile pages. */
   showsImages: boolean;
-  /** Whether it answers a push with a CiscoIPPhoneResponse, and offers stream statistics. */
+  /** Whether it responds to pushes with a CiscoIPPhoneResponse and serves stream statistics. */
   sendsResponse: boolean;
-  /** The internal URIs it knows, by scheme (case-sensitive). */
+  /** Supported internal URIs, by scheme (case-sensitive). */
   schemes: ReadonlySet<string>;
 }
 
@@ -33,10 +33,10 @@ const COLOUR: SimulatorPhoneModel = {
   schemes: WITH_RTP,
 };
 
-/** Grey display of the same size, images and RTP; own choice: 8 bits per pixel. */
+/** Greyscale display of the same size, 8 bits per pixel, images and RTP. */
 const MONO: SimulatorPhoneModel = { ...COLOUR, product: "Cisco 8811", modelName: "CP-8811", depth: 8, colour: false };
 
-/** Text only; the 7800 series shows no images. own choice: 396x162, 1 bit. */
+/** Text only: the 7800 series displays no images; 396x162 pixels, 1 bit. */
 const TEXT_ONLY: SimulatorPhoneModel = {
   ...MONO,
   product: "Cisco 7821",
@@ -56,14 +56,14 @@ const MULTIPLATFORM: SimulatorPhoneModel = {
   schemes: WITHOUT_RTP,
 };
 
-/** The model of the n-th phone: every second one colour, the others by turns mono and text only. */
+/** Model of the n-th phone: every second one has a colour display, the others are greyscale and text only in turn. */
 export function modelForIndex(index: number, rtp: boolean): SimulatorPhoneModel {
   if (!rtp) return MULTIPLATFORM;
   if (index % 2 === 0) return COLOUR;
   return index % 4 === 1 ? MONO : TEXT_ONLY;
 }
 
-/** The headers by which a phone tells a server what to draw. @source IP Phone Services Application Development Notes */
+/** Request headers that describe the display. @source IP Phone Services Application Development Notes */
 export function displayRequestHeaders(model: SimulatorPhoneModel): Record<string, string> {
   const kind = model.colour ? "C" : "G";
   return {

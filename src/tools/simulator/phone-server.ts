@@ -9,34 +9,34 @@ import { nextResponseTimeMs, type SimulatorState } from "./simulator-state.ts";
 
 /** @source IP Phone Services Application Development Notes: the POST limit */
 const MAX_PUSH_BYTES = 40 * 1024;
-/** What is read of a longer push before the connection is cut. */
+/** Bytes read of a longer push before the connection is closed. */
 const MAX_DRAINED_BYTES = 1024 * 1024;
-/** own choice: a phone takes two connections at once and resets a third. */
+/** A phone accepts two connections at a time and resets further ones. */
 const MAX_CONNECTIONS = 2;
 const BACKLOG = 4096;
 
-/** What a phone says to one request; a null body stands for "no answer at all". */
+/** Response to a request; a null body means no response at all. */
 interface PhoneResponse {
   status: number;
   body: string;
   headers?: Record<string, string>;
 }
 
-/** The web server of all phones. */
+/** Web server of all phones. */
 export interface PhoneServer {
   port: number;
   stop(): Promise<void>;
 }
 
 /**
- * Opens one listener on all addresses and tells the phones apart by the address that was called. A connection to a
- * phone that is off line, unknown or has enough of them is reset.
+ * Opens one listener for all phones, told apart by the local address of the connection. Connections to a phone that is
+ * offline, unknown or at its connection limit are reset.
  */
-export function startPhoneServer(campus: SimulatorState): Promise<PhoneServer> {
-  const phones = new Map(campus.phones.map((phone) => [phone.address, phone]));
+export function startPhoneServer(simulator: SimulatorState): Promise<PhoneServer> {
+  const phones = new Map(simulator.phones.map((phone) => [phone.address, phone]));
   const server = createServer({ connectionsCheckingInterval: 5000 }, (request, response) => {
     const phone = phones.get(request.socket.localAddress ?? "");
-    if (phone) void serveRequest(campus, phone, request, response);
+    if (phone) void serveRequest(simulator, phone, request, response);
   });
   server.on("connection", (socket: Socket) => admit(phones.get(socket.localAddress ?? ""), socket));
   return new Promise((resolve, reject) => {
@@ -61,18 +61,18 @@ function admit(phone: SimulatorPhone | undefined, socket: Socket): void {
   socket.once("close", () => phone.connections--);
 }
 
-/** Answers one request and closes the connection, as phones do; one that went off line meanwhile resets it. */
+/** Responds to one request and closes the connection, as phones do; resets it if the phone has gone offline in between. */
 async function serveRequest(
-  campus: SimulatorState,
+  simulator: SimulatorState,
   phone: SimulatorPhone,
   request: IncomingMessage,
   response: ServerResponse,
 ): Promise<void> {
-  const startedAt = campus.at();
-  const answerTimeMs = nextResponseTimeMs(campus, phone);
-  const rest = (): Promise<void> => waitUntil(campus, startedAt + answerTimeMs);
+  const startedAt = simulator.at();
+  const answerTimeMs = nextResponseTimeMs(simulator, phone);
+  const rest = (): Promise<void> => waitUntil(simulator, startedAt + answerTimeMs);
   try {
-    const answer = await handleRequest(campus, phone, request, rest);
+    const answer = await handleRequest(simulator, phone, request, rest);
     if (!phone.online) return void request.socket.resetAndDestroy();
     const headers = { "Content-Type": "text/xml; charset=utf-8", Connection: "close", ...answer.headers };
     response.writeHead(answer.status, { ...headers, "Content-Length": Buffer.byteLength(answer.body) });
@@ -83,32 +83,32 @@ async function serveRequest(
   }
 }
 
-async function waitUntil(campus: SimulatorState, at: number): Promise<void> {
-  const waitMs = at - campus.at();
-  if (waitMs > 0) await sleep(campus.clock, waitMs, campus.signal);
+async function waitUntil(simulator: SimulatorState, at: number): Promise<void> {
+  const waitMs = at - simulator.at();
+  if (waitMs > 0) await sleep(simulator.clock, waitMs, simulator.signal);
 }
 
-/** Picks by path, case-sensitive; `rest` waits out the remainder of the phone's answer time. */
+/** Routes by path, case-sensitive; `rest` waits for the remaining response time. */
 async function handleRequest(
-  campus: SimulatorState,
+  simulator: SimulatorState,
   phone: SimulatorPhone,
   request: IncomingMessage,
   rest: () => Promise<void>,
 ): Promise<PhoneResponse> {
   const path = (request.url ?? "").split("?", 1)[0];
-  if (path === "/CGI/Execute") return handlePush(campus, phone, request, rest);
+  if (path === "/CGI/Execute") return handlePush(simulator, phone, request, rest);
   await rest();
   if (request.method !== "GET") return { status: 405, body: "" };
   if (path === "/DeviceInformationX") return { status: 200, body: deviceInformation(phone) };
   if (path === "/StreamingStatisticsX" && phone.model.sendsResponse) {
-    return { status: 200, body: streamingStatistics(campus, phone) };
+    return { status: 200, body: streamingStatistics(simulator, phone) };
   }
   return { status: 404, body: "" };
 }
 
-/** One push: credentials, their check at the authentication URL, and then what was asked for. */
+/** A push: checks the credentials at the authentication URL, then executes it. */
 async function handlePush(
-  campus: SimulatorState,
+  simulator: SimulatorState,
   phone: SimulatorPhone,
   request: IncomingMessage,
   rest: () => Promise<void>,
@@ -122,20 +122,20 @@ async function handlePush(
     recordError(phone, `push: more than ${MAX_PUSH_BYTES} bytes`);
     return { status: 413, body: "" };
   }
-  const allowed = await isPushAuthorized(campus, phone, credentials);
+  const allowed = await isPushAuthorized(simulator, phone, credentials);
   await rest();
   if (!phone.online) return { status: 503, body: "" };
   if (!allowed) return { status: 200, body: pushError(phone, PUSH_ERROR.authentication, "not authorized") };
-  return { status: 200, body: await executePush(campus, phone, xmlField(request, body)) };
+  return { status: 200, body: await executePush(simulator, phone, xmlField(request, body)) };
 }
 
-/** The form field XML (the name is case-sensitive), null when the body is no form or has no such field. */
+/** The form field XML (case-sensitive); null if the body is no form or has no such field. */
 function xmlField(request: IncomingMessage, body: string): string | null {
   const type = (request.headers["content-type"] ?? "").split(";", 1)[0]?.trim().toLowerCase();
   return type === "application/x-www-form-urlencoded" ? new URLSearchParams(body).get("XML") : null;
 }
 
-/** The whole body as text, or null when it is longer than a phone takes; reading goes on so that the answer arrives. */
+/** The complete body as text, or null if it exceeds the limit of a phone; it is still drained so that the response arrives. */
 function readBody(request: IncomingMessage): Promise<string | null> {
   return new Promise((resolve, reject) => {
     const parts: Buffer[] = [];

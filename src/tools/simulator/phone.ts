@@ -2,12 +2,12 @@ import type { ApiDevice } from "./api-device.ts";
 import { modelForIndex, type SimulatorPhoneModel } from "./phone-models.ts";
 import type { ListeningSession } from "./reception-analysis.ts";
 
-/** Entries a phone keeps of pages, of errors and of earlier streams; the oldest fall out. */
+/** Maximum number of pages, errors and earlier streams that a phone keeps; the oldest are dropped. */
 const MAX_ENTRIES = 50;
 
 /**
- * A page as it was shown, at `at` in ms of the campus's clock; `url` null when it was pushed directly, `clearedAt` null
- * unless somebody closed it.
+ * A displayed page; `at`: ms of the simulator's clock; `url` is null if its XML was pushed directly, `clearedAt` is null until
+ * it is closed.
  */
 export interface ShownPage {
   at: number;
@@ -21,39 +21,39 @@ export interface ShownPage {
   image: { width: number; height: number; bytes: number } | null;
 }
 
-/** One simulated phone. Idle, it holds no socket and no timer. */
+/** One simulated phone. An idle one has no socket and no timer. */
 export interface SimulatorPhone {
   readonly index: number;
   readonly name: string;
   readonly address: string;
   readonly model: SimulatorPhoneModel;
-  /** Accepts everything and hears nothing. */
+  /** Accepts everything and plays nothing. */
   readonly mute: boolean;
   online: boolean;
   callActive: boolean;
-  /** Open HTTP connections to it. */
+  /** Open HTTP connections to the phone. */
   connections: number;
-  /** Random draws made so far; numbers the next one. */
+  /** Number of random draws so far, which selects the next one. */
   randomDraws: number;
-  /** An Rx is being set up; counts as active for the busy rule. */
+  /** A stream is being set up; counts as active for the busy rule. */
   joining: boolean;
-  /** The stream being received, or the last one. */
+  /** The current stream, or the last one. */
   session: ListeningSession | null;
-  /** What to do when that one ends, where it was asked for by the RTP Streaming API: a Notify URI. */
+  /** Notify URI of a stream started by the RTP Streaming API; called when the stream ends. */
   stoppedNotifyUri: string | null;
-  /** Those before it, oldest first. */
+  /** Earlier streams, oldest first. */
   earlierSessions: ListeningSession[];
   /** Pages with priority 1 that wait for the end of the call. */
   deferredUrls: string[];
   pushes: number;
-  /** Orders to play a stream. */
+  /** Number of commands to play a stream. */
   starts: number;
   authCalls: number;
   pages: ShownPage[];
   errors: string[];
 }
 
-/** The n-th phone, on line and idle. */
+/** The n-th phone, online and idle. */
 export function createSimulatorPhone(
   index: number,
   traits: { online: boolean; mute: boolean; rtp: boolean },
@@ -81,37 +81,37 @@ export function createSimulatorPhone(
   };
 }
 
-/** 250 phones a subnet from 127.16.0.1 on, clear of the addresses that ordinary programs use. */
+/** 250 phones per subnet from 127.16.0.1 on, away from addresses that ordinary programs use. */
 function loopbackAddress(index: number): string {
   const subnet = Math.floor(index / 250);
   return `127.${16 + Math.floor(subnet / 250)}.${subnet % 250}.${1 + (index % 250)}`;
 }
 
-/** True while a stream is being received or set up. */
+/** True while a stream is received or set up. */
 export function isReceiving(phone: SimulatorPhone): boolean {
   return phone.joining || (phone.session !== null && phone.session.leftAt === null);
 }
 
-/** Begins a stay at a source; the one before becomes history. */
+/** Starts listening to a source; the previous session becomes history. */
 export function startSession(phone: SimulatorPhone, listening: ListeningSession): void {
   if (phone.session) appendBounded(phone.earlierSessions, phone.session);
   phone.session = listening;
 }
 
-/** Notes a page; the oldest entry falls out of a full list. */
+/** Adds a displayed page; drops the oldest entry of a full list. */
 export function recordShownPage(phone: SimulatorPhone, page: ShownPage): void {
   appendBounded(phone.pages, page);
 }
 
-/** Closes the page that is being shown, if there is one. */
+/** Closes the displayed page, if any. */
 export function clearPage(phone: SimulatorPhone, at: number): void {
   const shown = phone.pages.at(-1);
   if (shown) shown.clearedAt ??= at;
 }
 
-/** Notes in words what went wrong at the phone; the oldest entry falls out of a full list. */
-export function recordError(phone: SimulatorPhone, words: string): void {
-  appendBounded(phone.errors, words);
+/** Adds an error message; drops the oldest entry of a full list. */
+export function recordError(phone: SimulatorPhone, message: string): void {
+  appendBounded(phone.errors, message);
 }
 
 function appendBounded<T>(entries: T[], entry: T): void {
@@ -119,7 +119,7 @@ function appendBounded<T>(entries: T[], entry: T): void {
   if (entries.length > MAX_ENTRIES) entries.shift();
 }
 
-/** Forgets what was recorded; a stream that is being received goes on. */
+/** Clears all records; a stream in progress continues. */
 export function clearRecords(phone: SimulatorPhone): void {
   if (!isReceiving(phone)) phone.session = null;
   phone.earlierSessions = [];
@@ -130,7 +130,7 @@ export function clearRecords(phone: SimulatorPhone): void {
   phone.errors = [];
 }
 
-/** The phone as a device of the API, ready to be POSTed. @source interfaces.md, Extensions, endpoints, devices */
+/** The phone as a device for the API. @source docs/decisions/0012-extensions-and-endpoints.md */
 export function phoneAsDevice(phone: SimulatorPhone, httpPort: number, authUrl: string | null): ApiDevice {
   const attributes: Record<string, string> = {
     Name: phone.name,

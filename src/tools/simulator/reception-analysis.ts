@@ -7,14 +7,14 @@ import type { StreamRecord } from "./stream-record.ts";
 
 const PACKET_LOSS_SALT = 0x1055;
 
-/** One stay of one listener at one source, in ms of the campus's clock; `leftAt` null while it still listens. */
+/** One listener listening to one source, times in ms of the simulator's clock; `leftAt` is null while it listens. */
 export interface ListeningSession {
   readonly source: RtpEndpoint;
   joinedAt: number;
   leftAt: number | null;
 }
 
-/** Which packets a listener loses: each with probability `share`, decided by the seed and the listener's number. */
+/** Simulated packet loss: each packet with probability `share`, decided by the seed and the listener's number. */
 export interface PacketLoss {
   share: number;
   seed: number;
@@ -22,8 +22,8 @@ export interface PacketLoss {
 }
 
 /**
- * What a listener received; `exact`, and `wrong`, the packets that differ from the programme at their place, are null where
- * there is nothing to judge (no programme known, or nothing heard).
+ * What a listener received; `exact`, and `wrong` (packets that differ from the expected audio), are null if there is nothing to
+ * compare (no expected audio, or nothing received).
  */
 export interface ReceivedAudio {
   firstPacketAt: number | null;
@@ -36,7 +36,7 @@ export interface ReceivedAudio {
   exact: boolean | null;
 }
 
-/** What was heard where nothing was. */
+/** Result of a listener that received nothing. */
 export const NOTHING_RECEIVED: ReceivedAudio = {
   firstPacketAt: null,
   lastPacketAt: null,
@@ -48,7 +48,7 @@ export const NOTHING_RECEIVED: ReceivedAudio = {
   exact: null,
 };
 
-/** The slots of one stream that fell into a stay: from `first` to `last`, both within, with those really received. */
+/** Slots of one stream within a session, from `first` to `last` inclusive, and those received. */
 interface ReceivedInterval {
   stream: StreamRecord;
   first: number;
@@ -56,18 +56,18 @@ interface ReceivedInterval {
   received: number[];
 }
 
-/** Remembers, for the length of one report, what many listeners share. */
+/** Shared results of one report, as many listeners receive the same streams. */
 export interface AnalysisCache {
   alignments: Map<StreamRecord, StreamAlignment>;
   hashes: Map<StreamRecord, Map<string, string>>;
 }
 
-/** An empty cache, good for one report: streams grow. */
+/** An empty cache for one report only, as streams grow. */
 export function createAnalysisCache(): AnalysisCache {
   return { alignments: new Map(), hashes: new Map() };
 }
 
-/** How many packets of its newest stream a listener received since when, and how many it missed between them. */
+/** Packets of the newest stream that a listener received, and how many were lost between them. */
 export function countReceivedPackets(
   listening: ListeningSession,
   loss: PacketLoss,
@@ -79,7 +79,7 @@ export function countReceivedPackets(
   return { packets: received.length, lost: slotCount(interval) - received.length, ssrc: stream.ssrc, firstPacketAt };
 }
 
-/** Everything about a stay; the newest stream that was heard in it counts. */
+/** Analysis of a session's newest stream. */
 export function analyzeReception(
   listening: ListeningSession,
   loss: PacketLoss,
@@ -119,7 +119,7 @@ function findInterval(listening: ListeningSession, loss: PacketLoss): ReceivedIn
   return null;
 }
 
-/** The part of a stream between joining and leaving, or null when nothing arrived then. */
+/** Slots of a stream between joining and leaving; null if nothing arrived then. */
 function intervalInSession(
   stream: StreamRecord,
   listening: ListeningSession,
@@ -154,10 +154,9 @@ function countWrong({ first, last }: ReceivedInterval, { wrongBefore }: StreamAl
 }
 
 /**
- * True when no packet of the interval is missing or differs from the programme, and a listener that joined in time
- * heard it from frame 0 on. When the programme began is reckoned back from the packets and the frames they carry,
- * so a stream that began before anybody listened makes everybody a late joiner, and one that skips the beginning
- * fails for those who were there.
+ * True if no packet of the interval is missing or wrong and a listener that joined in time received frame 0. The start time is
+ * computed from the packets and the frames that they carry: a stream that started before anybody listened makes every listener a
+ * late joiner, and a stream that skips the beginning fails for those who had joined.
  */
 function isExact(interval: ReceivedInterval, listening: ListeningSession, alignment: StreamAlignment): boolean {
   if (interval.received.length < slotCount(interval) || countWrong(interval, alignment) > 0) return false;
@@ -165,7 +164,7 @@ function isExact(interval: ReceivedInterval, listening: ListeningSession, alignm
   return heardBeginning || listening.joinedAt > alignment.beganAt;
 }
 
-/** SHA-256 (hex) of the received payload in the order of sending. */
+/** SHA-256 (hex) of the received payload in sending order. */
 function hashPayload(interval: ReceivedInterval, cache: AnalysisCache): string {
   const { stream, first, last, received } = interval;
   const whole = received.length === slotCount(interval);

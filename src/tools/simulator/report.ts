@@ -12,22 +12,22 @@ import type { ReceivedMessage } from "./services/service.ts";
 import type { SimulatedAgentReport } from "./simulated-agents.ts";
 import { packetLossOf, type SimulatorState } from "./simulator-state.ts";
 
-/** What one phone saw and heard; times in ms of the campus's clock, null for what never happened. */
+/** What one phone displayed and received; times in ms of the simulator's clock, null for what never happened. */
 export interface PhoneReport extends ReceivedAudio {
   deviceIdentifier: string;
   joinedAt: number | null;
   leftAt: number | null;
   pushes: number;
-  /** How often it was asked to play a stream, whatever came of it. */
+  /** Number of commands to play a stream, successful or not. */
   starts: number;
   authCalls: number;
   pages: ShownPage[];
   errors: string[];
-  /** The streams before the one described, oldest first. */
+  /** Earlier streams, oldest first. */
   earlier: EarlierStreamReport[];
 }
 
-/** A stream that a phone received before its newest one. */
+/** A stream before the newest one. */
 export interface EarlierStreamReport {
   address: string;
   port: number;
@@ -39,12 +39,12 @@ export interface EarlierStreamReport {
   firstPacketAt: number | null;
 }
 
-/** What the loudspeaker of one zone heard. */
+/** What the speaker of one zone received. */
 export interface ZoneReport extends ReceivedAudio {
   deviceIdentifier: string;
 }
 
-/** Counts over all devices; `listeners` heard at least one packet. */
+/** Totals of all devices; `listeners` received at least one packet. */
 export interface SimulatorReportSummary {
   phones: number;
   zones: number;
@@ -57,46 +57,46 @@ export interface SimulatorReportSummary {
   authCalls: number;
   pages: number;
   errors: number;
-  /** The first and the last of all listeners' first packets. */
+  /** Earliest and latest first packet of all listeners. */
   firstPacketAt: number | null;
   lastFirstPacketAt: number | null;
-  /** Frames of the programme that `exact` compares with; null when none is known. */
+  /** Frames of the expected audio; null if it is not set. */
   programmePackets: number | null;
 }
 
-/** The campus's account of what really happened. @source interfaces.md, Campus */
+/** Report of what the simulated devices received. @source docs/decisions/0019-simulator.md */
 export interface SimulatorReport {
   summary: SimulatorReportSummary;
   phones: PhoneReport[];
   zones: ZoneReport[];
   agents: SimulatedAgentReport[];
-  /** What came by mail, text message and the other services. */
+  /** Messages received by the simulated services. */
   receptions: ReceivedMessage[];
 }
 
-/** Works out the whole report from the records as they are now. */
-export function createSimulatorReport(campus: SimulatorState): SimulatorReport {
+/** Computes the report from the current records. */
+export function createSimulatorReport(simulator: SimulatorState): SimulatorReport {
   const cache = createAnalysisCache();
-  const phones = campus.phones.map((phone): PhoneReport => {
+  const phones = simulator.phones.map((phone): PhoneReport => {
     const listening = phone.mute ? null : phone.session;
-    const loss = packetLossOf(campus, phone.index);
-    const heard = listening ? analyzeReception(listening, loss, campus.expectedAudio, cache) : NOTHING_RECEIVED;
+    const loss = packetLossOf(simulator, phone.index);
+    const heard = listening ? analyzeReception(listening, loss, simulator.expectedAudio, cache) : NOTHING_RECEIVED;
     return describePhone(
       phone,
       heard,
       phone.mute ? [] : phone.earlierSessions.map((stay) => describeEarlier(stay, loss)),
     );
   });
-  const zones = campus.zones.map((zone, index): ZoneReport => {
-    const loss = packetLossOf(campus, campus.phones.length + index);
-    return { deviceIdentifier: zone.name, ...analyzeReception(zone.listening, loss, campus.expectedAudio, cache) };
+  const zones = simulator.zones.map((zone, index): ZoneReport => {
+    const loss = packetLossOf(simulator, simulator.phones.length + index);
+    return { deviceIdentifier: zone.name, ...analyzeReception(zone.listening, loss, simulator.expectedAudio, cache) };
   });
   return {
-    summary: summarise(campus, phones, zones),
+    summary: summarise(simulator, phones, zones),
     phones,
     zones,
-    receptions: campus.services?.receptions() ?? [],
-    agents: campus.agents.reports(campus.expectedAudio),
+    receptions: simulator.services?.receptions() ?? [],
+    agents: simulator.agents.reports(simulator.expectedAudio),
   };
 }
 
@@ -120,7 +120,7 @@ function describePhone(phone: SimulatorPhone, heard: ReceivedAudio, earlier: Ear
   };
 }
 
-function summarise(campus: SimulatorState, phones: PhoneReport[], zones: ZoneReport[]): SimulatorReportSummary {
+function summarise(simulator: SimulatorState, phones: PhoneReport[], zones: ZoneReport[]): SimulatorReportSummary {
   const heard: ReceivedAudio[] = [...phones, ...zones];
   const listeners = heard.filter((one) => one.packets > 0);
   const firsts = listeners.map((one) => one.firstPacketAt ?? 0);
@@ -141,6 +141,6 @@ function summarise(campus: SimulatorState, phones: PhoneReport[], zones: ZoneRep
     errors: sum(phones.map((phone) => phone.errors.length)),
     firstPacketAt: extreme(Math.min),
     lastFirstPacketAt: extreme(Math.max),
-    programmePackets: campus.expectedAudio?.frames ?? null,
+    programmePackets: simulator.expectedAudio?.frames ?? null,
   };
 }

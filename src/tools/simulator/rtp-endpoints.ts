@@ -2,32 +2,32 @@ import { createSocket, type Socket } from "node:dgram";
 import { parseRtp } from "./rtp.ts";
 import { addPacket, createStreamRecord, isPlayable, type StreamRecord } from "./stream-record.ts";
 
-/** Asked of the kernel for each socket, so that a busy process loses no packet; the kernel may grant less. */
+/** Requested receive buffer per socket, so that a busy process loses no packets; the kernel may grant less. */
 const RECEIVE_BUFFER_BYTES = 4 << 20;
 const LOOPBACK = "127.0.0.1";
 
-/** One address that is listened to, and every stream that came in there, oldest first. */
+/** One address that is listened to, and all streams received there, oldest first. */
 export interface RtpEndpoint {
   readonly address: string;
   readonly port: number;
   streams: StreamRecord[];
-  /** Datagrams that no phone could play: not RTP, another codec, another frame length. */
+  /** Datagrams that a phone could not play: no RTP, another codec or frame length. */
   discarded: number;
 }
 
-/** Opens and shares the receive sockets: one per multicast group and port, one per unicast listener. */
+/** Opens and shares receive sockets: one per multicast group and port, one per unicast listener. */
 export class RtpEndpoints {
   readonly #at: () => number;
   readonly #groups = new Map<string, Promise<RtpEndpoint>>();
   readonly #sockets = new Map<RtpEndpoint, Socket>();
   #stopped = false;
 
-  /** `at` gives the campus's time in ms for each packet. */
+  /** `at` returns the simulator's time in ms for each packet. */
   constructor(at: () => number) {
     this.#at = at;
   }
 
-  /** The source of a multicast group, opened by the first who asks; rejects when the socket can't be had. */
+  /** The endpoint of a multicast group, opened on first use; rejects if the socket can't be opened. */
   openMulticast(group: string, port: number): Promise<RtpEndpoint> {
     const key = `${group}:${port}`;
     const known = this.#groups.get(key);
@@ -38,19 +38,19 @@ export class RtpEndpoints {
     return opened;
   }
 
-  /** A source for one phone alone, at its own address; takes packets from `sender` only ("0.0.0.0" = anybody). */
+  /** The endpoint of a single phone, at its own address; accepts packets from `sender` only ("0.0.0.0": anybody). */
   openUnicast(address: string, port: number, sender: string): Promise<RtpEndpoint> {
     return this.#open(address, port, sender === "0.0.0.0" ? null : sender, () => undefined);
   }
 
-  /** Closes one source's socket; its streams stay readable. Does nothing when it is closed already. */
+  /** Closes the endpoint's socket; its streams stay readable. Idempotent. */
   close(source: RtpEndpoint): void {
     this.#sockets.get(source)?.close();
     this.#sockets.delete(source);
     this.#groups.delete(`${source.address}:${source.port}`);
   }
 
-  /** Forgets every stream, and closes what nobody of `wanted` listens to. */
+  /** Drops all streams, and closes endpoints that are not in `wanted`. */
   clear(wanted: ReadonlySet<RtpEndpoint>): void {
     for (const source of [...this.#sockets.keys()]) {
       source.streams = [];
@@ -73,7 +73,7 @@ export class RtpEndpoints {
         if (this.#sockets.has(source)) this.close(source);
         reject(error);
       });
-      // Bound to the group, not to the wildcard: Linux would hand over the packets of every joined group.
+      // Bound to the group instead of the wildcard address, for which Linux would deliver the packets of every joined group.
       socket.bind({ address, port, exclusive: false }, () => {
         ready(socket);
         this.#sockets.set(source, socket);
@@ -87,7 +87,7 @@ export class RtpEndpoints {
   }
 }
 
-/** Files one datagram under its sender; a sender that started again gets a new record. */
+/** Adds a datagram to its sender's stream; a sender that restarted gets a new stream. */
 function recordDatagram(source: RtpEndpoint, datagram: Buffer, at: number): void {
   const packet = parseRtp(datagram);
   if (!packet || !isPlayable(packet)) {

@@ -1,4 +1,4 @@
-/** One RTP packet as a listener sees it; `payload` is a view into the datagram. */
+/** A parsed RTP packet; `payload` is a view into the datagram. */
 export interface RtpPacket {
   payloadType: number;
   marker: boolean;
@@ -8,10 +8,10 @@ export interface RtpPacket {
   payload: Buffer;
 }
 
-/** Payload type of G.711 µ-law, the only sound that a phone plays. @source RFC 3551 §6 */
+/** Payload type of G.711 µ-law, the only codec that the phones play. @source RFC 3551 §6 */
 export const PCMU = 0;
 
-/** Takes a datagram apart; null when it is not RTP version 2 or is cut short. @source RFC 3550 §5.1 */
+/** Parses a datagram; null unless it is a complete packet of RTP version 2. @source RFC 3550 §5.1 */
 export function parseRtp(datagram: Buffer): RtpPacket | null {
   const first = datagram[0];
   const second = datagram[1];

@@ -1,4 +1,4 @@
-/** Folds one integer into a 32-bit hash (the finishing steps of MurmurHash3). */
+/** Mixes an integer into a 32-bit hash (finalizer of MurmurHash3). */
 function mixHash(hash: number, part: number): number {
   let mixed = Math.imul(hash ^ part, 0x85ebca6b);
   mixed = Math.imul(mixed ^ (mixed >>> 13), 0xc2b2ae35);
@@ -6,8 +6,8 @@ function mixHash(hash: number, part: number): number {
 }
 
 /**
- * A number in [0, 1) that depends on the seed and the given integers alone: no hidden state, so neither the order of
- * arrivals nor the load of the machine changes what a seed means.
+ * A number in [0, 1) that depends on the seed and the given integers only: without hidden state, neither the order of arrivals
+ * nor the load of the machine changes the result.
  */
 export function seededRandom(seed: number, ...parts: number[]): number {
   let hash = mixHash(0x9e3779b9, seed);
@@ -15,7 +15,7 @@ export function seededRandom(seed: number, ...parts: number[]): number {
   return (mixHash(hash, parts.length) >>> 0) / 0x1_0000_0000;
 }
 
-/** The given values in an order that the seed and `salt` decide; the input is left as it is, empty stays empty. */
+/** A shuffled copy of the values, determined by the seed and `salt`. */
 export function seededShuffle<T>(values: readonly T[], seed: number, salt: number): T[] {
   const keyed = values.map((value, index) => ({ value, key: seededRandom(seed, salt, index), index }));
   keyed.sort((a, b) => a.key - b.key || a.index - b.index);

@@ -18,20 +18,20 @@ import { openSimulatedZones, zoneAsDevice } from "./zone.ts";
 
 const ROLE_SALT = 0x701e;
 
-/** A running campus. */
+/** A running simulator. */
 export interface Simulator {
-  /** Base URL of the remote control. */
+  /** Base URL of the control server. */
   control: string;
-  /** Every phone and zone, ready to be POSTed to the API; phones first. */
+  /** All phones and zones in API format; phones first. */
   devices: ApiDevice[];
-  /** What an appliance must know of each service, by its name; empty when none were asked for. */
+  /** Connection settings of each service, by name; empty without `--services`. */
   services: Record<string, Record<string, string>>;
   report(): SimulatorReport;
-  /** Closes every socket; the records stay readable. */
+  /** Closes all sockets; the records stay readable. */
   stop(): Promise<void>;
 }
 
-/** Builds the campus and opens its servers and zones; rejects, with everything closed again, when a socket can't be had. */
+/** Opens all servers and zones; rejects, after closing everything again, if a socket can't be opened. */
 export async function startSimulator(options: SimulatorOptions, clock: Clock): Promise<Simulator> {
   const closers: (() => unknown)[] = [];
   const stop = async (): Promise<void> => void (await Promise.all(closers.splice(0).map((close) => close())));
@@ -43,7 +43,7 @@ export async function startSimulator(options: SimulatorOptions, clock: Clock): P
   }
 }
 
-/** Opens part after part, adding to `closers` what ends each. */
+/** Opens the parts in order and adds their cleanups to `closers`. */
 async function openParts(
   options: SimulatorOptions,
   clock: Clock,
@@ -52,15 +52,15 @@ async function openParts(
   const at = createWallClock(clock);
   const devices: ApiDevice[] = [];
   let state: SimulatorState | null = null;
-  const known = (): SimulatorState => {
-    if (!state) throw new BugError("the campus was used before it was built");
+  const requireState = (): SimulatorState => {
+    if (!state) throw new BugError("the simulator was used before it was built");
     return state;
   };
-  const control = await startControlServer({ state: known, devices: () => devices });
+  const control = await startControlServer({ state: requireState, devices: () => devices });
   const sources = new RtpEndpoints(at);
   const outgoing = createPhoneHttpClient(clock);
   const ending = new AbortController();
-  // Every answer that a phone still delays listens to it.
+  // Every delayed response adds a listener.
   setMaxListeners(0, ending.signal);
   closers.push(
     control.stop,
@@ -83,23 +83,23 @@ async function openParts(
     control: `http://127.0.0.1:${control.port}`,
     devices,
     services: services?.connectionSettings() ?? {},
-    report: () => createSimulatorReport(known()),
+    report: () => createSimulatorReport(requireState()),
   };
 }
 
-/** Wall time in ms, to the microsecond, that follows the monotonic clock from now on. */
+/** Wall time in ms with microsecond resolution; follows the monotonic clock from now on. */
 function createWallClock(clock: Clock): () => number {
   const epochMs = clock.now() - clock.monotonicMs();
   return () => Math.round((epochMs + clock.monotonicMs()) * 1000) / 1000;
 }
 
-/** The phones, with the seed deciding which are off line, which are mute and which know no RTP; none is two of these. */
-/** What they need is loaded where somebody wants them alone. */
-async function loadServices(needs: SimulatedServiceDeps): Promise<SimulatedServices> {
+/** Loaded only if used. */
+async function loadServices(deps: SimulatedServiceDeps): Promise<SimulatedServices> {
   const { openSimulatedServices } = await import("./services/services.ts");
-  return openSimulatedServices(needs);
+  return openSimulatedServices(deps);
 }
 
+/** The seed decides which phones are offline, mute or without RTP; no phone has two of these roles. */
 function createPhones(options: SimulatorOptions): SimulatorPhone[] {
   const indexes = Array.from({ length: options.phones }, (_, index) => index);
   const order = seededShuffle(indexes, options.seed, ROLE_SALT);

@@ -1,19 +1,19 @@
 import { FRAME_BYTES } from "./expected-audio.ts";
 import { PCMU, type RtpPacket } from "./rtp.ts";
 
-/** A forward jump of more packets than this is a sender that started again. @source RFC 3550 A.1 */
+/** A larger forward jump means that the sender has restarted. @source RFC 3550 A.1 */
 const MAX_DROPOUT = 3000;
-/** A backward jump of more packets than this is a sender that started again. @source RFC 3550 A.1 */
+/** A larger backward jump means that the sender has restarted. @source RFC 3550 A.1 */
 const MAX_MISORDER = 100;
 
 /**
- * Everything one sender sent to one address, kept once for all who listened. Slot n is the packet n sequence numbers
- * after the first one; a slot whose `arrivedAt` is NaN never arrived.
+ * Everything one sender sent to one address, stored once for all listeners. Slot n is the packet n sequence numbers after the
+ * first one; a slot whose `arrivedAt` is NaN never arrived.
  */
 export interface StreamRecord {
   readonly ssrc: number;
   readonly firstSequence: number;
-  /** The first packet carried the marker: it began a talk-burst. */
+  /** The first packet had the marker bit: it started a talk burst. */
   readonly startsWithMarker: boolean;
   slots: number;
   arrivedAt: Float64Array;
@@ -21,12 +21,12 @@ export interface StreamRecord {
   duplicates: number;
 }
 
-/** True for what a phone can play: G.711 µ-law in frames of 20 ms. */
+/** True for G.711 µ-law in frames of 20 ms, which the phones play. */
 export function isPlayable(packet: RtpPacket): boolean {
   return packet.payloadType === PCMU && packet.payload.length === FRAME_BYTES;
 }
 
-/** The record of a stream whose first packet is `packet`, come at `at`. */
+/** Creates the record of a stream whose first packet is `packet`, received at `at`. */
 export function createStreamRecord(packet: RtpPacket, at: number): StreamRecord {
   const stream: StreamRecord = {
     ssrc: packet.ssrc,
@@ -41,13 +41,13 @@ export function createStreamRecord(packet: RtpPacket, at: number): StreamRecord 
   return stream;
 }
 
-/** Adds a packet of the same sender; false when it belongs to no place here because the sender started again. */
+/** Adds a packet of the same sender; false if the sender has restarted, so the packet belongs to a new stream. */
 export function addPacket(stream: StreamRecord, packet: RtpPacket, at: number): boolean {
   const lastSequence = (stream.firstSequence + stream.slots - 1) & 0xffff;
   const ahead = ((packet.sequence - lastSequence) << 16) >> 16;
   if (ahead > MAX_DROPOUT || ahead < -MAX_MISORDER) return false;
   const slot = stream.slots - 1 + ahead;
-  // A straggler from before the first packet heard has no slot; a listener would have dropped it too.
+  // A late packet from before the first one has no slot; a listener would have dropped it, too.
   if (slot < 0 || !Number.isNaN(stream.arrivedAt[slot] ?? Number.NaN)) stream.duplicates++;
   else storePacket(stream, slot, packet, at);
   return true;

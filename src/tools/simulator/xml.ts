@@ -1,4 +1,4 @@
-/** One element of a parsed document; `text` is its own character data, joined and decoded, not that of its children. */
+/** An element; `text` is its own decoded character data, without that of its children. */
 export interface XmlElement {
   name: string;
   attributes: Record<string, string>;
@@ -12,8 +12,8 @@ const TOKEN =
 const ATTRIBUTE = /([^\s=<>/]+)\s*=\s*(?:"([^"]*)"|'([^']*)')/g;
 
 /**
- * Reads a small document as strictly as a phone does: null when it is not well-formed, names an unknown entity,
- * repeats an attribute or has a document type. Comments and processing instructions are dropped.
+ * Parses a small document as strictly as a phone: null if it is not well-formed, uses an unknown entity, repeats an attribute
+ * or has a document type. Comments and processing instructions are dropped.
  */
 export function parseXml(source: string): XmlElement | null {
   const top: XmlElement = { name: "", attributes: {}, children: [], text: "" };
@@ -28,7 +28,7 @@ export function parseXml(source: string): XmlElement | null {
   return root && top.children.length === 1 && top.text.trim() === "" ? root : null;
 }
 
-/** Applies one token to the open elements; false when it does not belong there. */
+/** Applies one token to the stack of open elements; false if it is not allowed there. */
 function applyToken(token: RegExpMatchArray, open: XmlElement[]): boolean {
   const [, data, closing, opening, attributeText, empty, text] = token;
   const current = open.at(-1);
@@ -58,7 +58,7 @@ function readAttributes(source: string): Record<string, string> | null {
   return attributes;
 }
 
-/** Replaces character references and the five named entities; null when a `&` begins neither. */
+/** Decodes character references and the five named entities; null for an invalid `&`. */
 function decodeXml(source: string): string | null {
   let wrong = false;
   const decoded = source.replace(/&(?:#x([0-9a-fA-F]+);|#(\d+);|(\w+);)?/g, (_, hex, decimal, name) => {
@@ -71,7 +71,7 @@ function decodeXml(source: string): string | null {
   return wrong ? null : decoded;
 }
 
-/** Text made safe for an element's content and for a quoted attribute. */
+/** Escapes text for element content and quoted attributes. */
 export function escapeXml(text: string): string {
   return text.replace(/[&<>"]/g, (character) => `&#${character.charCodeAt(0)};`);
 }

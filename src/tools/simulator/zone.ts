@@ -3,10 +3,10 @@ import type { ListeningSession } from "./reception-analysis.ts";
 import type { RtpEndpoints } from "./rtp-endpoints.ts";
 
 const FIRST_PORT = 20_480;
-/** Zones with different group addresses per port. */
+/** Number of zones with different groups per port. */
 const GROUPS_PER_PORT = 250;
 
-/** A multicast zone with one loudspeaker that listens from the campus's start to its end. */
+/** A multicast zone with one speaker, which listens as long as the simulator runs. */
 export interface SimulatedZone {
   readonly name: string;
   readonly group: string;
@@ -15,8 +15,8 @@ export interface SimulatedZone {
 }
 
 /**
- * Opens `count` zones. own choice: the groups are derived from `uniquePort`, a TCP port this process owns, because
- * multicast on the loopback interface is heard by every process of the machine.
+ * Opens `count` zones. Their groups are derived from `uniquePort`, a TCP port owned by this process, because all processes of
+ * the machine receive multicast on the loopback interface.
  */
 export function openSimulatedZones(
   count: number,
@@ -36,7 +36,7 @@ export function openSimulatedZones(
   );
 }
 
-/** The zone as a device of the API, ready to be POSTed. @source interfaces.md, Extensions, endpoints, devices */
+/** The zone as a device for the API. @source docs/decisions/0012-extensions-and-endpoints.md */
 export function zoneAsDevice(zone: SimulatedZone): ApiDevice {
   return {
     type: "speakers",

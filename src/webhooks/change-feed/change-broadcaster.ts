@@ -1,7 +1,7 @@
 import type { Clock, Timer } from "../../lib/clock.ts";
 import type { Events } from "../../lib/events.ts";
 
-/** One row that is not what it was: a hint to read it anew. */
+/** A changed row; a hint to reload it. */
 export interface ChangedRow {
   /** Name of the declaration. */
   resource: string;
@@ -9,14 +9,14 @@ export interface ChangedRow {
   op: "create" | "update" | "delete";
 }
 
-/** What changed within a moment, in order of the first change of each row. */
+/** Changes within a batch interval, in order of the first change of each row. */
 export interface ChangeBatch {
   /** The newest position in the change feed that these changes belong to. */
   seq: number;
   changes: readonly ChangedRow[];
 }
 
-/** What a hub is made of. */
+/** Dependencies of the broadcaster. */
 export interface ChangeBroadcasterDeps {
   events: Events;
   clock: Clock;
@@ -29,35 +29,35 @@ export interface ChangeBroadcasterDeps {
 
 /** Collects changes. */
 interface ChangeBroadcaster {
-  /** Position in the change feed up to which all has been told or is about to be. */
+  /** Position in the change feed up to which changes were reported or are pending. */
   readonly seq: number;
   /**
-   * What was told since a position of that which the change feed passes over, oldest first; also what was told at the
-   * position itself, since it does not move by it. Null when that is not known any more, or was before the start.
+   * Changes outside the change feed since a position, oldest first, including those at the position itself. Null if
+   * they are no longer known or the position is older than the start.
    */
   unsequencedSince(seq: number): ChangedRow[] | null;
   stop(): void;
 }
 
-/** What is told of the link to the cloud, which is no row: `GET /link` is read anew. */
+/** Pseudo resource of the cloud link; clients reload `GET /link`. */
 const LINK = "link";
-/** What is told when the next rings were planned anew, which are no rows either: `GET /bell-rings` is read anew. */
+/** Pseudo resource of replanned rings; clients reload `GET /bell-rings`. */
 const NEXT_RINGS = "bell-rings";
-/** These are told to whoever is logged in; what each may see of them is told by their paths. */
+/** Pseudo resources, reported to every authenticated subscriber; access is checked when they are reloaded. */
 export const ROWLESS_CHANGES: ReadonlySet<string> = new Set([LINK, NEXT_RINGS]);
 
-/** Stands for the id of a row that nobody names. */
+/** Placeholder id for unspecified rows. */
 export const ANY_ROW = "*";
 
-/** So many rows are remembered of which the change feed does not know that they changed. own choice */
+/** Maximum number of remembered changes outside the change feed. */
 const MAX_UNSEQUENCED_CHANGES = 2_000;
 
 /** So long changes are collected, so that many changes of one row are one. */
 const BATCH_MS = 100;
 
 /**
- * Collects what the events tell of changed rows. Deliveries and diaries are facts, which the change feed passes over:
- * theirs are told by the id of their notification, the link to the cloud by that of the appliance, the next rings by `*`.
+ * Collects row changes from events. Deliveries and activities are append-only and not in the change feed: they are
+ * reported by the id of their notification, the cloud link by that of the appliance, the next rings by `*`.
  */
 export function createChangeBroadcaster({
   events,
@@ -69,10 +69,10 @@ export function createChangeBroadcaster({
   let newest = seq;
   let pending = new Map<string, ChangedRow>();
   let timer: Timer | null = null;
-  /** With the position at which each was last told, oldest first. */
-  const passedOver = new Map<string, { change: ChangedRow; at: number }>();
-  /** Nothing that was told up to here is known for sure. */
-  let forgotten = seq;
+  /** With the feed position of the last report, oldest first. */
+  const unsequenced = new Map<string, { change: ChangedRow; at: number }>();
+  /** Changes outside the feed are incomplete up to this position. */
+  let evictedUpTo = seq;
 
   const flush = (): void => {
     timer = null;
@@ -89,12 +89,12 @@ export function createChangeBroadcaster({
   const addUnsequenced = (resource: string, id: string): void => {
     add(resource, id);
     const key = `${resource}/${id}`;
-    passedOver.delete(key);
-    passedOver.set(key, { change: { resource, id, op: "update" }, at: newest });
-    const [oldest] = passedOver;
-    if (passedOver.size <= MAX_UNSEQUENCED_CHANGES || !oldest) return;
-    passedOver.delete(oldest[0]);
-    forgotten = Math.max(forgotten, oldest[1].at);
+    unsequenced.delete(key);
+    unsequenced.set(key, { change: { resource, id, op: "update" }, at: newest });
+    const [oldest] = unsequenced;
+    if (unsequenced.size <= MAX_UNSEQUENCED_CHANGES || !oldest) return;
+    unsequenced.delete(oldest[0]);
+    evictedUpTo = Math.max(evictedUpTo, oldest[1].at);
   };
   const unsubscribe = [
     events.on("row.changed", (change) => {
@@ -119,12 +119,12 @@ export function createChangeBroadcaster({
       return newest;
     },
     unsequencedSince(since) {
-      if (since <= forgotten) return null;
-      return [...passedOver.values()].filter(({ at }) => at >= since).map(({ change }) => change);
+      if (since <= evictedUpTo) return null;
+      return [...unsequenced.values()].filter(({ at }) => at >= since).map(({ change }) => change);
     },
     stop() {
       timer?.cancel();
-      for (const off of unsubscribe) off();
+      for (const unsubscribeOne of unsubscribe) unsubscribeOne();
     },
   };
 }

@@ -15,7 +15,7 @@ import {
 } from "./change-broadcaster.ts";
 import { visibleChanges } from "./visible-changes.ts";
 
-/** What the feed is made of. */
+/** Dependencies of the change feed. */
 export interface ChangeFeedDeps extends Pick<ChangeBroadcasterDeps, "rowsOfPlugin"> {
   reader: StoreReader;
   access: AccessControl;
@@ -25,135 +25,135 @@ export interface ChangeFeedDeps extends Pick<ChangeBroadcasterDeps, "rowsOfPlugi
   log: Log;
 }
 
-/** Somebody who is told of changes, however it is carried to them. */
+/** A subscriber, independent of the transport. */
 export interface ChangeSubscriber {
   principal: Principal;
   /** Acting domain; null for the user's first one. */
   domainId: string | null;
-  /** What the follower may know of, at most every 100 ms; the same list for all with the same rights. */
+  /** Visible changes, at most every 100 ms; subscribers with the same scope share the array. */
   onChanges(seq: number, changes: readonly ChangedRow[]): void;
   /** Every 5 s, with the newest position. */
   onHeartbeat(seq: number): void;
-  /** The last call: the token is no longer good, or the follower may no longer act there. */
+  /** Last call: the token is no longer valid, or the subscriber may no longer act in the domain. */
   onEnd(): void;
 }
 
-/** What a new follower needs to know first. */
+/** Initial state of a subscription. */
 export interface ChangeSubscription {
   /** Position up to which all is known now. */
   seq: number;
-  /** What changed since the position asked for; null when that was too much or the position is none of this feed. */
+  /** Changes since the requested position; null if there are too many or the position is unknown. */
   missed: readonly ChangedRow[] | null;
   unsubscribe(): void;
 }
 
-/** Tells many followers what changes, all from one look at it. */
+/** Publishes changes to many subscribers with one evaluation per access scope. */
 export interface ChangeFeed {
   /** Throws TooManyRequests when there are too many followers already. */
   assertCapacity(principal: Principal): void;
-  /** Begins to tell; `since` is the position up to which all is known, null for none. */
-  subscribe(follower: ChangeSubscriber, since: number | null): ChangeSubscription;
+  /** Starts a subscription; `since` is the last known position, null for none. */
+  subscribe(subscriber: ChangeSubscriber, since: number | null): ChangeSubscription;
   stop(): void;
 }
 
-/** Followers at once, in all and of one user. own choice */
+/** Followers at once, in all and of one user. */
 const MAX_SUBSCRIBERS = 500;
 const MAX_SUBSCRIBERS_PER_USER = 50;
-/** Somebody who missed more reads everything anew. own choice */
+/** Above this number a subscriber must reload everything. */
 const MAX_MISSED_CHANGES = 2_000;
 const HEARTBEAT_MS = 5_000;
 
 /** Starts the feed. */
-export function createChangeFeed(needs: ChangeFeedDeps): ChangeFeed {
-  const { reader, access, clock, events, log } = needs;
-  const followers = new Set<ChangeSubscriber>();
-  const hub = createChangeBroadcaster({
-    ...needs,
+export function createChangeFeed(deps: ChangeFeedDeps): ChangeFeed {
+  const { reader, access, clock, events, log } = deps;
+  const subscribers = new Set<ChangeSubscriber>();
+  const broadcaster = createChangeBroadcaster({
+    ...deps,
     seq: newestSeq(reader),
-    onBatch: (fold) => guarded(() => publish(fold)),
+    onBatch: (batch) => guarded(() => publish(batch)),
   });
 
-  /** No timer of a feed for people may end the process that rings bells. */
-  function guarded(work: () => void): void {
+  /** A failure of the feed must not stop the process that rings bells. */
+  function guarded(run: () => void): void {
     try {
-      work();
+      run();
     } catch (error) {
-      log.error({ err: error }, "the change feed failed");
+      log.error({ event: "change_feed.failed", err: error }, "change feed failed");
     }
   }
 
-  /** Null, and the follower is gone, when it may not act in its domain any more. */
-  function scopeOf(follower: ChangeSubscriber): AccessScope | null {
+  /** Null if the subscriber may no longer act in its domain; it is removed then. */
+  function scopeOf(subscriber: ChangeSubscriber): AccessScope | null {
     try {
-      return access.resolveScope(follower.principal, follower.domainId);
+      return access.resolveScope(subscriber.principal, subscriber.domainId);
     } catch {
-      end(follower);
+      end(subscriber);
       return null;
     }
   }
 
-  function end(follower: ChangeSubscriber): void {
-    if (followers.delete(follower)) follower.onEnd();
+  function end(subscriber: ChangeSubscriber): void {
+    if (subscribers.delete(subscriber)) subscriber.onEnd();
   }
 
   function publish({ seq, changes }: ChangeBatch): void {
-    const seen = new Map<AccessScope, ChangedRow[]>();
-    for (const follower of followers) {
-      const scope = scopeOf(follower);
+    const changesByScope = new Map<AccessScope, ChangedRow[]>();
+    for (const subscriber of subscribers) {
+      const scope = scopeOf(subscriber);
       if (!scope) continue;
-      const visible = seen.get(scope) ?? visibleChanges(changes, scope, needs);
-      seen.set(scope, visible);
-      if (visible.length > 0) follower.onChanges(seq, visible);
+      const visible = changesByScope.get(scope) ?? visibleChanges(changes, scope, deps);
+      changesByScope.set(scope, visible);
+      if (visible.length > 0) subscriber.onChanges(seq, visible);
     }
   }
 
-  function endUnlessValid(follower: ChangeSubscriber): boolean {
-    if (access.isStillValid(follower.principal)) return true;
-    end(follower);
+  function endUnlessValid(subscriber: ChangeSubscriber): boolean {
+    if (access.isStillValid(subscriber.principal)) return true;
+    end(subscriber);
     return false;
   }
 
   const heartbeat = clock.every(HEARTBEAT_MS, () =>
     guarded(() => {
-      for (const follower of followers) if (endUnlessValid(follower)) follower.onHeartbeat(hub.seq);
+      for (const subscriber of subscribers) if (endUnlessValid(subscriber)) subscriber.onHeartbeat(broadcaster.seq);
     }),
   );
   const stopWatching = events.on("row.changed", ({ resource, id, op }) => {
     if (op === "create" || (resource !== userTokens.name && resource !== users.name)) return;
-    for (const follower of followers) {
-      const { tokenId, userId } = follower.principal;
-      if (tokenId === id || userId === id) endUnlessValid(follower);
+    for (const subscriber of subscribers) {
+      const { tokenId, userId } = subscriber.principal;
+      if (tokenId === id || userId === id) endUnlessValid(subscriber);
     }
   });
 
   function missedSince(since: number): ChangedRow[] | null {
-    const passedOver = hub.unsequencedSince(since);
-    const changed = passedOver && changesAfter(reader, since);
+    const unsequenced = broadcaster.unsequencedSince(since);
+    const changed = unsequenced && changesAfter(reader, since);
     if (!changed) return null;
     const known = new Set(changed.map(({ resource, id }) => `${resource}/${id}`));
-    return [...changed, ...passedOver.filter(({ resource, id }) => !known.has(`${resource}/${id}`))];
+    return [...changed, ...unsequenced.filter(({ resource, id }) => !known.has(`${resource}/${id}`))];
   }
 
   return {
     assertCapacity({ userId }) {
-      const ofUser = [...followers].filter(({ principal }) => principal.userId === userId);
-      if (followers.size >= MAX_SUBSCRIBERS || ofUser.length >= MAX_SUBSCRIBERS_PER_USER)
+      const ofUser = [...subscribers].filter(({ principal }) => principal.userId === userId);
+      if (subscribers.size >= MAX_SUBSCRIBERS || ofUser.length >= MAX_SUBSCRIBERS_PER_USER)
         throw new TooManyRequestsError(HEARTBEAT_MS / 1_000);
     },
-    subscribe(follower, since) {
-      const seq = Math.max(hub.seq, newestSeq(reader));
-      followers.add(follower);
-      const unsubscribe = (): void => void followers.delete(follower);
+    subscribe(subscriber, since) {
+      const seq = Math.max(broadcaster.seq, newestSeq(reader));
+      subscribers.add(subscriber);
+      const unsubscribe = (): void => void subscribers.delete(subscriber);
       if (since === null) return { seq, missed: [], unsubscribe };
       const missed = since > seq ? null : missedSince(since);
-      const scope = missed && scopeOf(follower);
-      return { seq, missed: missed && scope ? visibleChanges(missed, scope, needs) : null, unsubscribe };
+      const scope = missed && scopeOf(subscriber);
+      return { seq, missed: missed && scope ? visibleChanges(missed, scope, deps) : null, unsubscribe };
     },
     stop() {
       heartbeat.cancel();
       stopWatching();
-      hub.stop();
-      followers.clear();
+      broadcaster.stop();
+      subscribers.clear();
     },
   };
 }

@@ -2,13 +2,13 @@ import { type Catalogue, tableName } from "../../schema/catalogue.ts";
 import type { AccessScope, StoreReader } from "../../store/store.ts";
 import { ANY_ROW, type ChangedRow, ROWLESS_CHANGES } from "./change-broadcaster.ts";
 
-/** Facts, which are told by the id of their notification. */
+/** Append-only rows that are reported by the id of their notification. */
 const KEYED_BY_NOTIFICATION: ReadonlySet<string> = new Set(["deliveries", "notification-activities"]);
 
 /**
- * The changes that somebody may know of. A resource that is seen whole costs nothing, one that is not seen at all is left
- * out; of one that is seen in part, the rows are asked for together. Which of its deleted rows were seen can't be told
- * any more, so all of them are one change with the id `*`.
+ * The changes visible to a scope. Fully visible resources need no query and invisible ones are dropped; for partially
+ * visible ones the rows are checked together. The visibility of deleted rows is unknown, so they become one change
+ * with the id `*`.
  */
 export function visibleChanges(
   changes: readonly ChangedRow[],
@@ -23,18 +23,20 @@ export function visibleChanges(
   }
   return [...byResource].flatMap(([name, all]) => {
     if (ROWLESS_CHANGES.has(name)) return all;
-    const judged = KEYED_BY_NOTIFICATION.has(name) ? "notifications" : name;
-    if (!catalogue.has(judged)) return [];
-    const resource = catalogue.byName(judged);
+    const visibilityName = KEYED_BY_NOTIFICATION.has(name) ? "notifications" : name;
+    if (!catalogue.has(visibilityName)) return [];
+    const resource = catalogue.byName(visibilityName);
     const visible = scope.visible(resource);
     if (visible === "all") return all;
     if (visible === "none") return [];
-    const there = all.filter(({ op }) => op !== "delete");
+    const existing = all.filter(({ op }) => op !== "delete");
     const sql = `SELECT t.id FROM ${tableName(resource)} t WHERE t.id IN (SELECT value FROM json_each(?)) AND (${visible.sql})`;
-    const seen = new Set(
-      reader.all<{ id: string }>(sql, JSON.stringify(there.map(({ id }) => id)), ...visible.params).map(({ id }) => id),
+    const visibleIds = new Set(
+      reader
+        .all<{ id: string }>(sql, JSON.stringify(existing.map(({ id }) => id)), ...visible.params)
+        .map(({ id }) => id),
     );
-    const gone = there.length < all.length ? [{ resource: name, id: ANY_ROW, op: "delete" as const }] : [];
-    return [...there.filter(({ id }) => seen.has(id)), ...gone];
+    const deleted = existing.length < all.length ? [{ resource: name, id: ANY_ROW, op: "delete" as const }] : [];
+    return [...existing.filter(({ id }) => visibleIds.has(id)), ...deleted];
   });
 }

@@ -25,38 +25,37 @@ import {
 } from "./local-replica.ts";
 import { createReplicaHealth } from "./replica-health.ts";
 
-/** What a node of a cloud is made of. */
 export interface CloudNodeOptions extends Omit<ReplicaOptions, "faults"> {
-  /** See `OrganisationNeeds`. */
+  /** PostgreSQL URL; see `TenantDatabaseOptions`. */
   url: string;
-  /** Ends the waiting. */
+  /** Stops waiting for leadership. */
   signal: AbortSignal;
 }
 
-/** A node whose turn it is. */
+/** A node that is the leader. */
 export interface CloudNode {
   sharedLog: SharedLog;
-  /** What is wrong with its copy. */
+  /** Problems of the local replica. */
   healthSource: HealthSource;
-  /** Resolves when another node acts in its place. */
+  /** Resolves when another node has become the leader. */
   leadershipLost(): Promise<void>;
   stop(): Promise<void>;
 }
 
 const CLEANUP_INTERVAL_MS = 3600_000;
-/** Rows that are gone and remembered: a node that was away meanwhile catches up. own choice */
+/** Deleted rows that are remembered, so that a node that was offline can catch up. */
 const MAX_TOMBSTONES = 200_000;
 
 /**
- * Makes the folder a copy of the organisation and keeps it so until this node's turn comes to act; the first node of an
- * organisation brings what is in its folder. Throws UpstreamError for a folder or a key that is not the organisation's,
- * rejects with the signal's reason.
+ * Makes the data directory a replica of the tenant, keeps it in sync as a standby, and returns once this node is the leader; the
+ * first node of a tenant uploads its data. Throws UpstreamError for data or a key of another tenant; rejects with the signal's
+ * reason.
  */
 export async function joinCluster(given: CloudNodeOptions): Promise<CloudNode> {
   const { dataDir, url, clock, log } = given;
-  const faults = createReplicaHealth({ dataDir, clock });
-  const options = { ...given, faults };
-  const organisation = await openTenantDatabase({
+  const replicaHealth = createReplicaHealth({ dataDir, clock });
+  const options = { ...given, faults: replicaHealth };
+  const tenant = await openTenantDatabase({
     ...{
       url,
       clock,
@@ -65,84 +64,87 @@ export async function joinCluster(given: CloudNodeOptions): Promise<CloudNode> {
       filesDir: join(dataDir, "files"),
       version: productVersion(),
     },
-    onFault: (error) => log.warn({ err: error }, "the organisation's database can't be reached"),
+    onFault: (error) =>
+      log.warn({ event: "node.database_unreachable", err: error }, "database connection failed; retrying"),
   });
   const failed = new AbortController();
   try {
-    const head = await organisation.readHead();
+    const head = await tenant.readHead();
     requireSupportedVersion(head.version);
     if (head.seq === 0) await prepareFirstRun(dataDir, clock);
-    await verifySharedKey(organisation, dataDir, head.seq === 0);
+    await verifySharedKey(tenant, dataDir, head.seq === 0);
     if (!existsSync(join(dataDir, "carillon.db")) && head.seq === 0) throw noInitialDataError(dataDir);
-    await discardStaleReplica(organisation, options);
-    const acting = organisation.leadership.acquire(AbortSignal.any([options.signal, failed.signal]));
-    acting.catch(() => undefined);
-    while (!(await followLeader(organisation, acting, options))) await discardStaleReplica(organisation, options);
+    await discardStaleReplica(tenant, options);
+    const leadership = tenant.leadership.acquire(AbortSignal.any([options.signal, failed.signal]));
+    leadership.catch(() => undefined);
+    while (!(await followLeader(tenant, leadership, options))) await discardStaleReplica(tenant, options);
     options.onStatus({ doing: "begins" });
-    await adoptSharedAuthority(organisation, dataDir, clock);
-    if (options.isRestored) await beginNewHistory(organisation, options);
+    await adoptSharedAuthority(tenant, dataDir, clock);
+    if (options.isRestored) await beginNewHistory(tenant, options);
   } catch (error) {
     failed.abort();
-    await organisation.close();
+    await tenant.close();
     throw error;
   }
   const cleanupTimer = clock.every(CLEANUP_INTERVAL_MS, () => {
-    organisation
+    tenant
       .pruneTombstones(MAX_TOMBSTONES)
-      .catch((error: unknown) => log.warn({ err: error }, "the database was not tidied"));
+      .catch((error: unknown) => log.warn({ event: "node.cleanup_failed", err: error }, "failed to prune tombstones"));
   });
   return {
-    sharedLog: organisation.log,
-    healthSource: faults.healthSource,
-    leadershipLost: organisation.leadership.lost,
+    sharedLog: tenant.log,
+    healthSource: replicaHealth.healthSource,
+    leadershipLost: tenant.leadership.lost,
     async stop() {
       cleanupTimer.cancel();
-      await organisation.close();
+      await tenant.close();
     },
   };
 }
 
-/** For people: which machine and process it is. */
+/** Host name and process id, for display. */
 function nodeName(): string {
   return `${hostname()}/${process.pid}`;
 }
 
-async function verifySharedKey(organisation: TenantDatabase, dataDir: string, isFirst: boolean): Promise<void> {
-  const agreed = await organisation.readSetting("key");
-  const print = keyFingerprint(loadSecretKey(dataDir, process.env.CREDENTIALS_DIRECTORY, agreed !== null || !isFirst));
-  const counts = await organisation.proposeSetting("key", print);
-  if (counts === print) return;
-  const message = `The secret key ${print} in ${dataDir} is not that of the organisation, ${counts}: copy the file secret-key of another node there.`;
+async function verifySharedKey(tenant: TenantDatabase, dataDir: string, isFirst: boolean): Promise<void> {
+  const agreed = await tenant.readSetting("key");
+  const fingerprint = keyFingerprint(
+    loadSecretKey(dataDir, process.env.CREDENTIALS_DIRECTORY, agreed !== null || !isFirst),
+  );
+  const agreedFingerprint = await tenant.proposeSetting("key", fingerprint);
+  if (agreedFingerprint === fingerprint) return;
+  const message = `The secret key ${fingerprint} in ${dataDir} does not match the organisation's key ${agreedFingerprint}: copy the file secret-key of another node to it.`;
   throw new UpstreamError("starting", message, { dataDir });
 }
 
-/** All nodes sign the appliances' certificates as one. */
-async function adoptSharedAuthority(organisation: TenantDatabase, dataDir: string, clock: Clock): Promise<void> {
+/** All nodes use one CA for the appliances' certificates. */
+async function adoptSharedAuthority(tenant: TenantDatabase, dataDir: string, clock: Clock): Promise<void> {
   const secrets = createSecrets(loadSecretKey(dataDir));
-  const known = await organisation.readSetting("authority");
-  const proposed = known ?? secrets.seal(JSON.stringify(await ensureAuthority(dataDir, clock.now())));
-  const counts = await organisation.proposeSetting("authority", proposed);
-  adoptAuthority(dataDir, JSON.parse(secrets.open(counts)) as CertificateAndKey);
+  const stored = await tenant.readSetting("authority");
+  const proposed = stored ?? secrets.seal(JSON.stringify(await ensureAuthority(dataDir, clock.now())));
+  const agreed = await tenant.proposeSetting("authority", proposed);
+  adoptAuthority(dataDir, JSON.parse(secrets.open(agreed)) as CertificateAndKey);
 }
 
 /**
- * Appliances have what the database does not know any more, and orders that it will give again; and so may copies of other
- * nodes.
+ * After restoring the database from a backup: appliances and replicas may have rows that the database lost, and the
+ * database may repeat commands; a new history id makes them synchronize fully.
  */
-async function beginNewHistory(organisation: TenantDatabase, options: ReplicaOptions): Promise<void> {
-  await organisation.leadership.startHistory();
-  writeHistoryId(options.dataDir, (await organisation.readHead()).history);
-  const data = await openReplica(organisation.log, options, false);
-  const work = createSqliteProgramRunner(data.store, data.catalogue, data.access.systemContext("restore"));
+async function beginNewHistory(tenant: TenantDatabase, options: ReplicaOptions): Promise<void> {
+  await tenant.leadership.startHistory();
+  writeHistoryId(options.dataDir, (await tenant.readHead()).history);
+  const data = await openReplica(tenant.log, options, false);
+  const runner = createSqliteProgramRunner(data.store, data.catalogue, data.access.systemContext("restore"));
   const types = productReplicatedTypes(data.catalogue);
   try {
-    await work.transact(() => adoptRestoredData({ types, commonFields: {}, now: options.clock.now(), newId }));
+    await runner.transact(() => adoptRestoredData({ types, commonFields: {}, now: options.clock.now(), newId }));
   } finally {
     await data.close();
   }
 }
 
 function noInitialDataError(dataDir: string): UpstreamError {
-  const message = `There is no cloud in ${dataDir} that the organisation could begin with. Set it up first: carillon init --data ${dataDir} …`;
+  const message = `No cloud found in ${dataDir} to initialize the organisation with. Set it up first: carillon init --data ${dataDir} …`;
   return new UpstreamError("starting", message, { dataDir });
 }

@@ -16,35 +16,34 @@ import type { NodeStatus } from "./node-status.ts";
 import { divergedReplicaName, type ReplicaHealth } from "./replica-health.ts";
 import { uploadReplica, verifyReplica } from "./replica-verification.ts";
 
-/** What a node keeps its copy of the organisation with. */
 export interface ReplicaOptions {
   dataDir: string;
-  /** The organisation's name. */
+  /** Name of the tenant. */
   organisation: string;
   clock: Clock;
   log: Log;
-  /** The database was brought back from a backup: what copies have beyond it does not count. */
+  /** The database was restored from a backup: rows that only replicas have are discarded. */
   isRestored?: boolean;
-  /** Told what the node does before it acts: often while it gets on with work. */
+  /** Reports what the node does before it is the leader; called often during long work. */
   onStatus(doing: NodeStatus): void;
   faults: Pick<ReplicaHealth, "reportVerification">;
 }
 
 const POLL_INTERVAL_MS = 1_000;
-/** Name of the file beside the copy that says of which history it is. */
+/** File beside the replica that names the history it belongs to. */
 const HISTORY_ID_FILE = "copy-of";
-/** Stands there for a copy that has rows which the database lacks, and lacks others: it is kept when it is made anew. */
+/** Marks a replica that has rows the database lacks, and lacks others: it is kept when the replica is rebuilt. */
 const DIVERGED_MARKER = "parted";
-/** Stands there before the history that a node begins by bringing its rows, until it has noted that they are there. */
+/** Precedes the history id while the first node uploads its rows. */
 const UPLOADING_MARKER = "bringing ";
 
-/** Opens the folder as a copy; one that follows is written by other nodes alone. */
+/** Opens the data directory as a replica; with `follows`, only other nodes write to it. */
 export async function openReplica(
   shared: SharedLog,
   { dataDir, clock, log }: Pick<ReplicaOptions, "dataDir" | "clock" | "log">,
   follows: boolean,
 ): Promise<ApplianceData> {
-  const onFault = (error: unknown): void => log.error({ err: error }, "the copy of the organisation failed");
+  const onFault = (error: unknown): void => log.error({ event: "replica.failed", err: error }, "local replica failed");
   return openApplianceData({
     ...{ dataDir, clock, log, tables: INTERNAL_TABLES, behaviours: {}, shared, follows, onFatal: onFault },
     declarations: await loadDeclarations([BUILT_IN_DECLARATIONS]),
@@ -52,10 +51,10 @@ export async function openReplica(
   });
 }
 
-/** Throws UpstreamError for rows of a later version: this one would leave out what it does not know of them. */
+/** Throws UpstreamError for data of a newer version: this version would drop what it does not support. */
 export function requireSupportedVersion(version: string | null): void {
   if (!isNewerThanThisVersion(version)) return;
-  const message = `The organisation was written by Carillon ${version}; this is ${productVersion()}. Upgrade this node first.`;
+  const message = `The organisation's data were written by Carillon ${version}; this is ${productVersion()}. Upgrade this node first.`;
   throw new UpstreamError("starting", message);
 }
 
@@ -63,28 +62,28 @@ const isNewerThanThisVersion = (version: string | null): boolean =>
   version !== null && isNewerVersion(version, productVersion());
 
 /**
- * Removes a copy that can't be brought up to date. Throws UpstreamError where the folder holds something else, or what the
- * database has lost, and for rows of a later version.
+ * Deletes a replica that can't catch up any more. Throws UpstreamError if the folder contains other data or data that the
+ * database has lost, and for data of a newer version.
  */
-export async function discardStaleReplica(organisation: TenantDatabase, options: ReplicaOptions): Promise<void> {
+export async function discardStaleReplica(tenant: TenantDatabase, options: ReplicaOptions): Promise<void> {
   const { dataDir, isRestored } = options;
   if (!existsSync(join(dataDir, "carillon.db"))) return;
-  const { seq, floor, history, version } = await organisation.readHead();
-  const data = await openReplica(organisation.log, options, true);
+  const { seq, floor, history, version } = await tenant.readHead();
+  const data = await openReplica(tenant.log, options, true);
   const at = data.store.shared?.position() ?? 0;
   const isOwn = at === 0 && isInitialized(data.store);
   await data.close();
-  // Nobody else knew of that history before the rows were there, and they came all at once.
-  const isBrought = readHistoryId(dataDir) === UPLOADING_MARKER + history;
-  if (isOwn && seq > 0 && !isBrought) throw foreignDataError(dataDir, options.organisation);
-  if (isBrought && seq > 0)
+  // The history id was known to this node only until the rows were uploaded, in one transaction.
+  const isUploaded = readHistoryId(dataDir) === UPLOADING_MARKER + history;
+  if (isOwn && seq > 0 && !isUploaded) throw foreignDataError(dataDir, options.organisation);
+  if (isUploaded && seq > 0)
     options.log.warn(
-      { dataDir },
-      "an earlier start brought the rows and ended before it noted that: the copy is made anew",
+      { event: "replica.rebuilding", dataDir },
+      "an earlier start uploaded the rows but ended before recording it; rebuilding the replica",
     );
   if (at > 0 && seq === 0) throw databaseEmptiedError(dataDir);
   if (seq === 0) return;
-  // Some of a later version may have been taken already.
+  // Part of the data of a newer version may already be replicated.
   if (!isNewerThanThisVersion(version) && !isRestored && readHistoryId(dataDir) === history) {
     if (at > seq) throw databaseBehindError(dataDir);
     if (at >= floor) return;
@@ -93,7 +92,7 @@ export async function discardStaleReplica(organisation: TenantDatabase, options:
   requireSupportedVersion(version);
 }
 
-/** One that has what the database lacks is kept under another name, for somebody to look into. */
+/** A replica with rows that the database lacks is kept under another name, for inspection. */
 function removeReplica({ dataDir, clock, log }: ReplicaOptions): void {
   const isKept = readHistoryId(dataDir) === DIVERGED_MARKER;
   const kept = join(dataDir, divergedReplicaName(clock.now()));
@@ -103,88 +102,94 @@ function removeReplica({ dataDir, clock, log }: ReplicaOptions): void {
     else rmSync(path, { force: true });
   }
   if (isKept)
-    log.error({ kept }, "the copy is made anew; what the organisation's database lacks stands in the one kept");
+    log.error(
+      { event: "replica.diverged", kept },
+      "rebuilding the replica; rows that the database lacks are in the kept file",
+    );
 }
 
 const VERIFICATION_FAILURES = {
-  less: "the copy lacks rows that the organisation's database has",
-  parted: "the organisation's database lacks rows that the copy has, and the copy others",
+  less: "the replica lacks rows that the database has",
+  parted: "replica and database have diverged: each has rows that the other lacks",
 };
 
 /**
- * Takes what the acting node writes until this one acts, when `acting` resolves, and has all then; the first node brings
- * what it has. False when the copy has become stale meanwhile.
+ * Replicates the leader's writes until this node becomes the leader, when `leadership` resolves, and is complete; the first node
+ * uploads its data. False when the replica became stale.
  */
 export async function followLeader(
-  organisation: TenantDatabase,
-  acting: Promise<void>,
+  tenant: TenantDatabase,
+  leadership: Promise<void>,
   options: ReplicaOptions,
 ): Promise<boolean> {
   const { dataDir, clock, log, onStatus } = options;
-  const began = await organisation.readHead();
-  const data = await openReplica(organisation.log, options, true);
-  writeHistoryId(dataDir, began.history);
+  const initialHead = await tenant.readHead();
+  const data = await openReplica(tenant.log, options, true);
+  writeHistoryId(dataDir, initialHead.history);
   const { shared } = data.store;
   const isEmpty = shared?.position() === 0;
   let isLeader = false;
   let isStale = false;
   let needsFiles = true;
   let isStandby = false;
-  /** Up to where it was told of all that is gone. */
+  /** Position up to which all deletions are known. */
   let verifiedSequence = shared?.position() ?? 0;
   const missedDeletions = (floor: number): boolean => {
-    if (floor <= began.floor || verifiedSequence >= floor) return false;
+    if (floor <= initialHead.floor || verifiedSequence >= floor) return false;
     writeHistoryId(dataDir, "");
     isStale = true;
     return true;
   };
   const catchUp = async (): Promise<void> => {
-    const { history, seq, floor, version } = await organisation.readHead();
-    const isFirst = began.seq === 0 && seq > 0;
+    const { history, seq, floor, version } = await tenant.readHead();
+    const isFirst = initialHead.seq === 0 && seq > 0;
     const at = shared?.position() ?? 0;
-    isStale = history !== began.history || seq < at || isFirst || isNewerThanThisVersion(version);
-    // Where it did not hear the database for long, nobody tells it any more which of its rows are gone.
+    isStale = history !== initialHead.history || seq < at || isFirst || isNewerThanThisVersion(version);
+    // After a long time offline, tombstones may be gone, so deletions can't be replicated.
     if (isStale || missedDeletions(floor)) return;
-    // Of one that stands by only what takes long before it acts is news.
-    const tell = isLeader || !isStandby ? onStatus : () => undefined;
-    await shared?.catchUp(() => tell({ doing: "takes-rows", done: shared.position(), of: seq }));
-    const isNews = (shared?.position() ?? 0) > at;
-    // Nor where that was forgotten while it took the news, behind which it stands now.
-    if (isNews && missedDeletions((await organisation.readHead()).floor)) return;
+    // At a standby only long work before it becomes the leader is worth reporting.
+    const report = isLeader || !isStandby ? onStatus : () => undefined;
+    await shared?.catchUp(() => report({ doing: "takes-rows", done: shared.position(), of: seq }));
+    const hasChanges = (shared?.position() ?? 0) > at;
+    // Tombstones may also have been pruned during the catch-up.
+    if (hasChanges && missedDeletions((await tenant.readHead()).floor)) return;
     verifiedSequence = shared?.position() ?? 0;
-    // They are there before a row names them.
-    needsFiles ||= isNews;
-    if (needsFiles) await organisation.files.fetchMissing((done, of) => tell({ doing: "takes-files", done, of }));
+    // Files are stored before a row names them.
+    needsFiles ||= hasChanges;
+    if (needsFiles) await tenant.files.fetchMissing((done, of) => report({ doing: "takes-files", done, of }));
     needsFiles = false;
     if (isLeader || isStandby) return;
     isStandby = true;
     onStatus({ doing: "stands-by" });
   };
-  let onNews = (): void => undefined;
-  organisation.onChange(() => onNews());
+  let onChange = (): void => undefined;
+  tenant.onChange(() => onChange());
   try {
-    const begun = acting.then(() => {
+    const elected = leadership.then(() => {
       isLeader = true;
     });
     while (!isLeader && !isStale) {
-      const news = new Promise<void>((resolve) => {
-        onNews = resolve;
+      const changed = new Promise<void>((resolve) => {
+        onChange = resolve;
       });
-      // Who may act at once stands by for nobody, and others are asked no sooner than that is known.
-      await Promise.race([begun, sleep(clock, isStandby ? POLL_INTERVAL_MS : POLL_INTERVAL_MS / 2), news]);
-      if (!isLeader) await catchUp().catch((error: unknown) => log.warn({ err: error }, "it does not follow"));
+      // A node that can become the leader at once reports no standby, and polls faster until that is known.
+      await Promise.race([elected, sleep(clock, isStandby ? POLL_INTERVAL_MS : POLL_INTERVAL_MS / 2), changed]);
+      if (!isLeader)
+        await catchUp().catch((error: unknown) =>
+          log.warn({ event: "replica.catch_up_failed", err: error }, "replication from the database failed; retrying"),
+        );
     }
-    if (isLeader && shared && began.seq === 0 && (await organisation.readHead()).seq === 0) {
-      await initializeCluster(organisation, shared, options);
+    if (isLeader && shared && initialHead.seq === 0 && (await tenant.readHead()).seq === 0) {
+      await initializeCluster(tenant, shared, options);
     } else if (isLeader) await catchUp();
     if (isStale || !shared) return !isStale;
-    const wholeness = await verifyReplica(organisation, shared, options);
-    if (wholeness === "whole") return true;
-    log.error({ dataDir, isEmpty }, VERIFICATION_FAILURES[wholeness]);
-    options.faults.reportVerification(wholeness, isEmpty);
-    // It was just made: making it anew would not help, and a cloud that acts is better than none.
+    const state = await verifyReplica(tenant, shared, options);
+    if (state === "whole") return true;
+    log.error({ event: "replica.verification_failed", dataDir, isEmpty }, VERIFICATION_FAILURES[state]);
+    options.faults.reportVerification(state, isEmpty);
+    // The replica was just built: rebuilding would not help, and an incomplete cloud is better than none.
     if (isEmpty) return true;
-    writeHistoryId(dataDir, wholeness === "parted" ? DIVERGED_MARKER : "");
+    writeHistoryId(dataDir, state === "parted" ? DIVERGED_MARKER : "");
     return false;
   } finally {
     await data.close();
@@ -192,23 +197,19 @@ export async function followLeader(
 }
 
 /**
- * Makes this copy's rows the organisation's first ones. They come into sight with a history that was begun for them, and
- * which this folder alone notes before: whoever ends in between knows by it at the next start whether they are there.
+ * Makes the rows of this replica the first ones of the tenant. They become visible together with a new history id that only
+ * this folder records before, so that after a crash the next start can tell whether they were uploaded.
  */
-async function initializeCluster(
-  organisation: TenantDatabase,
-  copy: SharedCopy,
-  options: ReplicaOptions,
-): Promise<void> {
+async function initializeCluster(tenant: TenantDatabase, replica: SharedCopy, options: ReplicaOptions): Promise<void> {
   const { dataDir } = options;
-  await organisation.leadership.startHistory();
-  const { history } = await organisation.readHead();
+  await tenant.leadership.startHistory();
+  const { history } = await tenant.readHead();
   writeHistoryId(dataDir, UPLOADING_MARKER + history);
-  await uploadReplica(organisation, copy, options);
+  await uploadReplica(tenant, replica, options);
   writeHistoryId(dataDir, history);
 }
 
-/** Notes of which of the organisation's histories the copy is; it is on the disk then. */
+/** Records the history of the replica; flushed to disk when it returns. */
 export function writeHistoryId(dataDir: string, history: string): void {
   const path = join(dataDir, HISTORY_ID_FILE);
   const file = openSync(path, "w", 0o600);
@@ -226,16 +227,16 @@ function readHistoryId(dataDir: string): string | null {
 }
 
 function foreignDataError(dataDir: string, name: string): UpstreamError {
-  const message = `The data in ${dataDir} is none of the organisation "${name}", which is in the database already: give an empty folder with its secret-key.`;
+  const message = `The data in ${dataDir} do not belong to the organisation "${name}", which already exists in the database: use an empty folder that contains its secret-key.`;
   return new UpstreamError("starting", message, { dataDir });
 }
 
 function databaseEmptiedError(dataDir: string): UpstreamError {
-  const message = `The folder ${dataDir} holds a copy of an organisation, and the database holds nothing of it: bring back its backup, then say --restored once, at one node.`;
+  const message = `${dataDir} contains a replica of an organisation, but the database is empty: restore the database from a backup, then start one node once with --restored.`;
   return new UpstreamError("starting", message, { dataDir });
 }
 
 function databaseBehindError(dataDir: string): UpstreamError {
-  const message = `The database stands behind the copy in ${dataDir}: was it brought back from a backup? Then say --restored once, at one node.`;
+  const message = `The database is older than the replica in ${dataDir}. If it was restored from a backup, start one node once with --restored.`;
   return new UpstreamError("starting", message, { dataDir });
 }

@@ -1,7 +1,7 @@
-/** What a node of a cloud does before it acts: it is ready to take over, takes over, or has something to do first. */
+/** State of a cloud node before it is the leader: standby, becoming the leader, or in long work before that. */
 export type NodeStatus = { doing: "stands-by" | "begins" } | NodeProgress;
 
-/** Work that may take long, and how much of it is done. */
+/** Long work and its progress. */
 export interface NodeProgress {
   doing: keyof typeof PHASE_LABELS;
   done: number;
@@ -9,24 +9,23 @@ export interface NodeProgress {
 }
 
 const PHASE_LABELS = {
-  "brings-files": "Brings its files to the organisation's database",
-  "brings-rows": "Brings its rows to the organisation's database",
-  "takes-rows": "Takes a copy of the organisation's rows",
-  "takes-files": "Takes a copy of the organisation's files",
-  compares: "Compares its copy with the organisation's database",
+  "brings-files": "Uploading files to the database",
+  "brings-rows": "Uploading rows to the database",
+  "takes-rows": "Replicating rows from the database",
+  "takes-files": "Replicating files from the database",
+  compares: "Verifying the replica against the database",
 } as const;
 
-/** For people. */
 export function describeProgress({ doing, done, of }: NodeProgress): string {
   return `${PHASE_LABELS[doing]}: ${done} of ${of}.`;
 }
 
-/** The line on stdout that says so. */
+/** Progress as a JSON line for stdout. */
 export function progressLine({ doing, done, of }: NodeProgress, pid: number): string {
   return JSON.stringify({ event: "starting", doing, done, of, pid });
 }
 
-/** What such a line says; null for any other one. */
+/** Parses such a line; null for any other line. */
 export function parseProgressLine(line: string): NodeProgress | null {
   const found = /^\{"event":"starting","doing":"([a-z-]+)","done":(\d+),"of":(\d+),/.exec(line);
   const doing = found?.[1] ?? "";

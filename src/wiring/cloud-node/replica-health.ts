@@ -3,29 +3,28 @@ import type { Clock } from "../../lib/clock.ts";
 import type { HealthReason, HealthSource } from "../../ops/health/health.ts";
 import type { ReplicaState } from "./replica-verification.ts";
 
-/** What is known to be wrong with a node's copy of its organisation; there while it acts. */
+/** Problems found in a node's replica, reported while it is the leader. */
 export interface ReplicaHealth {
-  /** How the copy was found. One that is not whole is made anew and found again, unless it was just made. */
-  reportVerification(wholeness: Exclude<ReplicaState, "whole">, isJustMade: boolean): void;
+  /** An incomplete replica is rebuilt and verified again, unless it was just built. */
+  reportVerification(state: Exclude<ReplicaState, "whole">, isJustMade: boolean): void;
   healthSource: HealthSource;
 }
 
-/** How long a copy is told of that was made anew. own choice: like a process that was cut off */
+/** A rebuilt replica is reported for this time. */
 const REPORT_DURATION_MS = 3_600_000;
-/** Begins the name of a copy that is kept for somebody to look into. */
+/** File name prefix of replicas kept for inspection. */
 const DIVERGED_PREFIX = "parted-";
 
-/** The name of one that is kept now. */
 export function divergedReplicaName(now: number): string {
   return `${DIVERGED_PREFIX}${now}.db`;
 }
 
 const DIVERGENCE_TEXTS = {
-  less: "lacks rows that the organisation's database has",
-  parted: "lacks rows that the organisation's database has, and has some that are not there",
+  less: "lacks rows that the database has",
+  parted: "lacks rows that the database has, and has rows that the database lacks",
 };
 
-/** Makes it. Kept copies are told of until they are gone from the folder, also by later starts. */
+/** Kept replicas are reported until their files are deleted, across restarts. */
 export function createReplicaHealth({ dataDir, clock }: { dataDir: string; clock: Pick<Clock, "now"> }): ReplicaHealth {
   let verificationReason: HealthReason | null = null;
   let rebuiltAt: number | null = null;
@@ -33,26 +32,26 @@ export function createReplicaHealth({ dataDir, clock }: { dataDir: string; clock
   function rebuiltReasons(): HealthReason[] {
     if (rebuiltAt === null || clock.now() - rebuiltAt > REPORT_DURATION_MS) return [];
     const at = new Date(rebuiltAt).toISOString().slice(11, 16);
-    const reason = `At ${at} UTC this node's copy lacked rows that the organisation's database has, and was made anew: is its disk sound?`;
+    const reason = `At ${at} UTC this node's replica lacked rows that the database has and was rebuilt. Check its disk.`;
     return [{ level: "yellow", code: "hub-copy:made-anew", reason }];
   }
 
   function divergedReplicaReasons(): HealthReason[] {
     const names = readdirSync(dataDir).filter((name) => name.startsWith(DIVERGED_PREFIX) && name.endsWith(".db"));
     return names.map((name) => {
-      const words = "The organisation's database lacked rows that this node had kept and answered for. They stand in";
-      const reason = `${words} ${name}, in this node's folder: bring back what is needed, then take the file away.`;
+      const text = "The database lacked rows that this node had already acknowledged. They are in";
+      const reason = `${text} ${name} in this node's data directory: recover what is needed, then delete the file.`;
       return { level: "yellow", code: `hub-copy:${name}`, reason };
     });
   }
 
   return {
-    reportVerification(wholeness, isJustMade) {
+    reportVerification(state, isJustMade) {
       if (!isJustMade) {
         rebuiltAt = clock.now();
         return;
       }
-      const reason = `This node acts with a copy that ${DIVERGENCE_TEXTS[wholeness]}, although it was just made: who and what stands in them is not reached. Another node may have them all.`;
+      const reason = `This node is the leader with a replica that ${DIVERGENCE_TEXTS[state]}, although it was just built: people and devices in those rows are not reached. Another node may have a complete replica.`;
       verificationReason = { level: "red", code: "hub-copy:lacking", reason };
     },
     healthSource: () => [

@@ -6,70 +6,75 @@ import type { RowImage, SharedLog } from "../../store/shared-log.ts";
 import type { SharedCopy } from "../../store/store.ts";
 import type { NodeProgress } from "./node-status.ts";
 
-/** What a copy and the database have of a table that they do not have as many rows of. */
+/** A table whose row counts differ between the replica (`here`) and the database (`there`). */
 interface RowCountDifference {
   table: string;
   here: number;
   there: number;
 }
 
-/** What bringing and comparing need. */
 export interface VerificationDeps {
   clock: Pick<Clock, "defer">;
-  /** Told how far it is, often. */
+  /** Called often with the progress. */
   onStatus(doing: NodeProgress): void;
 }
 
-/** How a copy stands to the database: it has all that this has, or less, or each has what the other has not. */
+/** Result: the replica is in sync, behind the database, or diverged (each has rows that the other lacks). */
 export type ReplicaState = "whole" | "less" | "parted";
 
 /**
- * Compares the acting node's copy, which has all up to the database's last row, with the database by how many rows each
- * table has. Rows that the database never got are brought to it, where it has nothing else that the copy has not: a node of
- * an earlier version may have brought a part of what it had.
- * own choice: rows are counted, as comparing all would make whoever takes over wait
+ * Compares the leader's replica, which has replicated everything, with the database by row counts per table. Rows that the
+ * database never got are uploaded, unless the database also has rows that the replica lacks: a node of an earlier version may
+ * have uploaded only a part.
+ * Only counts are compared, as comparing all rows would delay a failover. @source docs/decisions/0602-cloud-nodes.md, Verification
  */
 export async function verifyReplica(
-  organisation: TenantDatabase,
-  copy: SharedCopy,
-  { log, ...needs }: VerificationDeps & { log: Log },
+  tenant: TenantDatabase,
+  replica: SharedCopy,
+  { log, ...deps }: VerificationDeps & { log: Log },
 ): Promise<ReplicaState> {
-  const differ = await rowCountDifferences(organisation, copy);
-  if (differ.length === 0) return "whole";
-  const { missing, isMore } = await compareRows(organisation.log, copy, needs);
-  log.warn({ differ, rows: missing.length, isMore }, "the organisation's database and the copy differ");
-  const tables = copy.counts();
-  // Of the keys that tables would give next, either may know others.
-  if (isMore) return missing.some(({ table }) => tables.has(table)) ? "parted" : "less";
-  log.warn({ rows: missing.length }, "rows that the organisation's database never got are brought to it");
+  const differences = await rowCountDifferences(tenant, replica);
+  if (differences.length === 0) return "whole";
+  const { missing, hasUnknownRows } = await compareRows(tenant.log, replica, deps);
+  log.warn(
+    { event: "replica.differs", differences, rows: missing.length, hasUnknownRows },
+    "database and replica differ",
+  );
+  const tables = replica.counts();
+  // Tables of next keys may be ahead on either side.
+  if (hasUnknownRows) return missing.some(({ table }) => tables.has(table)) ? "parted" : "less";
+  log.warn(
+    { event: "replica.uploading_missing_rows", rows: missing.length },
+    "uploading rows that the database never got",
+  );
   const named = new Set<string>();
   for (const row of missing) collectFileHashes(row, named);
-  await uploadFiles(organisation, named, needs);
-  // In one transaction: they may refer to each other.
-  await publishRows(organisation, copy.position(), withProgress([missing], missing.length, needs));
-  await copy.catchUp();
-  return (await rowCountDifferences(organisation, copy)).length === 0 ? "whole" : "parted";
+  await uploadFiles(tenant, named, deps);
+  // In one transaction: the rows may refer to each other.
+  await publishRows(tenant, replica.position(), withProgress([missing], missing.length, deps));
+  await replica.catchUp();
+  return (await rowCountDifferences(tenant, replica)).length === 0 ? "whole" : "parted";
 }
 
 /**
- * Makes all rows of a copy that was never shared the first ones of the organisation, with the files that they name: the
- * files first, one by one, then the rows in one transaction, of which a page is held at a time. Whoever takes over meanwhile
- * finds none of them, never a part. Throws UpstreamError, also where somebody else wrote first.
+ * Uploads all rows of a replica that was never shared as the first rows of the tenant, and the files that they name: first
+ * the files one by one, then the rows in one transaction, one page in memory at a time. A node that takes over in between
+ * finds none of them, never a part. Throws UpstreamError, also if another node wrote first.
  */
 export async function uploadReplica(
-  organisation: TenantDatabase,
-  copy: SharedCopy,
-  needs: VerificationDeps,
+  tenant: TenantDatabase,
+  replica: SharedCopy,
+  deps: VerificationDeps,
 ): Promise<void> {
   const named = new Set<string>();
-  for (const page of copy.all()) {
+  for (const page of replica.all()) {
     for (const row of page) collectFileHashes(row, named);
-    // Of many rows it takes long, and whoever supervises this process wants to hear of it.
-    await yieldToEventLoop(needs.clock);
+    // With many rows this takes long, and the supervisor of this process expects signs of life.
+    await yieldToEventLoop(deps.clock);
   }
-  await uploadFiles(organisation, named, needs);
-  const of = [...copy.counts().values()].reduce((sum, rows) => sum + rows, 0);
-  copy.setPosition(await publishRows(organisation, 0, withProgress(copy.all(), of, needs)));
+  await uploadFiles(tenant, named, deps);
+  const of = [...replica.counts().values()].reduce((sum, rows) => sum + rows, 0);
+  replica.setPosition(await publishRows(tenant, 0, withProgress(replica.all(), of, deps)));
 }
 
 function uploadFiles(
@@ -93,61 +98,62 @@ function* withProgress(
   }
 }
 
-/** Makes rows of the copy the organisation's behind what it has of this; the position behind them. */
+/** Appends rows of the replica to the tenant's log at position `at`; returns the position behind them. */
 async function publishRows({ log }: TenantDatabase, at: number, rows: Iterable<RowImage>): Promise<number> {
-  const turn = await log.acquireWriteLock(at);
-  if (turn.at === at) return turn.publish(rows);
-  await turn.release();
-  throw new UpstreamError("starting", "Another node wrote to the organisation's database meanwhile.");
+  const lock = await log.acquireWriteLock(at);
+  if (lock.at === at) return lock.publish(rows);
+  await lock.release();
+  throw new UpstreamError("starting", "Another node wrote to the database at the same time.");
 }
 
-/** Whatever may be a file: what is none is not in the folder. */
+/** Every string that may be a file hash; others have no file in the folder. */
 function collectFileHashes({ image }: RowImage, names: Set<string>): void {
   for (const [name] of image?.matchAll(/[0-9a-f]{64}/g) ?? []) names.add(name);
 }
 
-async function rowCountDifferences(organisation: TenantDatabase, copy: SharedCopy): Promise<RowCountDifference[]> {
-  const counts = await organisation.countRows();
-  // Tables that this version does not have any more are left as they are.
-  return [...copy.counts()]
+async function rowCountDifferences(tenant: TenantDatabase, replica: SharedCopy): Promise<RowCountDifference[]> {
+  const counts = await tenant.countRows();
+  // Tables that this version no longer has are ignored.
+  return [...replica.counts()]
     .map(([table, here]) => ({ table, here, there: counts.get(table) ?? 0 }))
     .filter(({ here, there }) => here !== there);
 }
 
 /**
- * Rows of the copy of which the database has nothing, not even that they are gone; and whether it has what the copy has not.
- * Of what both have a page is held at a time, and otherwise its name.
+ * Rows of the replica that the database does not have, not even as tombstones, and whether the database has rows that the
+ * replica lacks. Rows of both are held one page at a time; otherwise only keys are kept.
  */
 async function compareRows(
   log: SharedLog,
-  copy: SharedCopy,
+  replica: SharedCopy,
   { clock, onStatus }: VerificationDeps,
-): Promise<{ missing: RowImage[]; isMore: boolean }> {
-  const tables = copy.counts();
+): Promise<{ missing: RowImage[]; hasUnknownRows: boolean }> {
+  const tables = replica.counts();
   const there = new Set<string>();
-  let isMore = false;
+  let hasUnknownRows = false;
   for (let [at, more] = [0, true]; more; ) {
-    const news = await log.readAfter(at);
-    for (const row of news.rows) {
+    const page = await log.readAfter(at);
+    for (const row of page.rows) {
       there.add(rowKey(row));
-      // Of the keys that tables would give next, the database may well know higher ones.
-      if (!isMore && tables.has(row.table)) isMore = !isSameRow(copy.find(row.table, row.key) ?? null, row.image);
+      // Tables of next keys may be ahead in the database.
+      if (!hasUnknownRows && tables.has(row.table))
+        hasUnknownRows = !isSameRow(replica.find(row.table, row.key) ?? null, row.image);
     }
-    [at, more] = [news.at, news.more];
-    onStatus({ doing: "compares", done: at, of: copy.position() });
+    [at, more] = [page.at, page.more];
+    onStatus({ doing: "compares", done: at, of: replica.position() });
   }
   const missing: RowImage[] = [];
-  for (const rows of copy.all()) {
+  for (const rows of replica.all()) {
     for (const row of rows) if (!there.has(rowKey(row))) missing.push(row);
-    // Others have their turn, whoever supervises this process among them.
+    // Lets other tasks run, such as the watchdog of this process.
     await yieldToEventLoop(clock);
   }
-  return { missing, isMore };
+  return { missing, hasUnknownRows };
 }
 
 const rowKey = ({ table, key }: RowImage): string => `${table} ${key}`;
 
-/** In all columns that both have: versions differ in them. */
+/** Compares the columns that both have: versions differ in columns. */
 function isSameRow(own: string | null, other: string | null): boolean {
   if (own === other) return true;
   if (own === null || other === null) return false;

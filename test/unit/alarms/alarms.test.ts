@@ -60,7 +60,7 @@ describe("alarms", () => {
       scene.store.write((tx) => void acknowledgeAlarm(tx, id, "On my way", scene.clock.now(), scene.by));
     const ours = { status: "ACTIVE", acknowledgedBy: scene.by.actor.name, acknowledgementNote: "On my way" };
     const nobodys = { status: "ACTIVE", acknowledgedBy: null, acknowledgementNote: null };
-    await expect(say()).rejects.toThrow("The alarm is not active.");
+    await expect(say()).rejects.toThrow("Only an active alarm can be acknowledged.");
     scene.wrong.push(DISK);
     await scene.pass(15_000);
     await say();

@@ -59,7 +59,7 @@ describe("log-in", () => {
         ),
       ),
     );
-    expect(new Set(words)).toEqual(new Set(["unauthorized: E-mail address or password is not right."]));
+    expect(new Set(words)).toEqual(new Set(["unauthorized: E-mail address or password is not correct."]));
   });
 
   it("is refused from the start of a lock to its end, and sessions rest meanwhile", async () => {

@@ -35,9 +35,9 @@ it("an emergency that a suspended machine slept through says so in its diary, as
   clock.stepWallClock(90_000);
   await clock.advance(2_000);
   await notes.stop();
-  const reason = "The clock went on by 90 s at once: it was set, or the machine was suspended.";
+  const reason = "The clock jumped forward by 90 s: it was set, or the machine was suspended.";
   expect(told()).toEqual([["log-message", { kind: "forward", seconds: 90, reason }]]);
-  expect(diary(emergency)).toEqual([`While it was on air: ${reason}`]);
+  expect(diary(emergency)).toEqual([`Downtime while the notification was active: ${reason}`]);
   expect(diary(over)).toEqual([]);
 });
 

@@ -65,7 +65,7 @@ describe("holidays of a calendar", () => {
         () => "read",
         (error: Error) => error.message,
       );
-    expect(await refusal("no calendar")).toBe("Field calendar is not valid. It is no iCalendar text.");
+    expect(await refusal("no calendar")).toBe("Field calendar is not valid. Must be an iCalendar text (RFC 5545).");
     expect(await refusal("BEGIN:VCARD\r\nEND:VCARD")).toContain("no VCALENDAR");
     expect(await refusal("")).toContain("Field calendar is not valid.");
     const event = (rule: string, start = "20310901T080000") => calendar(["UID:1", `DTSTART:${start}`, `RRULE:${rule}`]);

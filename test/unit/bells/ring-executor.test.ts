@@ -55,7 +55,7 @@ beforeAll(async () => {
     },
     ...{ release: tell("release"), begin: (id: string, at: number) => void told.push(`begin ${id} ${at}`) },
     ...{ discard: async (id: string) => tell("discard")(id), abort: async (id: string) => tell("abort")(id) },
-    clearDevices: () => void told.push("clear"),
+    clearDisplays: () => void told.push("clear"),
   } as unknown as NotificationService;
   const { clock, needs, endpointId } = fixture;
   portNeeds = {
@@ -167,7 +167,7 @@ it("what nobody else has is sounded by a message of its own where another applia
     const sql = "INSERT INTO notification_failover_groups (notification, cover) VALUES (?, ?)";
     await store.write((tx) => void tx.run(sql, due.id, cover));
   }
-  expect(shared.duty?.(due)).toEqual({ standDown: "Another appliance rang it." });
+  expect(shared.duty?.(due)).toEqual({ standDown: "Rung by another appliance." });
   await shared.cancel(due);
   await clock.advance(100);
   const id = derivedId(due.id, "stand-in", UNSHARED_GROUP_ID);
@@ -210,7 +210,7 @@ describe("making a ring ready", () => {
   });
 
   it("says in words why there is nothing to ring", async () => {
-    const gone = "What it was to ring is no longer there.";
+    const gone = "The schedule or ring list entry no longer exists.";
     for (const more of [{ entryId: "other" }, { ringListId: null }, { kind: "message" as const }]) {
       expect(await port.prepare(ring(more))).toBe(gone);
     }
@@ -220,7 +220,7 @@ describe("making a ring ready", () => {
     const off = ring();
     await port.prepare(off);
     await change(off.id, "aborted_at = ?", 1);
-    expect(await port.prepare(off)).toBe("It was called off before.");
+    expect(await port.prepare(off)).toBe("The ring was cancelled earlier.");
   });
 
   it("throws what may be over when it is tried again, and needs nothing for a clearing", async () => {
@@ -280,7 +280,7 @@ it("records each missed ring, or all of many in one record", async () => {
     );
   await record(2);
   expect(missed().map(({ value }) => value)).toEqual(
-    Array(2).fill(expect.objectContaining({ scheduleId: schedule, reason: "The appliance stood still." })),
+    Array(2).fill(expect.objectContaining({ scheduleId: schedule, reason: "The appliance stalled." })),
   );
   await record(21);
   expect(missed()).toHaveLength(3);

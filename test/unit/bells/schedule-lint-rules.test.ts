@@ -75,7 +75,7 @@ describe("the rings of the next year", () => {
 
   it("reach somebody, each once", () => {
     const lonely = timetable("UTC", [entry("08:00:00", []), entry("09:00:00")]);
-    expect(kindsOf(lonely, { isStale: true })).toEqual(["reaches nobody 365 08:00 on 2026-10-02"]);
+    expect(kindsOf(lonely, { isStale: true })).toEqual(["no recipients 365 08:00 on 2026-10-02"]);
     const twice = timetable("UTC", [entry("08:00:00"), { ...entry("09:00:00"), id: "e08:00:00" }]);
     expect(kindsOf(twice, { isStale: true })).toEqual(["twice 365 09:00 on 2026-10-02"]);
   });

@@ -87,7 +87,7 @@ it("a password that did not come with the rows of a link is named in the health,
   expect(() => beforeWrite?.(come as never, {} as never, { ...by, replicated: true })).not.toThrow();
   await store.write((tx) => tx.run("UPDATE callmgr_clusters SET axl_password = NULL, snmp_community = NULL"));
   expect(faults().map(({ reason }) => reason)).toEqual([
-    "It is not known here: axlPassword, snmpCommunity of the call manager cluster Campus. Passwords do not come with a link: enter it at this appliance.",
+    "Missing axlPassword, snmpCommunity of the call manager cluster Campus. Passwords are not replicated: enter it on this appliance.",
   ]);
   await store.write((tx) => tx.run("UPDATE callmgr_clusters SET axl_password = 'sealed', snmp_community = 'sealed'"));
   expect(faults()).toEqual([]);

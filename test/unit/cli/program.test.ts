@@ -263,9 +263,9 @@ describe("settings", () => {
     writeFileSync(file, `plugins: {ip-phnes: {}, ip-phones: {${listen}}, multicast-zones: {${listen}}}\n`);
     const { exitCode, out, err } = await runCommand(["settings", "check", file]);
     expect([exitCode, out]).toEqual([EXIT.settings, []]);
-    expect(err[0]).toMatch(/plugins\.ip-phnes: no such plugin; there are .*ip-phones, .*multicast-zones, .*sip, sms/);
-    expect(err[0]).toContain("plugins.ip-phones.listen.auht: no such port; there are auth");
-    expect(err[0]).toContain("plugins.multicast-zones.listen.auht: no such port; it has none");
+    expect(err[0]).toMatch(/plugins\.ip-phnes: unknown plugin; available: .*ip-phones, .*multicast-zones, .*sip, sms/);
+    expect(err[0]).toContain("plugins.ip-phones.listen.auht: unknown port; available: auth");
+    expect(err[0]).toContain("plugins.multicast-zones.listen.auht: unknown port; available: none");
     const example = fileURLToPath(new URL("../../../config/carillon.example.yaml", import.meta.url));
     expect(await runCommand(["settings", "check", example])).toMatchObject({ exitCode: EXIT.ok });
   });

@@ -19,7 +19,7 @@ function talkOf(needs: Partial<HubControlHandlerDeps>): ReturnType<typeof create
 }
 
 const linked = (endpoint: string, said: HubControlMessage[] = []): LinkedSite =>
-  ({ endpoint, keyHash: "", say: (talk: HubControlMessage) => void said.push(talk) }) as unknown as LinkedSite;
+  ({ endpoint, keyHash: "", sendControl: (talk: HubControlMessage) => void said.push(talk) }) as unknown as LinkedSite;
 
 it("appliances that don't hear each other on the local network hear each other through the cloud, and who is last acts", async () => {
   const clock = createFakeClock(Date.now());

@@ -9,8 +9,8 @@ const CLAIMS = [
 ];
 
 it.each([
-  ["speakers", "hall", "deviceIdentifier", "Nothing serves speakers named hall; it fits ^zone: or ^horn-."],
-  ["idns", "desk", "type", "Nothing serves idns."],
+  ["speakers", "hall", "deviceIdentifier", "No plugin serves speakers with the identifier hall; it must match ^zone: or ^horn-."],
+  ["idns", "desk", "type", "No plugin serves the type idns."],
 ])("says of %s that nobody claims what would be served", (type, deviceIdentifier, field, words) => {
   const after = { type, deviceIdentifier, attributes: {} };
   const { beforeWrite } = deviceHooks(
@@ -34,9 +34,9 @@ it("takes what an appliance tells of a device that no plugin here serves", () =>
 });
 
 it.each([
-  ["Port", "99999999", "It is a whole number from 1 to 65535."],
-  ["Port", "5004x", "It is a whole number from 1 to 65535."],
-  ["Codec", "G711", "It is one of PCMU, G722."],
+  ["Port", "99999999", "Must be a whole number from 1 to 65535."],
+  ["Port", "5004x", "Must be a whole number from 1 to 65535."],
+  ["Codec", "G711", "Must be one of PCMU, G722."],
   ["Group", "10.0.0.1", "It is an IPv4 multicast address."],
 ])("takes no %s %s of a device whose plugin asks for another", (name, value, words) => {
   const attributes = {

@@ -103,9 +103,9 @@ describe("patterns", () => {
     const ofOne = (pattern: string) => () => parseGroupDefinition(several("OR", is("Name", "MATCHES_REGEX", pattern)));
     for (const pattern of ["(a|b?){1000}".repeat(2), "[\\pL\\p{N}]".repeat(15), "[B-\\x{1e942}]".repeat(5)]) {
       const many = Array.from({ length: 5 }, () => is("Name", "MATCHES_REGEX", pattern));
-      expect(() => parseGroupDefinition(several("OR", ...many))).toThrow("too costly together");
+      expect(() => parseGroupDefinition(several("OR", ...many))).toThrow("exceed the total cost limit");
     }
-    expect(ofOne("[\\p{L}\\p{N}]{1000}".repeat(10))).toThrow("too costly together");
+    expect(ofOne("[\\p{L}\\p{N}]{1000}".repeat(10))).toThrow("exceed the total cost limit");
     const ordinary = Array.from({ length: 200 }, (_, at) =>
       is("Name", "MATCHES_REGEX", `^(SEP|ATA)[0-9A-F]{9}${at}.*$`),
     );
@@ -274,13 +274,13 @@ describe("what is refused", () => {
   const deep = `${"(".repeat(20)}1${")".repeat(20)}`;
   const cases: [string, Definition, string, RegExp][] = [
     ["filters that are no list", { filters: { attribute: "Name" } }, "filters", /list of filters/],
-    ["a filter that is no object", { filters: ["Name"] }, "filters", /Filter 1: An object/],
+    ["a filter that is no object", { filters: ["Name"] }, "filters", /Filter 1: Must be an object/],
     ["no attribute", one({ comparison: "EQUALS", value: "x" }), "filters", /Filter 1: The attribute/],
     [
       "an unknown comparison",
       one(is("Name", "LIKE", "x")),
       "filters",
-      /Filter 1: The comparison is one of BEGINS_WITH/,
+      /Filter 1: The comparison must be one of BEGINS_WITH/,
     ],
     [
       "the second filter is named",
@@ -292,34 +292,34 @@ describe("what is refused", () => {
       "a complement that is a number",
       one(is("Name", "EQUALS", "x", { complement: 1 })),
       "filters",
-      /complement is true or false/,
+      /complement must be true or false/,
     ],
-    ["201 filters", several("OR", ...Array.from({ length: 201 }, () => BIG)), "filters", /At most 200/],
+    ["201 filters", several("OR", ...Array.from({ length: 201 }, () => BIG)), "filters", /at most 200/],
     ["a pattern of 201 characters", one(is("Name", "MATCHES_REGEX", "a".repeat(201))), "filters", /200 characters/],
-    ["a back-reference", one(is("Name", "MATCHES_REGEX", "(a)\\1")), "filters", /can't be used/],
-    ["look-ahead", one(is("Name", "MATCHES_REGEX", "a(?=b)")), "filters", /can't be used/],
-    ["look-behind", one(is("Name", "MATCHES_REGEX", "(?<=a)b")), "filters", /can't be used/],
-    ["an open parenthesis in a pattern", one(is("Name", "MATCHES_REGEX", "(a")), "filters", /can't be used/],
-    ["an unknown filter type", { filterType: "XOR" }, "filterType", /One of OR, AND/],
+    ["a back-reference", one(is("Name", "MATCHES_REGEX", "(a)\\1")), "filters", /Invalid pattern/],
+    ["look-ahead", one(is("Name", "MATCHES_REGEX", "a(?=b)")), "filters", /Invalid pattern/],
+    ["look-behind", one(is("Name", "MATCHES_REGEX", "(?<=a)b")), "filters", /Invalid pattern/],
+    ["an open parenthesis in a pattern", one(is("Name", "MATCHES_REGEX", "(a")), "filters", /Invalid pattern/],
+    ["an unknown filter type", { filterType: "XOR" }, "filterType", /Must be one of OR, AND/],
     ["an empty expression", logical("", BIG), "logicalExpression", /empty/],
     ["no expression", { filterType: "LOGICAL_EXPRESSION", filters: [BIG] }, "logicalExpression", /empty/],
-    ["a number of no filter", logical("1 AND 2", BIG), "logicalExpression", /filters 1 to 1, not 2 \(position 7\)/],
-    ["number 0", logical("0", BIG), "logicalExpression", /not 0/],
+    ["a number of no filter", logical("1 AND 2", BIG), "logicalExpression", /between 1 and 1; found 2 at position 7/],
+    ["number 0", logical("0", BIG), "logicalExpression", /found 0/],
     ["numbers without filters", logical("1"), "logicalExpression", /There are no filters/],
-    ["two numbers in a row", logical("1 1", BIG), "logicalExpression", /AND or OR is expected at position 3, not "1"/],
-    ["an operator too many", logical("1 AND OR 1", BIG), "logicalExpression", /expected at position 7, not "OR"/],
-    ["an end too early", logical("1 AND", BIG), "logicalExpression", /expected at the end/],
-    ["a parenthesis not closed", logical("(1 AND 1", BIG), "logicalExpression", /\( at position 1 is never closed/],
-    ["a parenthesis not opened", logical("1)", BIG), "logicalExpression", /\) at position 2 closes nothing/],
-    ["an empty pair", logical("()", BIG), "logicalExpression", /expected at position 2, not "\)"/],
+    ["two numbers in a row", logical("1 1", BIG), "logicalExpression", /Expected AND or OR at position 3, found "1"/],
+    ["an operator too many", logical("1 AND OR 1", BIG), "logicalExpression", /at position 7, found "OR"/],
+    ["an end too early", logical("1 AND", BIG), "logicalExpression", /end of the text/],
+    ["a parenthesis not closed", logical("(1 AND 1", BIG), "logicalExpression", /\( at position 1 is not closed/],
+    ["a parenthesis not opened", logical("1)", BIG), "logicalExpression", /\) at position 2 has no matching/],
+    ["an empty pair", logical("()", BIG), "logicalExpression", /at position 2, found "\)"/],
     ["other words", logical("1 XOR 1", BIG), "logicalExpression", /"XOR" at position 3/],
     ["other signs", logical("1 && 1", BIG), "logicalExpression", /"&" at position 3/],
     ["a negative number", logical("-1", BIG), "logicalExpression", /"-" at position 1/],
     ["more than 4096 characters", logical(`${long}1`, BIG), "logicalExpression", /4096/],
     ["nested deeper than 20 levels", logical(deep, BIG), "logicalExpression", /20 levels/],
     ["20 NOTs", logical(`${"NOT ".repeat(20)}1`, BIG), "logicalExpression", /20 levels/],
-    ["additions that are no texts", { additionIds: [7] }, "additionIds", /list of texts/],
-    ["an exclusion that is no list", { exclusionIds: "SEP1" }, "exclusionIds", /list of texts/],
+    ["additions that are no texts", { additionIds: [7] }, "additionIds", /list of strings/],
+    ["an exclusion that is no list", { exclusionIds: "SEP1" }, "exclusionIds", /list of strings/],
   ];
   it.each(cases)("%s", (_, definition, field, message) => {
     let fault: unknown;

@@ -87,7 +87,7 @@ postgres.describe("the rows that the first node of an organisation brings", () =
       return { ...turn, publish: (rows) => publish(rows, turn.publish) };
     };
     const acting = organisation.leadership.acquire(new AbortController().signal);
-    const other = { ...organisation, log: { ...log, begin } };
+    const other = { ...organisation, log: { ...log, acquireWriteLock: begin } };
     return followLeader(other, acting, optionsOf(dataDir)).finally(() => organisation.close());
   }
 

@@ -144,7 +144,7 @@ postgres.describe("a copy of a cloud's rows, and the database", () => {
         return organisation.log.readAfter(after);
       };
       const acting = organisation.leadership.acquire(new AbortController().signal);
-      const tidied = { ...organisation, log: { ...organisation.log, news } };
+      const tidied = { ...organisation, log: { ...organisation.log, readAfter: news } };
       expect(
         await followLeader(tidied, acting, {
           ...of,

@@ -26,7 +26,7 @@ beforeAll(async () => {
 });
 afterAll(() => scene.close());
 
-const needs = () => ({ reader: scene.fixture.store, clock: { ...scene.fixture.clock, soon: setImmediate } as never });
+const needs = () => ({ reader: scene.fixture.store, clock: { ...scene.fixture.clock, defer: setImmediate } as never });
 const pieces = (id: string) => buildIncidentRecord(scene.incident(id), scene.fixture.by.scope, needs());
 
 async function textOf(parts: AsyncIterable<string>): Promise<string> {

@@ -69,7 +69,7 @@ describe("an input", () => {
     const call = { callId: "1", state: "ringing", calledNumber: "1" };
     for (const [wrong, words] of [
       [{ source: "", dedupeKey: "b", values: {} }, "source and dedupeKey"],
-      [{ source: "a", dedupeKey: "b", values: [] }, "values is an object"],
+      [{ source: "a", dedupeKey: "b", values: [] }, "values must be an object"],
       [{ source: "a", dedupeKey: "b", values: { a: "x".repeat(65_536) } }, "at most 65536 bytes"],
       [{ source: "a", dedupeKey: "b", values: {}, call: { ...call, callId: "" } }, "call.callId"],
       [{ source: "a", dedupeKey: "b", values: {}, call: { ...call, state: "held" } }, "call.state"],

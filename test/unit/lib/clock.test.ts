@@ -3,7 +3,7 @@ import { sleep, systemClock } from "../../../src/lib/clock.ts";
 import { createFakeClock } from "../../support/fake-clock.ts";
 
 describe("sleep", () => {
-  it("resolves when its time has come, not before", async () => {
+  it("resolves when its time has come, not earlier", async () => {
     const clock = createFakeClock(0);
     let woke: number | null = null;
     const sleeping = sleep(clock, 100).then(() => {
@@ -25,13 +25,13 @@ describe("sleep", () => {
     expect(clock.pendingTimers()).toBe(0);
   });
 
-  it("rejects when the signal has aborted already, making no timer", async () => {
+  it("rejects when the signal has aborted already, without a timer", async () => {
     const clock = createFakeClock();
     await expect(sleep(clock, 100, AbortSignal.abort("gone"))).rejects.toBe("gone");
     expect(clock.pendingTimers()).toBe(0);
   });
 
-  it("lets go of the signal when it wakes", async () => {
+  it("removes its signal listener when it wakes", async () => {
     const clock = createFakeClock();
     const abort = new AbortController();
     let listeners = 0;
@@ -53,7 +53,7 @@ describe("sleep", () => {
 });
 
 describe("system clock", () => {
-  it("tells wall time in ms, and a monotonic time that rises within a millisecond", () => {
+  it("gives wall time in ms, and a monotonic time that rises within a millisecond", () => {
     expect(Math.abs(systemClock.now() - Date.now())).toBeLessThan(50);
     const times = Array.from({ length: 5 }, () => systemClock.monotonicMs());
     for (const [index, time] of times.slice(1).entries()) expect(time).toBeGreaterThan(times[index] ?? time);

@@ -35,7 +35,7 @@ describe("errors", () => {
     expect("cause" in new UpstreamError("upstream", "no answer")).toBe(false);
   });
 
-  it("name the faulty field in words and as data", () => {
+  it("name the invalid field in the message and as data", () => {
     expect(requiredValue("name")).toMatchObject({
       type: "required",
       message: "Field name is required.",
@@ -47,13 +47,13 @@ describe("errors", () => {
     expect(new LimitError(5, "/users").message).toBe("Limit of 5 /users reached.");
   });
 
-  it("gather all faulty fields under the first one's type", () => {
+  it("collect all invalid fields under the first one's type", () => {
     const faults = [...requiredValue("a").faults, ...invalidValue("b").faults];
     expect(validationError(faults)).toMatchObject({ type: "required", message: "Field a is required.", faults });
     expect(() => validationError([])).toThrow(BugError);
   });
 
-  it("say the same of what is hidden and what is not there", () => {
+  it("give the same error for hidden and missing resources", () => {
     expect([notFound().type, forbidden().type]).toEqual(["not-found", "forbidden"]);
     expect(notFound().faults).toEqual([]);
   });

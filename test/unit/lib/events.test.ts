@@ -19,13 +19,13 @@ describe("events", () => {
     expect(seen).toEqual(["first n1", "second n1"]);
   });
 
-  it("do nothing when nobody listens", () => {
+  it("do nothing without listeners", () => {
     const { events, errors } = eventsWithErrors();
     events.emit("notification.settled", SETTLED);
     expect(errors).toEqual([]);
   });
 
-  it("report a listener that throws and go on to the next", () => {
+  it("report a listener that throws and continue with the next", () => {
     const { events, errors } = eventsWithErrors();
     const fault = new RangeError("listener");
     let reached = false;
@@ -40,7 +40,7 @@ describe("events", () => {
     expect(errors).toEqual([["notification.settled", fault]]);
   });
 
-  it("stop calling a listener that has left, also when it leaves while being called", () => {
+  it("stop calling a removed listener, also when it is removed during a call", () => {
     const { events } = eventsWithErrors();
     const seen: string[] = [];
     const leave = events.on("notification.settled", () => {

@@ -6,7 +6,7 @@ function logInto(lines: string[], level?: string) {
 }
 
 describe("log", () => {
-  it("writes one JSON object per line with what it was given", () => {
+  it("writes one JSON object per line with the given fields", () => {
     const lines: string[] = [];
     logInto(lines).info({ stage: "deliver", count: 3 }, "delivered");
     expect(lines).toHaveLength(1);
@@ -29,7 +29,7 @@ describe("log", () => {
     expect(secrets.password).toBe("hunter2");
   });
 
-  it("leaves out what is below its level", () => {
+  it("drops entries below its level", () => {
     const lines: string[] = [];
     const log = logInto(lines, "warn");
     log.info("quiet");

@@ -1,7 +1,7 @@
 import { expect, it } from "vitest";
 import { createPriorityTaskQueue } from "../../../src/lib/priority-task-queue.ts";
 
-it("does what is urgent within a long job, between its steps, and goes on with that before anything else", async () => {
+it("runs urgent tasks between the steps of a long task, and continues that before anything else", async () => {
   const done: string[] = [];
   const faults: unknown[] = [];
   const turns = createPriorityTaskQueue((error) => faults.push(error));

@@ -21,7 +21,7 @@ function policy(allowedTargets: string[] = []) {
   });
 }
 
-describe("the address policy", () => {
+describe("the SSRF guard", () => {
   it.each([
     "127.0.0.1",
     "127.8.8.8",
@@ -66,7 +66,7 @@ describe("the address policy", () => {
   });
 });
 
-describe("a call under the policy", () => {
+describe("a guarded fetch", () => {
   const servers: Server[] = [];
   afterEach(() => {
     for (const server of servers.splice(0)) {
@@ -85,7 +85,7 @@ describe("a call under the policy", () => {
   const call = (url: string, options: FetchOptions = {}, clock = systemClock, signal = new AbortController().signal) =>
     guardedFetch(url, options, { ssrfGuard: policy(["127.0.0.0/8"]), clock, signal });
 
-  it("carries method, headers and body, and answers status, headers and body", async () => {
+  it("sends method, headers and body, and returns status, headers and body", async () => {
     const at = await serve((request, response) => {
       const parts: Buffer[] = [];
       request.on("data", (part) => parts.push(part));
@@ -98,7 +98,7 @@ describe("a call under the policy", () => {
     expect(got).toMatchObject({ status: 201, headers: { "x-got": "POST 1" }, body: "/a?b=1 grüße" });
   });
 
-  it("goes to the address that was judged, whatever the name means later", async () => {
+  it("connects to the checked address, whatever the name resolves to later", async () => {
     const at = await serve((request, response) => response.end(request.headers.host));
     const { port } = new URL(`http://${at}`);
     const got = await guardedFetch(
@@ -109,12 +109,12 @@ describe("a call under the policy", () => {
     expect(got.body).toBe(`inside.example:${port}`);
   });
 
-  it("follows no redirect", async () => {
+  it("does not follow redirects", async () => {
     const at = await serve((_request, response) => response.writeHead(302, { Location: "http://127.0.0.1:1/" }).end());
     expect((await call(`http://${at}/`)).status).toBe(302);
   });
 
-  it("ends with words when the answer is too long, the place is closed, or the URL is none of the web", async () => {
+  it("fails when the response is too long, the connection is refused, or the URL is not http(s)", async () => {
     const at = await serve((_request, response) => response.end("x".repeat(1_048_577)));
     await expect(call(`http://${at}/`)).rejects.toThrow("longer than 1048576 bytes");
     await expect(call("http://127.0.0.1:1/secret-path")).rejects.toThrow(/^127\.0\.0\.1:1: connect ECONNREFUSED/);
@@ -123,7 +123,7 @@ describe("a call under the policy", () => {
     await expect(call("http://224.0.0.9/")).rejects.toThrow("not allowed");
   });
 
-  it("ends when its time is over, or the plugin's", async () => {
+  it("ends on timeout, and when the plugin stops", async () => {
     const asked: (() => void)[] = [];
     const at = await serve(() => asked.shift()?.());
     const arrival = (): Promise<void> => new Promise((resolve) => void asked.push(resolve));
@@ -131,7 +131,7 @@ describe("a call under the policy", () => {
     let arrived = arrival();
     const slow = call(`http://${at}/`, { timeoutMs: 60_000 }, clock);
     await arrived;
-    const slowed = expect(slow).rejects.toThrow("no answer within 30 s");
+    const slowed = expect(slow).rejects.toThrow("no response within 30 s");
     await clock.advance(30_000);
     await slowed;
     const stopping = new AbortController();
@@ -139,8 +139,8 @@ describe("a call under the policy", () => {
     const off = call(`http://${at}/`, {}, clock, stopping.signal);
     await arrived;
     stopping.abort();
-    await expect(off).rejects.toThrow("called off");
-    await expect(call(`http://${at}/`, {}, clock, stopping.signal)).rejects.toThrow("called off");
+    await expect(off).rejects.toThrow("aborted");
+    await expect(call(`http://${at}/`, {}, clock, stopping.signal)).rejects.toThrow("aborted");
     expect(clock.pendingTimers()).toBe(0);
   });
 });

@@ -28,7 +28,7 @@ function specFor(wav: Buffer | null, over: Partial<AudioSpec> = {}): AudioSpec &
   };
 }
 
-describe("AudioWorker", () => {
+describe("AudioRenderer", () => {
   let workers: Worker[];
   let audio: AudioRenderer;
 
@@ -45,7 +45,7 @@ describe("AudioWorker", () => {
 
   afterEach(() => audio.stop());
 
-  it("makes in its thread what the room makes", async () => {
+  it("renders in its thread the same as the module", async () => {
     const spec = specFor(WAV);
     const programme = await audio.prepare(spec);
     const { recording: _, ...layout } = spec;
@@ -53,7 +53,7 @@ describe("AudioWorker", () => {
     expect(programme.payload.buffer).toBeInstanceOf(SharedArrayBuffer);
   });
 
-  it("makes it in other codecs once each, G.722 from 16 kHz, while it makes other programmes", async () => {
+  it("encodes other codecs once each, G.722 from 16 kHz, while it renders other audio", async () => {
     const spec = specFor(WAV, { tone: null, repetitions: 20 });
     const programme = await audio.prepare(spec);
     const renditions = [
@@ -79,7 +79,7 @@ describe("AudioWorker", () => {
       .toBe(0);
   });
 
-  it("makes the same programme once, reading the recording once", async () => {
+  it("renders the same audio once, reading the recording once", async () => {
     const spec = specFor(WAV);
     const [one, two] = await Promise.all([audio.prepare(spec), audio.prepare(spec)]);
     expect(two).toBe(one);
@@ -88,7 +88,7 @@ describe("AudioWorker", () => {
     expect(await audio.prepare({ ...spec, tone: "chime" })).not.toBe(one);
   });
 
-  it("forgets the oldest when it remembers too much", async () => {
+  it("evicts the oldest when the cache is full", async () => {
     const layout = { tone: "tone", repetitions: 1000, repetitionPauseMs: 1000 };
     const specs = ["bell", "chime", "klaxon"].map((tone) => specFor(WAV, { ...layout, tone, repetitions: 200 }));
     for (const spec of specs) await audio.prepare(spec);
@@ -97,7 +97,7 @@ describe("AudioWorker", () => {
     expect(specs.map((spec) => spec.reads())).toEqual([2, 1, 1]);
   });
 
-  it("tells the caller's faults as such, each time anew", async () => {
+  it("reports the caller's errors as such, each time", async () => {
     const broken = specFor(WAV.subarray(0, 1000));
     await expect(audio.prepare(broken)).rejects.toThrow(CallerError);
     await expect(audio.prepare(broken)).rejects.toThrow(/cut off/);
@@ -114,7 +114,7 @@ describe("AudioWorker", () => {
     await expect(audio.prepare(spec)).rejects.toThrow("disk");
   });
 
-  it("fails what was under way when its thread dies, and goes on in a new one", async () => {
+  it("fails jobs in progress when its thread dies, and continues in a new one", async () => {
     const failing = audio.prepare(specFor(WAV, { repetitions: 100 }));
     failing.catch(() => undefined);
     while ((await Promise.race([failing, null])) !== null) throw new RangeError("made too early");
@@ -124,7 +124,7 @@ describe("AudioWorker", () => {
     expect(workers).toHaveLength(2);
   });
 
-  it("fails what is asked of it once stopped", async () => {
+  it("fails requests once stopped", async () => {
     await audio.stop();
     await expect(audio.prepare(specFor(WAV))).rejects.toThrow(UpstreamError);
     expect(workers).toHaveLength(1);

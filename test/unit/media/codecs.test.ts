@@ -32,7 +32,7 @@ function ffmpeg(input: Uint8Array, ...args: string[]): Buffer {
 }
 
 describe("codecs", () => {
-  it("have the payload types of RFC 3551, and no others are taken", () => {
+  it("have the payload types of RFC 3551; other names are rejected", () => {
     expect(Object.entries(CODECS).map(([name, { payloadType }]) => [name, payloadType])).toEqual([
       ["PCMU", 0],
       ["PCMA", 8],
@@ -41,7 +41,7 @@ describe("codecs", () => {
     expect(["G722", "toString", "g722", null].map(isCodec)).toEqual([true, false, false, false]);
   });
 
-  it("encode G.722 however it is cut, a byte for two samples, with the bytes that another encoder gave, too", () => {
+  it("encode G.722 independent of piece boundaries, one byte for two samples, with the bytes of a reference encoder", () => {
     const codes = inPieces("G722", HARD);
     expect(codes.equals(CODECS.G722.createEncoder()(HARD))).toBe(true);
     expect(codes).toHaveLength(HARD.length / 2);
@@ -50,7 +50,7 @@ describe("codecs", () => {
 });
 
 externalProgram("ffmpeg").describe("codecs, by ffmpeg", () => {
-  it("have the very bytes of G.722", () => {
+  it("give the same G.722 bytes as ffmpeg", () => {
     const raw = ["-f", "s16le", "-ar", String(RATE), "-ac", "1", "-i", "-"];
     const theirs = ffmpeg(new Uint8Array(HARD.buffer), ...raw, "-c:a", "g722", "-f", "g722");
     expect(inPieces("G722", HARD).equals(theirs)).toBe(true);

@@ -16,8 +16,8 @@ function sent(payload: Uint8Array, fromMs: number, toMs: number): number[] {
   return [...new Set([...levels].map((sample) => Math.round(sample / 3_277) / 10))];
 }
 
-describe("a programme that is being spoken", () => {
-  it("has its opening, then the voice three packets after it was spoken, then silence", () => {
+describe("live audio", () => {
+  it("has its opening, then the voice three packets later, then silence", () => {
     const live = createLiveAudio("a", OPENING, 2_000);
     live.start(1_000);
     expect(live.writeVoice(piece(0.5), 1_099)).toBe(false);
@@ -34,7 +34,7 @@ describe("a programme that is being spoken", () => {
     expect([...live.recordedVoice()].flatMap((part) => [...part])).toHaveLength(8 * (320 - 100));
   });
 
-  it("goes on with the full lead after an interruption, and leaves out what comes too late all at once", () => {
+  it("continues with the full lead after an interruption, and drops late bursts", () => {
     const live = createLiveAudio("a", null, 3_000);
     live.start(0);
     live.writeVoice(piece(0.2), 0);
@@ -46,7 +46,7 @@ describe("a programme that is being spoken", () => {
     expect(sent(live.rendered.payload, 700, 3_000)).toEqual([0]);
   });
 
-  it("has its voice in other codecs, too, from the moment at which one is asked for, after the opening", async () => {
+  it("has its voice in other codecs, too, from the request on, after the opening", async () => {
     const opening = { ...OPENING, rendition: async () => new Uint8Array(800).fill(7) };
     const live = createLiveAudio("a", opening, 2_000);
     const wide = await payloadForCodec(live.rendered, "G722");
@@ -65,7 +65,7 @@ describe("a programme that is being spoken", () => {
     );
   });
 
-  it("takes nothing before it begins, beyond its length or once it is closed", () => {
+  it("accepts nothing before its start, beyond its length or once it is closed", () => {
     const live = createLiveAudio("a", null, 100);
     expect(live.writeVoice(piece(1), 0)).toBe(false);
     live.start(0);
@@ -78,9 +78,9 @@ describe("a programme that is being spoken", () => {
   });
 });
 
-describe("resampling a voice as it comes", () => {
+describe("streaming resampling", () => {
   it.each([8_000, 16_000, 44_100, 48_000])(
-    "of %i Hz gives what resampling the whole gives, however it is cut",
+    "from %i Hz gives the same as resampling the whole, whatever the pieces",
     (rateHz) => {
       const whole = sine(700, 0.6, 0.5, rateHz);
       const read = (first: number, into: Float32Array): void => {

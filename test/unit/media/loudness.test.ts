@@ -23,7 +23,7 @@ function joined(...parts: Float32Array[]): Float32Array {
 }
 
 describe("loudness", () => {
-  it("counts where something sounds, not the pauses", () => {
+  it("measures the audible parts, not the pauses", () => {
     const speech = sine(440, 1, 0.5);
     const alone = activeRms(speech);
     expect(alone).toBeCloseTo(0.5 / Math.SQRT2, 4);
@@ -33,13 +33,13 @@ describe("loudness", () => {
     expect(activeRms(new Float32Array(0))).toBe(0);
   });
 
-  it.each([0.02, 0.1, 0.5, 0.99])("brings a recording of amplitude %d to the reference", (level) => {
+  it.each([0.02, 0.1, 0.5, 0.99])("brings a recording of amplitude %d to the reference level", (level) => {
     const samples = joined(silence(1), sine(300, 1, level), silence(1));
     normalizeLoudness(samples);
     expect(Math.abs(db(activeRms(samples)) - REFERENCE_DBFS)).toBeLessThan(0.1);
   });
 
-  it("raises a whisper by 30 dB and no more, and leaves silence alone", () => {
+  it("amplifies a whisper by 30 dB at most, and leaves silence alone", () => {
     const whisper = sine(300, 1, amplitudeFromDb(-50));
     normalizeLoudness(whisper);
     expect(db(peakOf(whisper))).toBeCloseTo(-20, 1);
@@ -48,7 +48,7 @@ describe("loudness", () => {
     expect(peakOf(nothing)).toBe(0);
   });
 
-  it("stays softer rather than squash peaks by more than 6 dB", () => {
+  it("stays softer rather than limit peaks by more than 6 dB", () => {
     const peaky = sine(300, 2, amplitudeFromDb(-30));
     for (let at = 100; at < peaky.length; at += 1600) peaky[at] = 0.9;
     normalizeLoudness(peaky);
@@ -57,7 +57,7 @@ describe("loudness", () => {
 });
 
 describe("the limiter", () => {
-  it("keeps every sample under the ceiling and leaves distant ones untouched", () => {
+  it("keeps every sample below the ceiling and leaves distant ones untouched", () => {
     const samples = sine(300, 1, 0.3);
     const before = samples.slice();
     samples[4000] = 3;
@@ -67,7 +67,7 @@ describe("the limiter", () => {
     expect(samples.subarray(4200)).toEqual(before.subarray(4200));
   });
 
-  it("turns down smoothly: no step where there was none", () => {
+  it("changes the gain smoothly, without steps", () => {
     const samples = sine(100, 1, 0.4).map((sample, i) => sample * (i > 3000 && i < 5000 ? 4 : 1));
     limitPeaks(samples);
     const calm = samples.subarray(5200);
@@ -76,7 +76,7 @@ describe("the limiter", () => {
     expect(peakOf(samples)).toBeLessThanOrEqual(amplitudeFromDb(PEAK_CEILING_DBFS) + 1e-6);
   });
 
-  it("does nothing when all is well, at the edges too", () => {
+  it("does nothing below the ceiling, at the edges too", () => {
     const samples = sine(300, 0.1, 0.5);
     const before = samples.slice();
     limitPeaks(samples);

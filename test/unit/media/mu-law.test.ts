@@ -6,7 +6,7 @@ const ALL = Int16Array.from({ length: 65_536 }, (_, index) => index - 32_768);
 const CODES = Uint8Array.from({ length: 256 }, (_, code) => code);
 
 describe("G.711 µ-law", () => {
-  it("encodes every sample as a table made from the standard's decision values does", () => {
+  it("encodes every sample like a table of the standard's decision values", () => {
     const table = muLawTable();
     expect(encodeMuLaw(ALL)).toEqual(Uint8Array.from(ALL, (sample) => table[sample & 0xffff] ?? 0));
   });
@@ -30,13 +30,13 @@ describe("G.711 µ-law", () => {
     }
   });
 
-  it("gives back every code but the negative zero", () => {
+  it("round-trips every code but the negative zero", () => {
     const again = encodeMuLaw(decodeMuLaw(CODES));
     expect([...again].filter((code, index) => code !== index)).toEqual([0xff]);
     expect(again[0x7f]).toBe(0xff);
   });
 
-  it("writes into memory given to it", () => {
+  it("writes into the given memory", () => {
     const shared = new Uint8Array(new SharedArrayBuffer(3));
     expect(encodeMuLaw(Int16Array.of(0, 32_767, -32_768), shared)).toBe(shared);
     expect([...shared]).toEqual([0xff, 0x80, 0x00]);

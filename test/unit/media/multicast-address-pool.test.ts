@@ -23,7 +23,7 @@ function setUp(startIndex = 0) {
 }
 
 describe("the address pool", () => {
-  it("lends every address once, groups before ports, even ports only", () => {
+  it("allocates every address once, groups before ports, even ports only", () => {
     const { pool } = setUp();
     const lent = Array.from({ length: 8 }, () => pool.allocate(false));
     expect(lent.map(({ group, port }) => `${group}:${port}`)).toEqual([
@@ -39,7 +39,7 @@ describe("the address pool", () => {
     expect(() => pool.allocate(false)).toThrow(UpstreamError);
   });
 
-  it("keeps addresses for emergencies, which take routine ones when theirs are used up", () => {
+  it("reserves addresses for emergencies, which fall back to routine ones", () => {
     const { pool } = setUp();
     for (let n = 0; n < 7; n++) pool.allocate(false);
     const emergencies = Array.from({ length: 3 }, () => pool.allocate(true));
@@ -51,7 +51,7 @@ describe("the address pool", () => {
     expect(() => pool.allocate(true)).toThrow(UpstreamError);
   });
 
-  it("lets an address rest for five minutes", async () => {
+  it("does not reuse an address for five minutes", async () => {
     const { clock, pool } = setUp();
     const lent = Array.from({ length: 8 }, () => pool.allocate(false));
     const returned = lent[3] ?? { group: "", port: 0 };
@@ -62,7 +62,7 @@ describe("the address pool", () => {
     expect(pool.allocate(false)).toEqual(returned);
   });
 
-  it("counts the rest from the first return, and ignores what is not lent", async () => {
+  it("counts the delay from the first release, and ignores addresses not in use", async () => {
     const { clock, pool } = setUp();
     const lent = Array.from({ length: 8 }, () => pool.allocate(false));
     const returned = lent[0] ?? { group: "", port: 0 };
@@ -74,7 +74,7 @@ describe("the address pool", () => {
     expect(pool.allocate(false)).toEqual(returned);
   });
 
-  it("leaves out what an earlier process lent", async () => {
+  it("skips addresses claimed from an earlier process", async () => {
     const { clock, pool } = setUp();
     const claimed = { group: "239.10.0.254", port: 20_480 };
     pool.claim(claimed);
@@ -87,7 +87,7 @@ describe("the address pool", () => {
     expect(pool.allocate(false)).toEqual(claimed);
   });
 
-  it("begins at the place given, at any place otherwise", () => {
+  it("begins at the given index, at a random one otherwise", () => {
     expect(setUp(5).pool.allocate(false)).toEqual({ group: "239.10.0.255", port: 20_482 });
     const clock = createFakeClock();
     const wide = { ...ROUTINE, lastGroup: "239.20.0.1" };

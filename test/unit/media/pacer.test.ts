@@ -54,7 +54,7 @@ describe("the pacer", () => {
     expect(clock.pendingTimers()).toBe(0);
   });
 
-  it("catches up at once what was late, and shifts nothing after it", async () => {
+  it("catches up late ticks at once, and shifts nothing after them", async () => {
     const { clock, pacer, stall } = setUp();
     const task = recorder(clock);
     pacer.start(task, 10);
@@ -73,7 +73,7 @@ describe("the pacer", () => {
     expect(Math.abs((next?.at ?? 0) - 110)).toBeLessThanOrEqual(2);
   });
 
-  it("starts with a past t0 where that stands, all missed ticks at once", async () => {
+  it("starts with a past t0 and runs all missed ticks at once", async () => {
     const { clock, pacer } = setUp();
     clock.advanceSync(1000);
     const task = recorder(clock, 3);
@@ -91,7 +91,7 @@ describe("the pacer", () => {
     expect(naps.length).toBeLessThanOrEqual(4);
   });
 
-  it("starts a task that comes earlier than those waiting, and leaves a running one alone", async () => {
+  it("starts a task that is due before those waiting, and ignores a running one", async () => {
     const { clock, pacer } = setUp();
     const [late, early] = [recorder(clock, 1), recorder(clock, 2)];
     pacer.start(late, 1000);
@@ -105,7 +105,7 @@ describe("the pacer", () => {
     expect(late.ticks).toHaveLength(1);
   });
 
-  it("calls a cancelled task no more, even when it cancels itself or another within a tick", async () => {
+  it("stops calling a cancelled task, even when it cancels itself or another within a tick", async () => {
     const { clock, pacer } = setUp();
     const victim = recorder(clock);
     const killer: PacedTask = {

@@ -48,19 +48,19 @@ ffmpeg.it("mp3, ogg and flac at any rate are stored as WAV", async () => {
 ffmpeg.it("what can't be read is refused and leaves nothing", async () => {
   await expect(put(FLAC, "a.flac")).rejects.toMatchObject({
     type: "unsupported-media-type",
-    message: "The file begins like audio/flac but can't be read as such.",
+    message: "The file looks like audio/flac but could not be decoded.",
   });
   expect(readdirSync(join(folder, "files")).filter((name) => name.startsWith("arriving"))).toEqual([]);
 });
 
-it("without a program that reads it, it is refused in words", async () => {
+it("rejects a file without ffmpeg", async () => {
   await expect(put(FLAC, "a.flac", "/nowhere/ffmpeg")).rejects.toMatchObject({
     type: "unsupported-media-type",
-    message: "The file is audio/flac, which this appliance can't read without ffmpeg; send audio/wav.",
+    message: "The file is audio/flac, which this appliance cannot convert without ffmpeg; send audio/wav.",
   });
 });
 
-it("two are read at once, urgent ones before the others that wait", async () => {
+it("converts two at once, urgent ones first", async () => {
   const place = makeTempDir();
   const program = join(place, "reader");
   // All note their turn, and go on when they are let.

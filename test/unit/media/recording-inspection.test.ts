@@ -13,18 +13,18 @@ function recorded(gain: number, bits: 8 | 16 | 24 = 16): Buffer {
   return wavFile({ rateHz: 16_000, channels: 1, bits }, sampleBytes(samples, bits));
 }
 
-it.each([0.3, 1, 1.05])("a recording at %d of full scale is taken", (gain) => {
+it.each([0.3, 1, 1.05])("accepts a recording at %d of full scale", (gain) => {
   expect(inspectRecording(recorded(gain))).toMatchObject({ rateHz: 16_000, durationMs: 2_000 });
 });
 
-it.each([8, 16, 24] as const)("one that is cut off at full volume is refused in words, %i bits", (bits) => {
+it.each([8, 16, 24] as const)("rejects a clipped recording, %i bits", (bits) => {
   expect(() => inspectRecording(recorded(4, bits), "recording")).toThrow(CallerError);
   expect(() => inspectRecording(recorded(4, bits))).toThrow(
     /audio is not valid. The recording is overdriven: \d\d % .* more softly/,
   );
 });
 
-it("silence is no fault, and what is no recording is refused as ever", () => {
+it("accepts silence, and rejects other files", () => {
   expect(inspectRecording(recorded(0)).frames).toBe(32_000);
   expect(() => inspectRecording(Buffer.from("moo"))).toThrow("Not a WAV file");
 });

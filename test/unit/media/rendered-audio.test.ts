@@ -12,8 +12,8 @@ const TONE = renderTone("tone").length;
 const SPEECH = (): Float32Array => sine(440, 1, 0.05);
 const isSilent = (pcm: Int16Array): boolean => pcm.every((sample) => sample === 0);
 
-describe("a programme", () => {
-  it("is tone, gap, recording, filled up with silence to whole packets", () => {
+describe("rendered audio", () => {
+  it("consists of tone, gap and recording, padded with silence to whole packets", () => {
     const pcm = renderPcm(LAYOUT, SPEECH().subarray(0, 7990));
     expect(pcm).toHaveLength(Math.ceil((TONE + 4000 + 7990) / 160) * 160);
     expect(pcm.subarray(0, TONE)).toEqual(renderTone("tone"));
@@ -28,7 +28,7 @@ describe("a programme", () => {
     expect(Math.abs(db(activeRms(pcm.subarray(0, TONE))) - REFERENCE_DBFS)).toBeLessThan(0.2);
   });
 
-  it("has no gap where only one of both is heard", () => {
+  it("has no gap with only one of both", () => {
     expect(renderPcm(LAYOUT, null)).toHaveLength(Math.ceil(TONE / 160) * 160);
     expect(renderPcm({ ...LAYOUT, tone: null }, SPEECH())).toHaveLength(8000);
     expect(renderPcm({ ...LAYOUT, tone: "silent" }, SPEECH())).toHaveLength(8000);
@@ -45,7 +45,7 @@ describe("a programme", () => {
     }
   });
 
-  it("is nothing when nothing is heard", () => {
+  it("is empty when nothing is audible", () => {
     for (const tone of [null, "silent"]) {
       expect(renderPcm({ ...LAYOUT, tone, repetitions: 5 }, null)).toHaveLength(0);
     }
@@ -60,14 +60,14 @@ describe("a programme", () => {
     expect(peak).toBeGreaterThan(amplitudeFromDb(-2));
   });
 
-  it("is refused for an unknown tone and beyond an hour", () => {
+  it("rejects an unknown tone and more than an hour", () => {
     expect(() => renderPcm({ ...LAYOUT, tone: "siren" }, null)).toThrow(/alertTone/);
     const hours = (): unknown => renderPcm({ ...LAYOUT, repetitions: 2000, repetitionPauseMs: 2000 }, null);
     expect(hours).toThrow(CallerError);
     expect(hours).toThrow(/repetitions/);
   });
 
-  it("is finished as µ-law in shared memory", () => {
+  it("holds µ-law in shared memory", () => {
     const pcm = renderPcm(LAYOUT, SPEECH());
     const made = createRenderedAudio("key", pcm);
     expect(made.payload.buffer).toBeInstanceOf(SharedArrayBuffer);
@@ -80,7 +80,7 @@ describe("a programme", () => {
     expect(worst).toBeLessThan(1);
   });
 
-  it("has a key that everything audible changes", () => {
+  it("has a hash that every audible change affects", () => {
     const changes: Partial<AudioLayout>[] = [
       {},
       { tone: "bell" },

@@ -18,7 +18,7 @@ function middle(samples: Float32Array): Float32Array {
 }
 
 describe("resampling to 8 kHz", () => {
-  it.each([11_025, 16_000, 22_050, 44_100, 48_000])("of %i Hz passes speech flat up to 3.3 kHz", (rateHz) => {
+  it.each([11_025, 16_000, 22_050, 44_100, 48_000])("from %i Hz passes speech flat up to 3.3 kHz", (rateHz) => {
     for (const hz of [100, 300, 1000, 2000, 3000, 3300]) {
       const out = middle(resampled(sine(hz, 1, 0.5, rateHz), rateHz));
       expect(Math.abs(db(amplitudeAt(out, hz) / 0.5)), `${hz} Hz`).toBeLessThan(0.2);
@@ -27,14 +27,14 @@ describe("resampling to 8 kHz", () => {
     }
   });
 
-  it.each([16_000, 22_050, 44_100, 48_000, 96_000])("of %i Hz folds nothing back", (rateHz) => {
+  it.each([16_000, 22_050, 44_100, 48_000, 96_000])("from %i Hz has no aliasing", (rateHz) => {
     for (const hz of [4100, 4700, 5000, 6500, 7900]) {
       const out = middle(resampled(sine(hz, 1, 0.5, rateHz), rateHz));
       expect(db(rms(out) / rms(sine(hz, 1))), `${hz} Hz`).toBeLessThan(-70);
     }
   });
 
-  it("leaves 8 kHz as it is and keeps the moment of a click", () => {
+  it("copies 8 kHz and keeps the position of a click", () => {
     const plain = sine(700, 0.5);
     expect(resampled(plain, 8000)).toEqual(plain);
     const click = new Float32Array(48_000);
@@ -44,7 +44,7 @@ describe("resampling to 8 kHz", () => {
     expect(loudest).toBe(4000);
   });
 
-  it("makes nothing of nothing, and one block like many", () => {
+  it("gives no samples for none, and the same for one block and many", () => {
     expect(resampled(new Float32Array(0), 44_100)).toHaveLength(0);
     const long = sine(500, 3, 0.5, 44_100);
     const whole = resampled(long, 44_100);

@@ -7,14 +7,14 @@ import { parseRtp } from "../../../src/tools/simulator/rtp.ts";
 const PAYLOAD = Uint8Array.from({ length: 160 }, (_, n) => n);
 
 describe("RTP packets", () => {
-  it("are laid out as the standard says", () => {
+  it("have the layout of RFC 3550", () => {
     const header = { payloadType: 9, marker: true, sequence: 0x1234, timestamp: 0x89abcdef, ssrc: 0xfedcba98 };
     const packet = encodeRtpPacket(header, PAYLOAD);
     expect(packet.subarray(0, 12).toString("hex")).toBe("80891234" + "89abcdef" + "fedcba98");
     expect(packet.subarray(12)).toEqual(Buffer.from(PAYLOAD));
   });
 
-  it("count on past the end of sequence numbers and timestamps", () => {
+  it("wrap sequence numbers and timestamps", () => {
     const at = (sequence: number, timestamp: number) =>
       parseRtp(encodeRtpPacket({ payloadType: 0, marker: false, sequence, timestamp, ssrc: 1 }, PAYLOAD));
     expect(at(65_535, 2 ** 32 - 1)).toMatchObject({ sequence: 65_535, timestamp: 2 ** 32 - 1, marker: false });
@@ -22,7 +22,7 @@ describe("RTP packets", () => {
     expect(at(3 * 65_536 + 7, 5 * 2 ** 32 + 7)).toMatchObject({ sequence: 7, timestamp: 7 });
   });
 
-  it("have memory of their own", () => {
+  it("have separate buffers", () => {
     const header = { payloadType: 0, marker: false, sequence: 1, timestamp: 1, ssrc: 1 };
     const [one, two] = [encodeRtpPacket(header, PAYLOAD), encodeRtpPacket(header, PAYLOAD)];
     one.fill(0);
@@ -31,7 +31,7 @@ describe("RTP packets", () => {
 });
 
 describe("the identity of a stream", () => {
-  it("follows from the notification, and differs between notifications", () => {
+  it("derives from the notification, and differs between notifications", () => {
     expect(ssrcOf("a")).toBe(ssrcOf("a"));
     const ids = Array.from({ length: 1000 }, (_, n) => ssrcOf(`notification-${n}`));
     expect(new Set(ids).size).toBe(1000);
@@ -41,7 +41,7 @@ describe("the identity of a stream", () => {
   });
 });
 
-describe("going on after an interruption", () => {
+describe("resuming after an interruption", () => {
   const spec: StreamSpec = {
     streamId: "s",
     group: "239.1.1.1",
@@ -55,7 +55,7 @@ describe("going on after an interruption", () => {
     offsetPackets: 0,
   };
 
-  it("keeps the grid: the new offset is due when it would have been due", () => {
+  it("keeps the grid: the new offset is due at its original time", () => {
     for (const nowMs of [10_000, 10_001, 10_019.5, 10_700, 13_000]) {
       const place = resumeStream(spec, 10_000, nowMs);
       expect(place?.t0Ms).toBe(10_000 + 20 * (place?.spec.offsetPackets ?? Number.NaN));
@@ -64,13 +64,13 @@ describe("going on after an interruption", () => {
     }
   });
 
-  it("adds to an offset there was, and begins with a t0 to come", () => {
+  it("adds to an existing offset, and keeps a future t0", () => {
     const place = resumeStream({ ...spec, offsetPackets: 50 }, 10_000, 10_940);
     expect(place).toMatchObject({ t0Ms: 11_000, spec: { offsetPackets: 100 } });
     expect(resumeStream(spec, 10_000, 9000)).toEqual({ spec, t0Ms: 10_000 });
   });
 
-  it("is over where the last repetition is over, never for an endless stream", () => {
+  it("ends with the last repetition, never for an endless stream", () => {
     expect(resumeStream(spec, 10_000, 10_000 + 199 * 20 - 60)?.spec.offsetPackets).toBe(199);
     expect(resumeStream(spec, 10_000, 10_000 + 199 * 20 - 59)).toBeNull();
     const endless = { ...spec, repeats: Number.POSITIVE_INFINITY };

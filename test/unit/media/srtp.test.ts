@@ -18,7 +18,7 @@ function packetOf(sequence: number, sound = "ab".repeat(16)): Buffer {
   return packet;
 }
 
-describe("encrypted sound", () => {
+describe("SRTP", () => {
   it("has the key stream of RFC 3711 B.2", () => {
     const keys = { key: hex("2B7E151628AED2A6ABF7158809CF4F3C"), salt: hex("F0F1F2F3F4F5F6F7F8F9FAFBFCFD") };
     const stream = applySrtpKeystream({ ...keys, auth: Buffer.alloc(0) }, 0, 0, Buffer.alloc(48));
@@ -35,7 +35,7 @@ describe("encrypted sound", () => {
     });
   });
 
-  it("is what others send and understand by the same key, and so are reports", () => {
+  it("interoperates with reference packets, RTP and RTCP", () => {
     const sound = "800f1234decafbadcafebabe 4e55dc4ce79978d88ca4d215949d2402 b78d6acc99ea179b8dbb";
     expect(createSrtpEncryptor(MASTER)(packetOf(0x1234), 0)).toEqual(hex(sound));
     expect(createSrtpDecryptor(MASTER)(hex(sound))).toEqual(packetOf(0x1234));
@@ -49,7 +49,7 @@ describe("encrypted sound", () => {
   });
 
   it.each(["AES_CM_128_HMAC_SHA1_80", "AES_CM_128_HMAC_SHA1_32"] as const)(
-    "is opened once by %s, in any order and when its numbers begin anew, and never when it was changed",
+    "decrypts each packet once with %s, in any order and across a rollover, and never a modified one",
     (suite) => {
       const seal = createSrtpEncryptor({ suite, key: KEY });
       const open = createSrtpDecryptor({ suite, key: KEY });
@@ -66,7 +66,7 @@ describe("encrypted sound", () => {
     },
   );
 
-  it("is nothing that a stranger makes up", () => {
+  it("rejects forged packets", () => {
     const open = createSrtpDecryptor(MASTER);
     for (const packet of ["", "80", "9f".repeat(20), "ff".repeat(200), `90${"00".repeat(11)}0000ffff`])
       expect(open(hex(packet))).toBeNull();

@@ -126,7 +126,7 @@ describe("Streamer", () => {
     for (const event of started) expect(event.firstPacketAt).toBeGreaterThanOrEqual(t0 - 2);
   });
 
-  it("lets a latecomer join live: same frame, sequence and timestamp at the same moment, no marker", async () => {
+  it("lets a latecomer join live: same frame, sequence and timestamp at the same time, no marker", async () => {
     const [one, two] = [await newListener(), await newListener()];
     const payload = frames(150);
     const spec = specFor(one, { payload });
@@ -150,7 +150,7 @@ describe("Streamer", () => {
     expect(apart[Math.floor(apart.length / 2)]).toBeLessThan(10);
   });
 
-  it("plays something else in the place of the payload from its beginning, and goes on with the payload", async () => {
+  it("plays other audio instead of the payload from its beginning, then continues with the payload", async () => {
     const listener = await newListener();
     const spec = specFor(listener, { payload: frames(1), repeats: Number.POSITIVE_INFINITY });
     await streamer.open(spec);
@@ -177,7 +177,7 @@ describe("Streamer", () => {
     expect(started).toEqual([]);
   });
 
-  it("repeats as often as asked, and as often as asked later", async () => {
+  it("repeats as often as requested, and as often as requested later", async () => {
     const listener = await newListener();
     const spec = specFor(listener, { payload: frames(3), repeats: Number.POSITIVE_INFINITY });
     await streamer.open(spec);
@@ -205,7 +205,7 @@ describe("Streamer", () => {
     await streamer.open(spec);
   });
 
-  it("goes on at the right place when its thread dies, and encrypts on when the numbers begin anew", async () => {
+  it("resumes at the right position when its thread dies, and encrypts across a sequence rollover", async () => {
     const listener = await newListener();
     const secrecy = { suite: "AES_CM_128_HMAC_SHA1_80", key: "A".repeat(40) } as const;
     let ssrc = 1;
@@ -241,7 +241,7 @@ describe("Streamer", () => {
     expect(arrivals.length).toBeLessThan(200);
   });
 
-  it("gives up streams after five failures, and tries again with the next stream", async () => {
+  it("drops streams after five failures, and tries again with the next stream", async () => {
     const listener = await newListener();
     const spec = specFor(listener, { payload: frames(3000) });
     await streamer.open(spec);
@@ -259,7 +259,7 @@ describe("Streamer", () => {
     expect((await allEnded(2))[1]).toMatchObject({ streamId: "next", reason: "finished" });
   });
 
-  it("refuses an address that cannot be used, a taken id, a broken payload, and everything once stopped", async () => {
+  it("rejects an unusable address, a duplicate id, an invalid payload, and everything once stopped", async () => {
     const listener = await newListener();
     await expect(streamer.open(specFor(listener, { interfaceAddress: "192.0.2.77" }))).rejects.toThrow(UpstreamError);
     await streamer.open(specFor(listener));

@@ -22,11 +22,11 @@ function melody(name: string): number[] {
 }
 
 describe("alert tones", () => {
-  it("are made for every name of the API and for no other", () => {
+  it("exist for every name of the API and no other", () => {
     expect(ALERT_TONES).toEqual([...ALERT_TONE_NAMES].sort());
   });
 
-  it("are told apart by ear: each has its own melody", () => {
+  it("differ from one another: each has its own melody", () => {
     const melodies = AUDIBLE.map((name) => [name, melody(name)] as const);
     for (const [name, mine] of melodies) {
       for (const [other, theirs] of melodies) {
@@ -74,12 +74,12 @@ describe("alert tones", () => {
     expect(amplitudeAt(high as Float32Array, 1170)).toBeGreaterThan(0.08);
   });
 
-  it("are the same every time, and nothing when silent", () => {
+  it("are the same every time, and empty for silent", () => {
     expect(renderTone("bell")).toEqual(renderTone("bell"));
     expect(renderTone("silent")).toHaveLength(0);
   });
 
-  it.each(["siren", "", "Bell", "toString", "__proto__"])("%s is refused with the names there are", (name) => {
+  it.each(["siren", "", "Bell", "toString", "__proto__"])("%s is rejected with the available names", (name) => {
     expect(() => renderTone(name)).toThrow(CallerError);
     expect(() => toneSegments(name)).toThrow(/bell, bright, chime/);
   });

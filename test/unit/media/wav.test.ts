@@ -23,7 +23,7 @@ describe("WAV files", () => {
     expect(db(rms(error))).toBeLessThan(noiseDb);
   });
 
-  it("in stereo become the mean of both channels", () => {
+  it("in stereo are averaged", () => {
     const left = sine(440, 1, 0.6);
     const right = sine(1000, 1, 0.2);
     const samples = decodeWav(wavFile({ ...PLAIN, channels: 2 }, sampleBytes(left, 16, false, right)));
@@ -40,18 +40,18 @@ describe("WAV files", () => {
     expect(Math.abs(db(rms(samples.subarray(200, 7800)) / rms(SECOND)))).toBeLessThan(0.1);
   });
 
-  it("are read with extensible format, other chunks, odd lengths and at an odd place in memory", () => {
+  it("are read with extensible format, other chunks, odd lengths and at an odd memory offset", () => {
     const extensible = wavFile({ ...PLAIN, tag: 0xfffe, before: chunk("LIST", Buffer.from("odd")) }, MONO);
     const padded = Buffer.concat([Buffer.alloc(1), extensible]).subarray(1);
     expect(decodeWav(padded)).toEqual(decodeWav(wavFile(PLAIN, MONO)));
     expect(inspectWav(wavFile({ ...PLAIN, tag: 0xfffe, subFormat: 3, bits: 32 }, Buffer.alloc(8))).float).toBe(true);
   });
 
-  it("are read without the part of a sample at the end", () => {
+  it("are read without a partial sample at the end", () => {
     expect(inspectWav(wavFile(PLAIN, Buffer.alloc(5))).frames).toBe(2);
   });
 
-  it("read floats beyond full scale as full scale, and what is no number as silence", () => {
+  it("read floats beyond full scale as full scale, and NaN as silence", () => {
     const odd = Float32Array.of(2, -2, Number.NaN, Number.POSITIVE_INFINITY, 0.25);
     const samples = decodeWav(wavFile({ ...PLAIN, bits: 32, tag: 3 }, sampleBytes(odd, 32, true)));
     expect([...samples]).toEqual([1, -1, 0, 1, 0.25]);
@@ -94,7 +94,7 @@ describe("WAV files", () => {
     expect(() => decodeWav(bytes)).toThrow(CallerError);
   });
 
-  it("survive any damage: refused, or read within what is there", () => {
+  it("survive any damage: rejected, or read within bounds", () => {
     const file = wavFile(PLAIN, MONO.subarray(0, 200));
     for (let at = 0; at < 48; at++) {
       for (const byte of [0x00, 0x01, 0x7f, 0xff]) {
@@ -109,7 +109,7 @@ describe("WAV files", () => {
     }
   });
 
-  it("written are read back as they were", () => {
+  it("round-trip", () => {
     const pcm = Int16Array.from({ length: 1000 }, (_, n) => (n * 7919) % 32_768);
     const file = encodeWav(pcm);
     expect(file).toEqual(wavFile(PLAIN, Buffer.from(pcm.buffer)));

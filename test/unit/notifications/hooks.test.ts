@@ -61,7 +61,7 @@ function counting(): { reader: StoreReader; asked: () => number } {
 }
 
 describe("notifications", () => {
-  it("show what became of them, with as many queries for a page as for one", async () => {
+  it("show their results with a fixed number of queries per page", async () => {
     const userId = await fixture.user("Ann");
     const rows: RowOf<typeof notifications>[] = [];
     for (let n = 0; n < 5; n++) {
@@ -75,7 +75,7 @@ describe("notifications", () => {
     expect(all.asked()).toBeLessThanOrEqual(4);
   });
 
-  it("tell how far they are, by entries of the diary and levels of the ledger", async () => {
+  it("show progress by activity types and delivery states", async () => {
     await fixture.phone("SEP001122334401");
     await fixture.zone("gym");
     const deviceGroupIds = [await fixture.group("G", ["SEP001122334401", "zone:gym"])];
@@ -104,7 +104,7 @@ describe("notifications", () => {
     expect(settled.asked()).toBe(2);
   });
 
-  it("are made by the notificationService only, and deleted only once they are over", async () => {
+  it("are created by the notification service only, and deleted only once they are settled", async () => {
     await expect(fixture.create(notifications, { subject: "x" })).rejects.toThrow("made by the notificationService");
     const row = await fixture.send({ subject: "x", userIds: [await fixture.user("Bea")] });
     await expect(fixture.store.remove(notifications, row.id, fixture.by)).rejects.toMatchObject({ type: "conflict" });
@@ -118,7 +118,7 @@ describe("notifications", () => {
     expect(fixture.store.one("SELECT 1 FROM notification_recipients WHERE notification_pk = ?", row.pk)).toBeNull();
   });
 
-  it("show when a bell is to be heard, which is made ready before", async () => {
+  it("show the start time of a held bell", async () => {
     const row = await fixture.send({ subject: "x", userIds: [await fixture.user("Di")] });
     const at = Date.parse("2026-03-02T08:00:00.000Z");
     const held = { ...row, heldUntil: at };
@@ -126,7 +126,7 @@ describe("notifications", () => {
     expect(told).toEqual([null, "2026-03-02T08:00:00.000Z"]);
   });
 
-  it("show the kind of their picture", async () => {
+  it("show the content type of their image", async () => {
     const pixel = Buffer.from("R0lGODlhAQABAIAAAAAAAP///yH5BAEAAAAALAAAAAABAAEAAAIBRAA7", "base64");
     const bytes = (async function* () {
       yield pixel;
@@ -138,7 +138,7 @@ describe("notifications", () => {
 });
 
 describe("recipients and ledger rows", () => {
-  it("show how devices fared when asked, and the attributes of devices", async () => {
+  it("show delivery states on request, and device attributes", async () => {
     const userId = await fixture.user("Dan");
     for (const type of ["email", "SMS"]) await fixture.create(userDevices, { userId, type });
     await fixture.phone("SEP00112233440D", { attributes: { Name: "Hall" } });
@@ -163,7 +163,7 @@ describe("recipients and ledger rows", () => {
 describe("templates", () => {
   const plain = { name: "T", subject: "S" };
 
-  it("take recordings that sound, and not too loud", async () => {
+  it("accept playable recordings without clipping", async () => {
     const loud = (async function* () {
       yield encodeWav(new Int16Array(8_000).map((_, at) => (at % 20 < 10 ? 32_767 : -32_768)));
     })();

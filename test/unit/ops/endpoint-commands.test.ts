@@ -29,8 +29,8 @@ describe("orders to an appliance", () => {
     };
     const orders = createEndpointCommands({
       ...{ store, events, clock: createFakeClock(), log: silentLog, by: {}, endpointId: () => "own" },
-      does: { backup: slow, "collect-logs": async ({ id }: { id: string }) => ({ is: steps.push(id) }) },
-      mayRestart: async () => undefined,
+      handlers: { backup: slow, "collect-logs": async ({ id }: { id: string }) => ({ is: steps.push(id) }) },
+      checkRestartAllowed: async () => undefined,
       restart: () => steps.push("restart"),
     } as unknown as EndpointCommandDeps);
     const settle = async (): Promise<void> => {

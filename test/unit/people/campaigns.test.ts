@@ -41,7 +41,7 @@ const placesOn = (distributionListId: string) => at.store.find(subscriptions, { 
 const lastMessage = () => at.store.find(notifications, {}).at(-1);
 
 describe("joining a list", () => {
-  it("makes a self-registered account with its ways to be reached, for the campaign's days, and welcomes it", async () => {
+  it("creates a self-registered account with its devices, for the campaign's days, and welcomes it", async () => {
     const list = await listWith({ welcomeMessage: "Welcome!", defaultNotificationDays: 30 });
     const joined = await campaigns.joinList(
       list.id,
@@ -68,7 +68,7 @@ describe("joining a list", () => {
     ]);
   });
 
-  it("keeps an account that there is, and welcomes once; joining again makes it longer", async () => {
+  it("reuses an existing account and welcomes once; joining again extends the subscription", async () => {
     const list = await listWith({ welcomeMessage: "Hi", defaultNotificationDays: 10 });
     const userId = await at.user("Bob", { email: "Bob@example.org" });
     const join = () => campaigns.joinList(list.id, person({ name: "Robert", email: "bob@EXAMPLE.org" }), null);
@@ -87,7 +87,7 @@ describe("joining a list", () => {
     expect(at.store.count(notifications, {})).toBe(messages + 1);
   });
 
-  it("takes nothing from a place without an end", async () => {
+  it("keeps a subscription without an end", async () => {
     const list = await listWith({ defaultNotificationDays: 10 });
     const userId = await at.user("Eva", { email: "eva@example.org" });
     await at.create(subscriptions, { userId, distributionListId: list.id });
@@ -95,7 +95,7 @@ describe("joining a list", () => {
     expect(placesOn(list.id)).toMatchObject([{ subscriptionEndDate: null }]);
   });
 
-  it("is refused in the campaign's words from the end of the enrolment on", async () => {
+  it("is rejected with the campaign's text after the end of enrolment", async () => {
     const enrollmentEndDate = new Date(at.clock.now() + 1_000).toISOString();
     const list = await listWith({ enrollmentEndDate, inactiveMessage: "Too late.", subscribeTag: "LATE" });
     expect(campaigns.find(list.id)).toMatchObject({ isOpen: true });
@@ -107,7 +107,7 @@ describe("joining a list", () => {
     expect([placesOn(list.id), at.store.count(users, {})]).toEqual([[], before]);
   });
 
-  it("is not possible on lists that are not open to it", async () => {
+  it("is rejected for lists without self-service", async () => {
     const closed = await listWith({}, { isSubscribable: false });
     const plain = await at.list("Plain");
     for (const id of [closed.id, plain, "0191d5a0-0000-7000-8000-000000000000"]) {
@@ -122,7 +122,7 @@ describe("joining a list", () => {
     expect(at.store.find(users, { name: "no address" })).toEqual([]);
   });
 
-  it("is slowed down per address", async () => {
+  it("is rate-limited per address", async () => {
     const list = await listWith({});
     const attempt = (number: number, address: string) =>
       campaigns.joinList(list.id, person({ email: `many${number}@example.org` }), address);
@@ -156,8 +156,8 @@ describe("a text message", () => {
   });
 });
 
-describe("a leaving link", () => {
-  it("takes its own place off the list, once", async () => {
+describe("an unsubscribe link", () => {
+  it("removes its own subscription, once", async () => {
     const list = await listWith({ welcomeMessage: "Hi" });
     await campaigns.joinList(list.id, person({ email: "leaver@example.org" }), null);
     await campaigns.joinList(list.id, person({ email: "stayer@example.org" }), null);
@@ -170,7 +170,7 @@ describe("a leaving link", () => {
     expect(placesOn(list.id)).toHaveLength(1);
   });
 
-  it("can't be made by anybody else, nor of something else that is sealed", async () => {
+  it("cannot be forged, nor made from another signed link", async () => {
     const sealed = Buffer.from(
       at.store.secrets.seal("a secret of some length that has nothing to do").slice(3),
       "base64",

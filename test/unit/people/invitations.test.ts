@@ -20,7 +20,7 @@ const accept = (code: string, address: string | null = null) =>
   acceptInvitation({ ...fixture, signIn }, { code, name: "Ann's phone" }, address);
 
 describe("an invitation", () => {
-  it("logs a device in once, in a cookie, for its user's own things alone", async () => {
+  it("logs in a device once, with a cookie, for its user's own resources only", async () => {
     const admin = await fixture.user("Ann", "get /users/*", "get /notifications/*", "put /users/*");
     const { code } = await createInvitation(fixture, admin.id, fixture.system);
     expect(code).toMatch(/^([0-9A-HJKMNP-TV-Z]{4}-){3}[0-9A-HJKMNP-TV-Z]{4}$/);
@@ -46,7 +46,7 @@ describe("an invitation", () => {
     expect(kept.map(([kind]) => kind)).not.toContain("invitation");
   });
 
-  it("is over after a week, and what it began after 400 days", async () => {
+  it("expires after a week, and its session after 400 days", async () => {
     const { id } = await fixture.user("Bob");
     const [early, late] = [
       await createInvitation(fixture, id, fixture.system),
@@ -63,7 +63,7 @@ describe("an invitation", () => {
     expect(fixture.access.authenticate(token, "cookie")).toBeNull();
   });
 
-  it("is given by nobody who may do less than the invited, and guessers wait", async () => {
+  it("cannot be created by users with fewer permissions, and limits guesses", async () => {
     const strong = await fixture.user("Cid", "put /users/*");
     const weak = fixture.by((await fixture.user("Dan")).token);
     await expect(createInvitation(fixture, strong.id, weak)).rejects.toMatchObject({ type: "forbidden" });

@@ -81,8 +81,8 @@ const foreseen = async (
 const EVERYBODY = ["Ann", "Ben"];
 const ALL_FORESEEN = { recipientCount: 2, userDevices: { email: 2 }, notReached: [] };
 
-describe("whoever has declined a template", () => {
-  it("is left out of its messages, marked and out of the own list, as it is foreseen; not of others", async () => {
+describe("a recipient who opted out of a template", () => {
+  it("gets none of its messages, as previewed, but those of other templates", async () => {
     await declines(ann);
     const message = await sent();
     expect(recipients(message)).toEqual(["Ann declined hidden", "Ben"]);
@@ -97,7 +97,7 @@ describe("whoever has declined a template", () => {
     expect(recipients(await sent({ messageTemplateId: null, subject: "Hello" }))).toEqual(EVERYBODY);
   });
 
-  it("gets a critical one, the drill of one, and all of them while the template lets nobody decline", async () => {
+  it("gets emergencies, their drills, and all messages while the template allows no opt-out", async () => {
     const wish = await declines(ann);
     for (const more of [{ priority: "critical" }, { priority: "critical", drill: true }]) {
       const message = await sent(more);
@@ -113,7 +113,7 @@ describe("whoever has declined a template", () => {
     expect([recipients(await sent()), await foreseen()]).toEqual([EVERYBODY, ALL_FORESEEN]);
   });
 
-  it("gets what continues an emergency, belongs to an incident, or says that all is clear", async () => {
+  it("gets follow-ups of an emergency, incident messages and all-clears", async () => {
     await declines(ann);
     const { id: emergency } = await sent({ priority: "critical" });
     const { id: after } = await sent({ followUpForNotificationId: emergency });
@@ -136,7 +136,7 @@ describe("whoever has declined a template", () => {
     expect(recipients(await sent({ followUpForNotificationId: routine }))).toEqual(["Ann declined hidden", "Ben"]);
   });
 
-  it("is asked by no repeat and no retry", async () => {
+  it("is not asked by repeats and retries", async () => {
     await declines(ann);
     const { id: confirmationRequestId } = await at.create(confirmationRequests, {
       ...{ name: "Coming?", options: ["Yes"], repeatInterval: 60, repeatLimit: 1 },
@@ -156,7 +156,7 @@ describe("whoever has declined a template", () => {
     expect(Object.keys(ledger({ id }))).toEqual(["Ben@example.org"]);
   });
 
-  it("is a recipient of a message that can be declined, and declines once", async () => {
+  it("must be a recipient of a message with opt-out, and opts out once", async () => {
     const first = await declines(ann);
     expect(await declines(ann)).toBe(first);
     expect(at.store.find(optOuts, {})).toMatchObject([
@@ -174,7 +174,7 @@ describe("whoever has declined a template", () => {
     expect(at.store.count(optOuts, {})).toBe(1);
   });
 
-  it("is forgotten with the account, and with the template", async () => {
+  it("is deleted with the account, and with the template", async () => {
     await declines(ann);
     await declines(ben);
     await at.store.remove(users, ann, at.by);
@@ -184,7 +184,7 @@ describe("whoever has declined a template", () => {
   });
 });
 
-describe("the link for declining", () => {
+describe("the opt-out link", () => {
   const linkOf = async (userId: string) => {
     const { id: notificationId } = await sent();
     const [row] = at.store.find(notificationRecipients, { notificationId, userId });
@@ -192,7 +192,7 @@ describe("the link for declining", () => {
   };
   const links = () => createDeclineLinks({ store: at.store, clock: at.clock, by: at.by });
 
-  it("declines for its recipient alone, for 30 days, while the template lets it", async () => {
+  it("opts out its recipient only, for 30 days, while the template allows it", async () => {
     const { token } = await linkOf(ann);
     expect(links().find(token)).toEqual({ subject: "Canteen today", isDeclined: false });
     expect(at.store.count(optOuts, {})).toBe(0);
@@ -209,7 +209,7 @@ describe("the link for declining", () => {
     await expect(links().decline(token)).rejects.toMatchObject({ type: "not-found" });
   });
 
-  it("is none that was made for something else, or by somebody else", async () => {
+  it("rejects links of another purpose, and forged ones", async () => {
     const { token, recipientId } = await linkOf(ann);
     const forged = `${token.slice(0, -1)}${token.endsWith("0") ? "1" : "0"}`;
     for (const wrong of [signLink("answer", recipientId, at.store), forged, recipientId, "0".repeat(120)]) {

@@ -159,7 +159,7 @@ describe("explanations", () => {
     expect(ask("put", `/users/${id}`, north)).toMatchObject({ granted: false, grants: [] });
     expect(ask("put", `/users/${id}`, hall).grants).toMatchObject([{ from: "group" }]);
     expect(ask("get", `/users/${fixture.adminId}`, north).missing).toEqual([
-      "The user does not see this row from there, or there is none.",
+      "The resource was not found, or it is not visible in this domain.",
     ]);
     expect(ask("get", "/users", south)).toMatchObject({ granted: false, domainId: null });
   });

@@ -132,7 +132,7 @@ describe("configuration", () => {
     stopWatching();
     expect(starts.p).toBe(2);
     expect(states).toEqual(["restarting restarting", "running running"]);
-    expect(changes[1]?.reason).toBe("its configuration was changed");
+    expect(changes[1]?.reason).toBe("configuration changed");
     expect(got).toEqual([
       [1, undefined],
       [1, "accepted"],
@@ -155,7 +155,7 @@ describe("configuration", () => {
     expect(host.state("p")).toBe("disabled");
     host.deliver("p", [itemOf(1)]);
     expect(outcomes).toMatchObject([
-      { deliveryId: 1, level: "failed", details: { reason: "p does not run: it is switched off" } },
+      { deliveryId: 1, level: "failed", details: { reason: "p is not running: disabled" } },
     ]);
     await change("p", { disabled: false });
     host.deliver("p", [itemOf(2)]);

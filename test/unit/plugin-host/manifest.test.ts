@@ -20,12 +20,12 @@ describe("a manifest", () => {
       watches: ["devices"],
     };
     expect(read(all).manifest).toMatchObject(all);
-    expect(read({ extensionType: "device", deviceType: "sms" }).faults).toBeUndefined();
+    expect(read({ extensionType: "device", deviceType: "sms" }).errors).toBeUndefined();
   });
 
   it.each<[Record<string, unknown>, string]>([
-    [{ name: "y" }, "name must be that of the folder, x."],
-    [{ name: "Big" }, "name must be a word of small letters, digits and hyphens."],
+    [{ name: "y" }, "name must equal the folder name x."],
+    [{ name: "Big" }, "name must be a word of lower-case letters, digits and hyphens."],
     [{ version: "1" }, "version must be a version such as 1.0.0."],
     [{ description: " " }, "description must be a sentence."],
     [{ extensionType: "phone" }, "extensionType must be one of"],
@@ -35,26 +35,26 @@ describe("a manifest", () => {
     [{ claims: [{ type: "phones" }] }, "claims [0] needs an identifier"],
     [
       { claims: [{ type: "phones", identifier: "a", attributes: { Port: { from: 1 } } }] },
-      "claims [0] asks of Port what is neither from and to, values, nor pattern and words.",
+      "claims [0] must constrain Port by from and to, by values, or by pattern and words.",
     ],
-    [{ claims: [{ type: "phones", identifier: "(" }] }, "claims [0] has an identifier that is no RE2 pattern: (."],
+    [{ claims: [{ type: "phones", identifier: "(" }] }, "claims [0] has an identifier that is not a valid RE2 pattern: (."],
     [{ claims: [{ type: "phones", identifier: "(a)\\1" }] }, "no RE2 pattern"],
-    [{ window: 0 }, "window must be a whole number from 1 to 4096."],
+    [{ window: 0 }, "window must be an integer from 1 to 4096."],
     [{ window: 1.5 }, "window must be a whole number"],
     [{ enabledByDefault: "true" }, "enabledByDefault must be true or false."],
     [{ listens: ["A"] }, "listens [0] must be a word"],
     [{ packages: ["../x"] }, "packages [0] must be the name of a package."],
-    [{ memoryMb: 1 }, "memoryMb must be a whole number from 16 to 2048."],
+    [{ memoryMb: 1 }, "memoryMb must be an integer from 16 to 2048."],
     [{ failureCode: "oops" }, "failureCode must be one of"],
-    [{ colour: "red" }, "colour is not known."],
+    [{ colour: "red" }, "colour is unknown."],
   ])("is refused with words: %j", (change, words) => {
-    expect(read(change).faults?.join(" ")).toContain(words);
+    expect(read(change).errors?.join(" ")).toContain(words);
   });
 
   it("names every missing member, and what is no JSON at all", () => {
-    expect(readManifest("{}", "x").faults).toHaveLength(10);
+    expect(readManifest("{}", "x").errors).toHaveLength(10);
     for (const text of ["", "[]", "null", "{"])
-      expect(readManifest(text, "x").faults).toEqual(["plugin.json is no JSON object."]);
+      expect(readManifest(text, "x").errors).toEqual(["plugin.json must be a JSON object."]);
   });
 });
 
@@ -89,8 +89,8 @@ describe("claims", () => {
     const { installed, refused } = findPlugins(pathToFileURL(`${folder}/`));
     expect(installed.map(({ manifest }) => manifest.name)).toEqual(["one"]);
     expect(refused).toEqual([
-      { name: "bad", reasons: ["plugin.json is no JSON object."] },
-      { name: "empty", reasons: ["plugin.json is no JSON object."] },
+      { name: "bad", reasons: ["plugin.json must be a JSON object."] },
+      { name: "empty", reasons: ["plugin.json must be a JSON object."] },
       { name: "two", reasons: ["one already claims phones ^SEP."] },
     ]);
   });

@@ -13,7 +13,7 @@ describe("deliveries", () => {
     const { host, outcomes } = await open({});
     host.deliver("none", [itemOf(1)]);
     expect(outcomes).toMatchObject([
-      { provider: "none", level: "failed", details: { reason: "none is not installed" } },
+      { provider: "none", level: "failed", details: { reason: "plugin none is not installed" } },
     ]);
     expect(host.window("none")).toBe(0);
   });
@@ -74,9 +74,9 @@ describe("a plugin that keeps failing", () => {
     expect(starts).toEqual({ p: 5, q: 1 });
     expect(host.state("p")).toBe("disabled");
     expect(host.state("q")).toBe("running");
-    expect(changes.at(-1)).toEqual({ plugin: "p", state: "stopped", reason: "it threw: broken" });
+    expect(changes.at(-1)).toEqual({ plugin: "p", state: "stopped", reason: "uncaught exception: broken" });
     expect(shown("p")?.status).toEqual({
-      ...{ state: "stopped", health: "down", reason: "it threw: broken" },
+      ...{ state: "stopped", health: "down", reason: "uncaught exception: broken" },
       ...{ failures: 5, nextTryAt: null },
     });
     expect(store.find(endpointActivities, { endpointId })).toMatchObject([
@@ -88,7 +88,7 @@ describe("a plugin that keeps failing", () => {
           extensionId: extensionIdOf("p"),
           plugin: "p",
           failureCode: "broadcast-failed",
-          reason: "it threw: broken",
+          reason: "uncaught exception: broken",
         },
       },
     ]);
@@ -103,8 +103,8 @@ describe("a plugin that keeps failing", () => {
     host.deliver("p", [itemOf(2, { notificationId })]);
     await clock.advance(0);
     expect(outcomes.map(({ deliveryId, level, details }) => [deliveryId, level, details.reason])).toEqual([
-      [1, "failed", "p does not run: it threw: broken"],
-      [2, "failed", "p does not run: it threw: broken"],
+      [1, "failed", "p is not running: uncaught exception: broken"],
+      [2, "failed", "p is not running: uncaught exception: broken"],
     ]);
     expect(store.find(notificationActivities, { notificationId })).toMatchObject([{ type: "broadcast-failed" }]);
   });
@@ -113,7 +113,7 @@ describe("a plugin that keeps failing", () => {
     const { clock, shown } = await open({ p: broken });
     await clock.advance(1_000);
     expect(shown("p")?.status).toMatchObject({
-      ...{ state: "restarting", reason: "it threw: broken", failures: 2 },
+      ...{ state: "restarting", reason: "uncaught exception: broken", failures: 2 },
       nextTryAt: new Date(clock.now() + 1_980).toISOString(),
     });
   });
@@ -129,7 +129,7 @@ describe("a plugin that keeps failing", () => {
     expect(store.find(endpointActivities, { endpointId, state: "success" })).toMatchObject([
       {
         type: "log-message",
-        value: { extensionId: extensionIdOf("p"), plugin: "p", reason: "restarted by hand", userName: "test" },
+        value: { extensionId: extensionIdOf("p"), plugin: "p", reason: "restarted manually", userName: "test" },
       },
     ]);
     const said = host.readLog(extensionIdOf("p"), 3, 0)?.map(({ level, message }) => [level, message]);
@@ -171,7 +171,7 @@ describe("a restart by hand", () => {
     expect([before.signal.aborted, ctx().signal.aborted, starts.p]).toEqual([true, false, 2]);
     expect(changes.map(({ state, reason }) => [state, reason])).toEqual([
       ["running", null],
-      ["restarting", "somebody asked for it"],
+      ["restarting", "restart requested"],
       ["running", null],
     ]);
   });
@@ -179,7 +179,7 @@ describe("a restart by hand", () => {
   it("is refused where a plugin is switched off and where there is none, and the next one works", async () => {
     const { host, change, clock, starts } = await open({ p: {} });
     await change("p", { disabled: true });
-    await expect(host.restart(extensionIdOf("p"), anyActor)).rejects.toThrow("it is switched off");
+    await expect(host.restart(extensionIdOf("p"), anyActor)).rejects.toThrow("disabled");
     await expect(host.restart(extensionIdOf("none"), anyActor)).rejects.toThrow("No plugin stands behind");
     await change("p", { disabled: false });
     const restarting = host.restart(extensionIdOf("p"), anyActor);
@@ -198,7 +198,7 @@ describe("a restart by hand", () => {
     await clock.advance(0);
     await restarting;
     expect(host.readLog(extensionIdOf("p"), 500, 0)?.map(({ message }) => message)).toEqual([
-      ...["plugin runs", "pushed", "plugin starts anew", "plugin runs"],
+      ...["plugin started", "pushed", "plugin restarting", "plugin started"],
     ]);
     expect(host.readLog(extensionIdOf("none"), 500, 0)).toBeNull();
   });

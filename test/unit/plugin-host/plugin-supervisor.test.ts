@@ -105,7 +105,7 @@ describe("a supervised plugin", () => {
       runs[at + 1]?.onMessage({ kind: "fault", message: `number ${at + 2}`, stack: "" });
       expect(runs[at + 1]?.killed).toBe(true);
     }
-    expect(states.at(-1)).toBe("stopped: it threw: number 5");
+    expect(states.at(-1)).toBe("stopped: uncaught exception: number 5");
     await clock.advance(3_600_000);
     expect(runs).toHaveLength(5);
     expect(clock.pendingTimers()).toBe(0);
@@ -139,7 +139,7 @@ describe("a supervised plugin", () => {
     await clock.advance(5_000);
     expect(supervisor.state).toBe("running");
     await clock.advance(1_000);
-    expect(states.at(-1)).toBe("restarting: it did not answer for 5 s");
+    expect(states.at(-1)).toBe("restarting: no response for 5 s");
     expect(runs[0]?.killed).toBe(true);
   });
 
@@ -151,7 +151,7 @@ describe("a supervised plugin", () => {
     expect(supervisor.state).toBe("starting");
     await clock.advance(1);
     await started;
-    expect(states.at(-1)).toBe("restarting: it did not start within 10 s");
+    expect(states.at(-1)).toBe("restarting: start timed out after 10 s");
     expect(runs[0]?.killed).toBe(true);
   });
 
@@ -160,7 +160,7 @@ describe("a supervised plugin", () => {
       throw new RangeError("no key");
     });
     await supervisor.start();
-    expect(states.at(-1)).toBe("restarting: it can't be started: no key");
+    expect(states.at(-1)).toBe("restarting: failed to start: no key");
   });
 
   it("says nothing after it has failed", async () => {

@@ -229,17 +229,17 @@ describe("a plan", () => {
     await scene.refresh();
     scene.serve([ringIn(MINUTE)], { sequence: 0 });
     await scene.restart(0);
-    await expect(scene.refresh()).rejects.toThrow("It is older than the plan before.");
+    await expect(scene.refresh()).rejects.toThrow("The ring plan is older than the current one.");
   });
 
   it("with a wrong signature, of another, an older one, or one that has ended is refused in words", async () => {
     const scene = await planned(ringIn(MINUTE));
     const refused = [
-      { more: {}, key: KEYS[1], words: "None of the trusted keys signed it." },
-      { more: { deviceIdentifier: "agent:02005E100002" }, words: "It is the plan of another speaker." },
-      { more: { sequence: 0 }, words: "It is older than the plan before." },
-      { more: { until: 1 }, words: "It ended on 1970-01-01" },
-      { more: { rings: [{}] as never }, words: "It is no plan." },
+      { more: {}, key: KEYS[1], words: "The document is not signed with a trusted key." },
+      { more: { deviceIdentifier: "agent:02005E100002" }, words: "The ring plan belongs to another speaker." },
+      { more: { sequence: 0 }, words: "The ring plan is older than the current one." },
+      { more: { until: 1 }, words: "The ring plan expired on 1970-01-01" },
+      { more: { rings: [{}] as never }, words: "Invalid ring plan." },
     ];
     for (const { more, key, words } of refused) {
       scene.serve([ringIn(2 * MINUTE)], more, key);
@@ -261,7 +261,7 @@ describe("a plan", () => {
     await scene.restart(0);
     await scene.clock.advance(2 * MINUTE);
     expect(scene.began).toEqual([]);
-    expect(scene.log).toContainEqual(expect.stringContaining("None of the trusted keys signed it."));
+    expect(scene.log).toContainEqual(expect.stringContaining("The document is not signed with a trusted key."));
   });
 
   it("rings nothing after its end", async () => {

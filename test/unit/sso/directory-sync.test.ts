@@ -33,10 +33,10 @@ it("holds back who would lose all groups, also to groups that nobody knows", asy
     }
   });
   let groups = [{ name: "All", externalId: "cn=all,ou=elsewhere" }];
-  async function* people(subjects: ReadonlySet<string>): AsyncGenerator<ExternalIdentity> {
+  async function* findPeople(subjects: ReadonlySet<string>): AsyncGenerator<ExternalIdentity> {
     for (const subject of subjects) yield { subject, email: null, name: null, groups };
   }
-  const providers = { made: () => ({ password: { people } }) } as unknown as IdentityProviders;
+  const providers = { providerFor: () => ({ password: { findPeople } }) } as unknown as IdentityProviders;
   const needs = { store, clock, providers, by, events: createEvents(() => undefined), log: silentLog };
   const { signal } = new AbortController();
   const sync = createDirectorySync({ ...needs, signal, schedule: () => () => undefined });

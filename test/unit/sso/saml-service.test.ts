@@ -30,10 +30,10 @@ it("reads no tags but those of XML, as the library takes attributes that nobody 
   const read = async (xml: string) => {
     const response = Buffer.from(xml).toString("base64");
     const answer = await handleSamlRequest({ what: "read", parties, request: "r", requestedAt: "", response });
-    return "fault" in answer && answer.fault.words;
+    return "error" in answer && answer.error.message;
   };
   const good = `<?xml version="1.0"?><!-- - -->\n<a:b xmlns:a = 'x>"y' c="d'"\n><e/><![CDATA[f]]>&lt;</a:b >`;
   expect(await read(good)).toBe("InResponseTo is missing from response");
   for (const bad of ["<a b/>", "<a b=c/>", '<a b="c"d="e"/>', "<a", "<!DOCTYPE a><a/>", `<a${" b".repeat(100_000)}/>`])
-    expect(await read(bad)).toBe("The answer is no good XML.");
+    expect(await read(bad)).toBe("The response is not well-formed XML.");
 });

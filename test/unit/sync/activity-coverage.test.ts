@@ -182,6 +182,6 @@ it("of a call who called whom, when, and by which rules is kept once it is over,
   const about = { calledNumber: "911", rules: [{ name: "Emergency" }] };
   expect(told.get("callaware-recording")).toMatchObject([
     { state: "success", value: { ...about, callingNumber: "2214" } },
-    { state: "fail", value: { ...about, reason: "Nobody told when the call ended." } },
+    { state: "fail", value: { ...about, reason: "The end of the call was not reported." } },
   ]);
 });

@@ -10,7 +10,7 @@ import { createMemoryStore } from "../../sim/memory-store.ts";
 import { CATALOGUE } from "../../sim/resources.ts";
 
 const TYPES = readReplicatedTypes(CATALOGUE);
-const SLICES = { ...SYNC_LIMITS, sliceRows: 3 };
+const SLICES = { ...SYNC_LIMITS, applyBatchRows: 3 };
 const JOURNAL = { types: TYPES, commonFields: {}, now: 0, newId };
 
 function room(id: string, seq: number, name: string): DownstreamRow {

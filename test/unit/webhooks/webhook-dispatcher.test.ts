@@ -233,7 +233,7 @@ describe("a webhook that fails", () => {
     await receiver.call(2);
     await at.clock.advance(15_000);
     await at.until(() => states(id)[0] === "pending 2");
-    expect(at.deliveries(id)[0]?.reason).toContain("no answer within 15 s");
+    expect(at.deliveries(id)[0]?.reason).toContain("no response within 15 s");
   });
 });
 

@@ -37,10 +37,10 @@ import { addActivity } from "../activity-log.ts";
 import type { NotificationStage, PipelineStageDeps } from "../pipeline-stage.ts";
 import { type PreviewDeps, writePreview } from "../preview.ts";
 
-/** How long an unsent delivery is of use when the message does not expire. @source replication.md, amendment (c) */
+/** Deadline of an unsent delivery when the message does not expire. @source docs/decisions/0040-replication.md */
 const DELIVERY_DEADLINE_MS = { emergency: 15 * 60_000, routine: 2 * 60_000, livePage: 15_000 } as const;
 
-/** Epoch ms after which an unsent delivery of a message that is sent at `createdAt` is of no use. */
+/** Deadline, epoch ms, of the unsent deliveries of a message sent at `createdAt`. */
 export function notificationDeadline({
   expiresAt,
   priorityLevel,
@@ -51,63 +51,62 @@ export function notificationDeadline({
   return expiresAt ?? createdAt + DELIVERY_DEADLINE_MS[priorityLevel === 0 ? "emergency" : routine];
 }
 
-/** What accepting a message needs; without `secondPerson` nobody else is asked. */
+/** Without `secondPerson` no approval is required. */
 export type AcceptDeps = PreviewDeps & Pick<PipelineStageDeps, "laneOf"> & { secondPerson?: TwoPersonRule | null };
 
 /**
- * Checks a message and stores it with everybody it names in one transaction; resolves after COMMIT. A draft is only
- * foreseen. Whether the sender may send at all is judged by the caller.
- * Throws CallerError.
+ * Validates a message and stores it with all its recipients in one transaction; resolves after COMMIT. A draft is only
+ * previewed. The caller checks whether the sender may send at all. Throws CallerError.
  */
 export async function accept(
   input: Readonly<Record<string, unknown>>,
   by: ActorContext,
   options: SendOptions,
-  needs: AcceptDeps,
+  deps: AcceptDeps,
 ): Promise<NotificationRow> {
-  const [message] = withApprovalHold([await prepareMessage(input, by, options, needs)], needs) as [PreparedMessage];
-  const lane = needs.laneOf(message.own.priorityLevel);
-  const row = await needs.store.write((tx) => {
-    const made = insert(tx, message, by, needs.endpointId());
+  const [message] = withApprovalHold([await prepareMessage(input, by, options, deps)], deps) as [PreparedMessage];
+  const lane = deps.laneOf(message.own.priorityLevel);
+  const row = await deps.store.write((tx) => {
+    const made = insert(tx, message, by, deps.endpointId());
     const { ring, groups } = options.held?.standsIn ?? { ring: "", groups: [] };
     for (const group of groups) tx.run(INSERT_FAILOVER_RING_SQL, made.id, ring, group);
     return made;
   }, lane);
-  if (row.draft) await writePreview(row, needs);
+  if (row.draft) await writePreview(row, deps);
   return row;
 }
 
 const INSERT_FAILOVER_RING_SQL = "INSERT INTO notification_failover_rings (notification, ring, cover) VALUES (?, ?, ?)";
 
-/** As `accept` for several messages that nobody previews, all in one transaction or none; `belong` runs first in it. */
+/** As `accept` for several messages without previews, all in one transaction or none; `belong` runs first in it. */
 export async function acceptBatch(
   messages: readonly OutgoingNotification[],
   by: ActorContext,
-  belong: (tx: Transaction) => NotificationContext,
-  needs: AcceptDeps,
+  createContext: (tx: Transaction) => NotificationContext,
+  deps: AcceptDeps,
 ): Promise<NotificationRow[]> {
   const made: PreparedMessage[] = [];
-  for (const { input, options } of messages) made.push(await prepareMessage(input, by, options, needs));
-  const ready = withApprovalHold(made, needs);
-  const lane = needs.laneOf(Math.min(...ready.map(({ own }) => own.priorityLevel)));
-  return needs.store.write((tx) => {
-    const belonging = belong(tx);
+  for (const { input, options } of messages) made.push(await prepareMessage(input, by, options, deps));
+  const ready = withApprovalHold(made, deps);
+  const lane = deps.laneOf(Math.min(...ready.map(({ own }) => own.priorityLevel)));
+  return deps.store.write((tx) => {
+    const context = createContext(tx);
     return ready.map(({ named, own }) =>
-      insert(tx, { named, own: { ...own, ...belonging } }, by, needs.endpointId()),
+      insert(tx, { named, own: { ...own, ...context } }, by, deps.endpointId()),
     ) as Sync<NotificationRow[]>;
   }, lane);
 }
 
 /** A message that has passed every check that needs no transaction. */
 export interface PreparedMessage {
-  /** What the sender names, which must be visible to the sender. */
+  /** The sender's references, which must be visible to the sender. */
   named: object;
   own: SendingValues;
-  /** Another person must approve it. */
+  /** Approval is required. */
   waits: boolean;
 }
 
-/** What is sent together waits together. */
+/** Messages that are sent together wait for approval together. */
 function withApprovalHold(ready: readonly PreparedMessage[], { secondPerson }: AcceptDeps): readonly PreparedMessage[] {
   if (!secondPerson || !ready.some(({ waits }) => waits)) return ready;
   return ready.map((each) => ({
@@ -116,14 +115,14 @@ function withApprovalHold(ready: readonly PreparedMessage[], { secondPerson }: A
   }));
 }
 
-/** Checks a message and puts it together; nothing is stored. Throws CallerError. */
+/** Validates and builds a message; stores nothing. Throws CallerError. */
 export async function prepareMessage(
   input: Readonly<Record<string, unknown>>,
   by: ActorContext,
   options: SendOptions,
-  needs: AcceptDeps,
+  deps: AcceptDeps,
 ): Promise<PreparedMessage> {
-  const { store } = needs;
+  const { store } = deps;
   if (input.audio instanceof UploadedFile) inspectRecording(await store.files.read(input.audio.file));
   const read = resolveIndividualDevices(parseMessageInput(input), store);
   const inherited = inheritContext(read, store, by, options.incidentId);
@@ -131,14 +130,14 @@ export async function prepareMessage(
   const given = sameRecipientsAs ? withRecipientsOf(sameRecipientsAs, read, store) : read;
   const template = options.overrules ? findAnyTemplate(given, store) : findAllowedTemplate(given, store, by);
   const message = { ...buildMessage(given, template, options.overrules), ...inherited };
-  const own = sendingValues(message, by, options, needs);
-  const waits = await requiresApproval(own, by, options, needs);
+  const own = sendingValues(message, by, options, deps);
+  const waits = await requiresApproval(own, by, options, deps);
   return options.overrules ? { named: {}, own, waits } : { ...splitVisibleReferences(own, given), waits };
 }
 
 function findAnyTemplate({ values }: MessageInput, reader: StoreReader): TemplateRow | null {
   const template = values.messageTemplateId ? reader.get(messageTemplates, values.messageTemplateId) : null;
-  if (values.messageTemplateId && !template) throw invalidValue("messageTemplateId", "There is no such template.");
+  if (values.messageTemplateId && !template) throw invalidValue("messageTemplateId", "Template not found.");
   return template;
 }
 
@@ -146,24 +145,24 @@ function findAllowedTemplate({ values }: MessageInput, reader: StoreReader, by: 
   const allowed = readAllowList(reader, "message-templates", by);
   const id = values.messageTemplateId;
   const template = id ? reader.get(messageTemplates, id, by.scope) : null;
-  if (id && !template) throw invalidValue("messageTemplateId", `There is none with the id ${id}.`);
+  if (id && !template) throw invalidValue("messageTemplateId", `Template not found: ${id}.`);
   if (allowed && !(template && allowed.has(template.pk))) {
-    throw invalidValue("messageTemplateId", "The security groups of the sender allow other templates alone.");
+    throw invalidValue("messageTemplateId", "The security groups of the sender do not allow this template.");
   }
   return template;
 }
 
 type SendingValues = ReturnType<typeof sendingValues>;
 
-function sendingValues(message: Partial<NotificationRow>, by: ActorContext, options: SendOptions, needs: AcceptDeps) {
+function sendingValues(message: Partial<NotificationRow>, by: ActorContext, options: SendOptions, deps: AcceptDeps) {
   const { held } = options;
   const id = held?.id ?? newId();
-  const now = needs.clock.now();
+  const now = deps.clock.now();
   const sentAt = Math.max(now, held?.at ?? now);
-  const chosen = findProfile(needs.store, message.notificationProfileId);
+  const chosen = findProfile(deps.store, message.notificationProfileId);
   const settings = mergeExtensionSettings(chosen && storedSettingsOf(chosen), message.extensionSettingsOverrides);
-  checkOverrides(message.extensionSettingsOverrides, needs);
-  checkQueuedFailureGroup(message.extensionSettingsOverrides, by, options, needs.store);
+  checkOverrides(message.extensionSettingsOverrides, deps);
+  checkQueuedFailureGroup(message.extensionSettingsOverrides, by, options, deps.store);
   const profile = toSendingProfile(settings);
   const priorityLevel = priorityLevelOf(message.priority ?? "normal", options, profile);
   const initiationSourceType = options.isLive ? LIVE_PAGE : null;
@@ -180,7 +179,7 @@ function sendingValues(message: Partial<NotificationRow>, by: ActorContext, opti
     notificationSource: options.source,
     initiationSourceType,
     initiatorId: by.actor.userId,
-    initiatingEndpointId: needs.endpointId(),
+    initiatingEndpointId: deps.endpointId(),
     expiresAt,
     notAfter,
     heldUntil: held?.at ?? null,
@@ -193,15 +192,17 @@ function sendingValues(message: Partial<NotificationRow>, by: ActorContext, opti
   } satisfies SystemValues<typeof notifications>;
 }
 
-/** What a sender says of plugins is held against what they take; what profiles say was when it was written. */
+/**
+ * Overrides of plugin settings are checked against their schema; profile settings were checked when they were written.
+ */
 function checkOverrides(overrides: unknown, { providers }: AcceptDeps): void {
   for (const [id, value] of Object.entries((overrides ?? {}) as Record<string, Record<string, unknown>>)) {
-    const fault = providers.profileSchema(id.toLowerCase())?.validate(value)[0];
-    if (fault) throw invalidValue("extensionSettingsOverrides", `${id}: ${fault.message}`);
+    const error = providers.profileSchema(id.toLowerCase())?.validate(value)[0];
+    if (error) throw invalidValue("extensionSettingsOverrides", `${id}: ${error.message}`);
   }
 }
 
-/** It gets words of the sender's, so the sender must see it. */
+/** The group gets text of the sender, so the sender must see it. */
 function checkQueuedFailureGroup(
   overrides: unknown,
   by: ActorContext,
@@ -211,10 +212,10 @@ function checkQueuedFailureGroup(
   const own = Object.entries((overrides ?? {}) as Record<string, Record<string, unknown>>);
   const group = queuedFailureGroupOf(own.find(([id]) => id.toLowerCase() === ONPREM_EXTENSION_ID)?.[1]);
   if (group === null || overrules || reader.get(deviceGroups, group, by.scope)) return;
-  throw invalidValue("extensionSettingsOverrides", `${QUEUED_FAILURE_GROUP}: there is no group with the id ${group}.`);
+  throw invalidValue("extensionSettingsOverrides", `${QUEUED_FAILURE_GROUP}: device group not found: ${group}.`);
 }
 
-/** What the sender names must be visible to the sender; what the template names need not be. */
+/** The sender's references must be visible to the sender; those of the template need not be. */
 function splitVisibleReferences(values: SendingValues, { given }: MessageInput): Omit<PreparedMessage, "waits"> {
   const isNamed = (field: string): boolean => {
     const spec = (notifications.fields as Readonly<Record<string, Field>>)[field];
@@ -236,7 +237,7 @@ function insert(
   const row = tx.create(notifications, named, by, own);
   if (row.draft) return row;
   if (row.approval === "waiting") {
-    const details = { message: "It waits for the approval of another person." };
+    const details = { message: "The message waits for approval by another person." };
     addActivity(tx, { notificationId: row.id, type: "info", userId: row.initiatorId, endpointId, details }, by);
   } else {
     startSending(tx, row, by, endpointId);
@@ -244,7 +245,7 @@ function insert(
   return row;
 }
 
-/** Writes what follows from a message that goes out at `createdAt`, in the transaction that has it sent. */
+/** Schedules the follow-up actions of a message that is sent at `createdAt`, in the transaction that sends it. */
 export function startSending(tx: Transaction, row: NotificationRow, by: ActorContext, endpointId: string): void {
   addActivity(tx, { notificationId: row.id, type: "init-services", userId: row.initiatorId, endpointId }, by);
   scheduleEscalations(tx, row);

@@ -9,32 +9,32 @@ import { advanceStage, type PipelineStage } from "../pipeline-stage.ts";
 import { scheduleQueueLimit } from "../queue-limit.ts";
 
 /**
- * Hands every row of the ledger to its channel once and lets the sound begin; recipients that were too many to be
- * written before are written meanwhile. Puts the message on air from its rows, so it may be repeated at any point.
+ * Hands every ledger row to its channel once and starts the audio; recipients too many to be written earlier are
+ * written in parallel. Activates the message from its rows, so it may be repeated at any point.
  */
 export const deliver: PipelineStage<EngineDeps> = {
   name: "deliver",
-  async run(notificationId, needs) {
-    const row = needs.store.get(notifications, notificationId);
+  async run(notificationId, deps) {
+    const row = deps.store.get(notifications, notificationId);
     if (!row) return;
     if (isHeld(row)) {
-      await needs.holds.waitForRelease(row.id, needs.signal);
-      // What was held back may have been taken away.
-      if (!needs.store.get(notifications, notificationId)) return;
+      await deps.holds.waitForRelease(row.id, deps.signal);
+      // A held message may have been discarded.
+      if (!deps.store.get(notifications, notificationId)) return;
     }
-    const live = await needs.activator.activate(notificationId);
-    const lane = needs.laneOf(live.priority);
-    await needs.store.write((tx) => {
+    const live = await deps.activator.activate(notificationId);
+    const lane = deps.laneOf(live.priority);
+    await deps.store.write((tx) => {
       scheduleQueueLimit(tx, row);
       const type = "broadcast-started";
       if (tx.count(notificationActivities, { notificationId, type }) > 0) return;
-      addActivity(tx, { notificationId, type, endpointId: needs.endpointId() }, needs.by);
+      addActivity(tx, { notificationId, type, endpointId: deps.endpointId() }, deps.by);
     }, lane);
-    const withRest = writePendingRecipients(notificationId, needs).then(() =>
-      needs.activator.addDeferredDeliveries(live),
+    const withRest = writePendingRecipients(notificationId, deps).then(() =>
+      deps.activator.addDeferredDeliveries(live),
     );
-    await Promise.all([abortable(live.handedOver, needs.signal), withRest]);
-    if (!live.sound) needs.events.emit("notification.audio-started", { notificationId, at: needs.clock.now() });
-    await needs.store.write((tx) => advanceStage(tx, notificationId, "collect"), lane);
+    await Promise.all([abortable(live.handedOver, deps.signal), withRest]);
+    if (!live.sound) deps.events.emit("notification.audio-started", { notificationId, at: deps.clock.now() });
+    await deps.store.write((tx) => advanceStage(tx, notificationId, "collect"), lane);
   },
 };

@@ -6,17 +6,18 @@ import { writeInChunks } from "../chunked-writes.ts";
 import { advanceStage, type PipelineStage, type PipelineStageDeps } from "../pipeline-stage.ts";
 
 /**
- * Says which appliance activates each device: the first reachable one of the device's activation group, else the one that
- * serves it; 0 where none can be reached. What is not ours ends at `queue`, in words. What others prepare as well is ours
- * where nobody else is known to sound it: whose turn it is, is decided at its moment. @source decisions.md 11
+ * Assigns an appliance to each device: the first reachable one of the device's activation group, else the one that
+ * serves it; 0 where none is reachable. Devices of others end in `queue` with a reason. Devices that others prepare as
+ * well are ours where no other appliance is known to play them; the duty is decided at the start time. @source
+ * docs/decisions/0011-device-groups.md
  */
 export const partition: PipelineStage = {
   name: "partition",
-  async run(notificationId, needs) {
-    const { store, activations } = needs;
+  async run(notificationId, deps) {
+    const { store, activations } = deps;
     const row = store.get(notifications, notificationId);
     if (!row) return;
-    const lane = needs.laneOf(row.priorityLevel ?? 5);
+    const lane = deps.laneOf(row.priorityLevel ?? 5);
     const targets = store.all<{ device: number }>(
       "SELECT device FROM notification_targets WHERE notification = ?",
       row.pk,
@@ -28,8 +29,8 @@ export const partition: PipelineStage = {
     );
     if (groups.length > 0) {
       const ids = groups.map(({ cover }) => cover);
-      const theirs = await activations.devicesWithin(devices, ids);
-      return partitionFailoverRing(row.pk, notificationId, { devices, theirs }, needs);
+      const failoverDevices = await activations.devicesWithin(devices, ids);
+      return partitionFailoverRing(row.pk, notificationId, { devices, theirs: failoverDevices }, deps);
     }
     const share = await activations.shareDevices(devices, row.heldUntil === null ? null : row.id);
     const { activatedElsewhere } = share;
@@ -43,8 +44,8 @@ export const partition: PipelineStage = {
       advanceStage(tx, notificationId, "prepare");
     };
     let after = 0;
-    const placeAsServed = (tx: Transaction, most: number): number => {
-      const range = nextTargets(tx, row.pk, after, most);
+    const placeAsServed = (tx: Transaction, limit: number): number => {
+      const range = nextTargets(tx, row.pk, after, limit);
       if (!range) return 0;
       tx.run(
         `UPDATE notification_targets SET endpoint = (SELECT d.endpoint_pk FROM devices d WHERE d.pk = device)
@@ -56,13 +57,13 @@ export const partition: PipelineStage = {
       after = range.upTo;
       return range.count;
     };
-    // Where all is served as usual, one write stands before the sound; of a bell, neighbours are told at once.
+    // In the normal case one write precedes the audio; for a bell, neighbours are informed at once.
     const isUsual = activatedElsewhere.length === 0;
     const safety = row.heldUntil === null ? "deferred" : "immediate";
-    await writeInChunks(needs, lane, placeAsServed, isUsual ? finish : undefined, safety);
+    await writeInChunks(deps, lane, placeAsServed, isUsual ? finish : undefined, safety);
     let done = 0;
-    const placeElsewhere = (tx: Transaction, most: number): number => {
-      const piece = activatedElsewhere.slice(done, done + most);
+    const placeElsewhere = (tx: Transaction, limit: number): number => {
+      const piece = activatedElsewhere.slice(done, done + limit);
       tx.run(
         `UPDATE notification_targets SET endpoint = x.value ->> 1 FROM json_each(?) x
          WHERE notification = ? AND device = x.value ->> 0`,
@@ -72,22 +73,22 @@ export const partition: PipelineStage = {
       done += piece.length;
       return piece.length;
     };
-    if (!isUsual) await writeInChunks(needs, lane, placeElsewhere, finish);
+    if (!isUsual) await writeInChunks(deps, lane, placeElsewhere, finish);
   },
 };
 
-/** What stands in for another appliance goes to that one's devices alone, from here. */
+/** A failover ring goes only to the devices of the appliance it stands in for, from here. */
 async function partitionFailoverRing(
   pk: number,
   id: string,
-  { devices, theirs }: { devices: readonly number[]; theirs: readonly number[] },
-  needs: PipelineStageDeps,
+  { devices, theirs: failoverDevices }: { devices: readonly number[]; theirs: readonly number[] },
+  deps: PipelineStageDeps,
 ): Promise<void> {
-  const ours = endpointPkOf(needs.store, needs.endpointId());
-  const kept = new Set(theirs);
+  const ours = endpointPkOf(deps.store, deps.endpointId());
+  const kept = new Set(failoverDevices);
   let done = 0;
-  const place = (tx: Transaction, most: number): number => {
-    const piece = devices.slice(done, done + most);
+  const place = (tx: Transaction, limit: number): number => {
+    const piece = devices.slice(done, done + limit);
     const keys = (isKept: boolean): string => JSON.stringify(piece.filter((device) => kept.has(device) === isKept));
     const among = "notification = ? AND device IN (SELECT value FROM json_each(?))";
     tx.run(`DELETE FROM notification_targets WHERE ${among}`, pk, keys(false));
@@ -95,5 +96,5 @@ async function partitionFailoverRing(
     done += piece.length;
     return piece.length;
   };
-  await writeInChunks(needs, "emergency", place, (tx) => advanceStage(tx, id, "prepare"));
+  await writeInChunks(deps, "emergency", place, (tx) => advanceStage(tx, id, "prepare"));
 }

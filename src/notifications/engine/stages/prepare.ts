@@ -10,27 +10,27 @@ import { UNREACHED_LEVELS_SQL } from "../delivery-state.ts";
 import { advanceStage, type PipelineStage, type PipelineStageDeps } from "../pipeline-stage.ts";
 
 /**
- * Makes what is heard and lends the group that phones join. Nothing here silences the text: what fails is written into
- * the diary and left out.
+ * Renders the audio and allocates the multicast group that phones join. Nothing here suppresses the text: failures are
+ * logged in the activity log and left out.
  */
 export const prepare: PipelineStage = {
   name: "prepare",
-  async run(notificationId, needs) {
-    const row = needs.store.get(notifications, notificationId);
+  async run(notificationId, deps) {
+    const row = deps.store.get(notifications, notificationId);
     if (!row) return;
-    const { programme, faults } = await prepareAudio(row, needs);
-    const remarks: ActivityRemark[] = faults.map((fault) => ({ severity: "error", message: fault }));
-    const address = programme && reachesPhones(needs.store, row) ? allocateAddress(row, needs, remarks) : null;
-    await needs.store.write(
+    const { renderedAudio, remarks: problems } = await prepareAudio(row, deps);
+    const remarks: ActivityRemark[] = problems.map((problem) => ({ severity: "error", message: problem }));
+    const address = renderedAudio && reachesPhones(deps.store, row) ? allocateAddress(row, deps, remarks) : null;
+    await deps.store.write(
       (tx) => {
-        storeSound(tx, row, programme, address);
+        storeSound(tx, row, renderedAudio, address);
         for (const details of remarks) {
-          addActivity(tx, { notificationId, type: "info", endpointId: needs.endpointId(), details }, needs.by);
+          addActivity(tx, { notificationId, type: "info", endpointId: deps.endpointId(), details }, deps.by);
         }
         advanceStage(tx, notificationId, "queue");
       },
-      needs.laneOf(row.priorityLevel ?? 5),
-      // It is made again after a cut; a remark goes up, and stays.
+      deps.laneOf(row.priorityLevel ?? 5),
+      // After a power cut it is rendered again; a remark is replicated and must be durable.
       remarks.length === 0 ? "deferred" : "immediate",
     );
   },
@@ -53,19 +53,19 @@ function reachesPhones(reader: StoreReader, { pk, retriedAt }: NotificationRow):
   return found !== null;
 }
 
-/** The group of an earlier try is kept: a phone may have been told of it. */
+/** Keeps the group of an earlier attempt: a phone may know it already. */
 function allocateAddress(
   row: NotificationRow,
-  needs: PipelineStageDeps,
+  deps: PipelineStageDeps,
   remarks: ActivityRemark[],
 ): MulticastAddress | null {
   if (row.audioGroup !== null && row.audioPort !== null) {
     const address = { group: row.audioGroup, port: row.audioPort };
-    needs.addresses.claim(address);
+    deps.addresses.claim(address);
     return address;
   }
   try {
-    return needs.addresses.allocate(row.priorityLevel === 0);
+    return deps.addresses.allocate(row.priorityLevel === 0);
   } catch (error) {
     if (!(error instanceof UpstreamError)) throw error;
     remarks.push({ severity: "error", message: `${error.message} ${WITHOUT_SOUND_SUFFIX}` });
@@ -76,13 +76,13 @@ function allocateAddress(
 function storeSound(
   tx: Transaction,
   row: NotificationRow,
-  programme: RenderedAudio | null,
+  renderedAudio: RenderedAudio | null,
   address: MulticastAddress | null,
 ): void {
   tx.run(
     "UPDATE notifications SET programme_sha = ?, programme_ms = ?, audio_group = ?, audio_port = ? WHERE pk = ?",
-    programme?.hash ?? null,
-    programme && Math.round(programme.durationMs),
+    renderedAudio?.hash ?? null,
+    renderedAudio && Math.round(renderedAudio.durationMs),
     address?.group ?? null,
     address?.port ?? null,
     row.pk,

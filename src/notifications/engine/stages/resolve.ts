@@ -7,40 +7,40 @@ import { hasAtMostUsers, writeRecipients } from "../../recipients/recipient-writ
 import { type WriteLane, writeInChunks } from "../chunked-writes.ts";
 import { advanceStage, type PipelineStage, type PipelineStageDeps } from "../pipeline-stage.ts";
 
-/** So many places on lists are written in some 30 ms; beyond, users are written while the devices are being called. own choice */
+/** Subscriptions written in some 30 ms; with more, users are written while the devices are being asked. */
 const MAX_INLINE_USERS = 2_000;
 
 /**
- * Finds out who and what is reached: first the distinct devices of all groups, then the distinct users of all lists.
- * A message to very many users marks them as open instead; `finishRecipients` writes them while the devices ring.
+ * Resolves the recipients: first the distinct devices of all groups, then the distinct users of all lists. With very
+ * many users they are marked as pending; `writePendingRecipients` writes them while the devices ring.
  */
 export const resolve: PipelineStage = {
   name: "resolve",
-  async run(notificationId, needs) {
-    const row = needs.store.get(notifications, notificationId);
+  async run(notificationId, deps) {
+    const row = deps.store.get(notifications, notificationId);
     if (!row) return;
-    const lane = needs.laneOf(row.priorityLevel ?? 5);
-    const few = hasAtMostUsers(needs.store, row.pk, MAX_INLINE_USERS);
+    const lane = deps.laneOf(row.priorityLevel ?? 5);
+    const few = hasAtMostUsers(deps.store, row.pk, MAX_INLINE_USERS);
     const finish = (tx: Transaction): void => {
       if (!few) tx.run("INSERT OR IGNORE INTO notification_pending_recipients (notification) VALUES (?)", row.pk);
       advanceStage(tx, notificationId, "partition");
     };
-    const writesUsers = few && !hasAtMostUsers(needs.store, row.pk, 0);
-    await writeTargets(row, needs, lane, writesUsers ? undefined : finish);
-    if (writesUsers) await writeRecipients(row, needs, lane, finish);
+    const writesUsers = few && !hasAtMostUsers(deps.store, row.pk, 0);
+    await writeTargets(row, deps, lane, writesUsers ? undefined : finish);
+    if (writesUsers) await writeRecipients(row, deps, lane, finish);
   },
 };
 
 async function writeTargets(
   row: NotificationRow,
-  needs: PipelineStageDeps,
+  deps: PipelineStageDeps,
   lane: WriteLane,
   last?: (tx: Transaction) => void,
 ): Promise<void> {
-  const devices = parseSendingProfile(row).reachesDevices ? await resolveTargetDevices(row, needs) : [];
+  const devices = parseSendingProfile(row).reachesDevices ? await resolveTargetDevices(row, deps) : [];
   let done = 0;
   await writeInChunks(
-    needs,
+    deps,
     lane,
     (tx, most) => {
       const piece = devices.slice(done, done + most);
@@ -53,7 +53,7 @@ async function writeTargets(
       return piece.length;
     },
     last,
-    // A cut makes them again: what others hear of follows in `queue`, which waits for the disk.
+    // Lost in a power cut they are resolved again; what is replicated follows in `queue`, which is durable.
     "deferred",
   );
 }

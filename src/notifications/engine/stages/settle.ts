@@ -9,19 +9,19 @@ import { writeInChunks } from "../chunked-writes.ts";
 import { storeLevelCounts } from "../counters.ts";
 import { advanceStage, type PipelineStage } from "../pipeline-stage.ts";
 
-/** Ends a broadcast: no row stays open, the diary gets its sums, the address rests. */
+/** Ends a broadcast: no row stays open, the activity log gets the totals, the address is released. */
 export const settle: PipelineStage<EngineDeps> = {
   name: "settle",
-  async run(notificationId, needs) {
-    const { store, clock } = needs;
+  async run(notificationId, deps) {
+    const { store, clock } = deps;
     const row = store.get(notifications, notificationId);
     if (!row) return;
-    await endOpenRows(row, needs);
+    await endOpenRows(row, deps);
     await store.write(
       (tx) => {
         const now = clock.now();
         const streamEndedAt = row.t0 === null ? null : (row.streamEndedAt ?? now);
-        tx.update(notifications, notificationId, {}, needs.by, { settledAt: now, streamEndedAt });
+        tx.update(notifications, notificationId, {}, deps.by, { settledAt: now, streamEndedAt });
         const levels = tx.all<{ level: string; n: number }>(
           "SELECT level, count(*) AS n FROM deliveries WHERE notification_pk = ? GROUP BY level",
           row.pk,
@@ -29,19 +29,19 @@ export const settle: PipelineStage<EngineDeps> = {
         const details = { devices: Object.fromEntries(levels.map(({ level, n }) => [level, n])) };
         storeLevelCounts(tx, row.pk, details.devices);
         const type = "broadcast-finished";
-        addActivity(tx, { notificationId, type, endpointId: needs.endpointId(), details }, needs.by);
-        logMissedAudio(tx, row, needs);
+        addActivity(tx, { notificationId, type, endpointId: deps.endpointId(), details }, deps.by);
+        logMissedAudio(tx, row, deps);
         tx.emit("notification.settled", { notificationId });
         advanceStage(tx, notificationId, "settled");
       },
-      needs.laneOf(row.priorityLevel ?? 5),
+      deps.laneOf(row.priorityLevel ?? 5),
     );
-    if (row.audioGroup && row.audioPort) needs.addresses.release({ group: row.audioGroup, port: row.audioPort });
-    needs.activator.deactivate(notificationId);
+    if (row.audioGroup && row.audioPort) deps.addresses.release({ group: row.audioGroup, port: row.audioPort });
+    deps.activator.deactivate(notificationId);
   },
 };
 
-/** Each row has it, too; but nobody reads thousands of rows that say that they were reached. */
+/** Each row has the reason, too, but thousands of rows of reached devices are not read. */
 function logMissedAudio(tx: Transaction, row: NotificationRow, { endpointId, by }: EngineDeps): void {
   const found = tx.one<{ n: number }>(
     "SELECT count(*) AS n FROM deliveries WHERE notification_pk = ? AND late = 1 AND reason IN (?, ?)",
@@ -50,17 +50,18 @@ function logMissedAudio(tx: Transaction, row: NotificationRow, { endpointId, by 
     MISSED_AUDIO_REASONS.joined,
   );
   if (!found?.n) return;
-  const who = found.n === 1 ? "1 phone was reached: it only shows" : `${found.n} phones were reached: they only show`;
-  const message = `The sound was over before ${who} the message. With more repetitions it lasts longer.`;
+  const summary =
+    found.n === 1 ? "1 phone was reached: it only shows" : `${found.n} phones were reached: they only show`;
+  const message = `The audio was over before ${summary} the message. With more repetitions it lasts longer.`;
   const values = { notificationId: row.id, type: "info" as const, endpointId: endpointId() };
   addActivity(tx, { ...values, details: { message } }, by);
 }
 
-/** Rows are left open only by what ended before it went on air. */
-async function endOpenRows(row: NotificationRow, needs: EngineDeps): Promise<void> {
-  const now = needs.clock.now();
+/** Only messages that ended before activation leave open rows. */
+async function endOpenRows(row: NotificationRow, deps: EngineDeps): Promise<void> {
+  const now = deps.clock.now();
   const reason = END_REASONS[cancellationReason(row, now) ?? "given-up"];
-  await writeInChunks(needs, needs.laneOf(row.priorityLevel ?? 5), (tx, most) => {
+  await writeInChunks(deps, deps.laneOf(row.priorityLevel ?? 5), (tx, most) => {
     const { changes } = tx.run(
       `UPDATE deliveries SET level = CASE WHEN accepted_at IS NULL THEN 'expired' ELSE level END, reason = ?, ended_at = ?
        WHERE pk IN (SELECT pk FROM deliveries WHERE notification_pk = ? AND ended_at IS NULL LIMIT ?)`,
@@ -71,14 +72,14 @@ async function endOpenRows(row: NotificationRow, needs: EngineDeps): Promise<voi
     );
     return changes;
   });
-  await needs.store.write((tx) => {
+  await deps.store.write((tx) => {
     tx.run("DELETE FROM notification_targets WHERE notification = ?", row.pk);
     tx.run("DELETE FROM notification_pending_recipients WHERE notification = ?", row.pk);
   });
 }
 
 const END_REASONS = {
-  aborted: "Somebody ended the message.",
+  aborted: "The message was ended by a user.",
   expired: "The message has expired.",
   "given-up": "The message could not be carried out in time.",
 };

@@ -5,22 +5,22 @@ import { openLoopbackHttpServer, type ReceivedRequest } from "./http-server.ts";
 import { receivedAudioOf, type SimulatedService, type SimulatedServiceDeps } from "./service.ts";
 
 const HOST = "127.0.0.1";
-const PASSWORD = "campus";
+const PASSWORD = "simulator";
 
-/** A horn with the API of Algo endpoints: checks signatures, takes a stream when told to, has a volume. @source Algo RESTful API Guide */
+/** A horn with the Algo API: verifies signatures, receives a stream on request, has a volume. @source Algo RESTful API Guide */
 export async function openAlgoHorn({ sources }: SimulatedServiceDeps): Promise<SimulatedService> {
   const heard: RtpEndpoint[] = [];
   let volume = "-6dB";
-  const server = await openLoopbackHttpServer(async (asked) => {
-    if (!isSigned(asked)) return { status: 401 };
-    const order = `${asked.method} ${asked.url}`;
-    const given = asked.body.length > 0 ? (JSON.parse(asked.body.toString("utf8")) as Record<string, unknown>) : {};
-    if (order === "POST /api/controls/rx/start")
+  const server = await openLoopbackHttpServer(async (request) => {
+    if (!isSigned(request)) return { status: 401 };
+    const route = `${request.method} ${request.url}`;
+    const given = request.body.length > 0 ? (JSON.parse(request.body.toString("utf8")) as Record<string, unknown>) : {};
+    if (route === "POST /api/controls/rx/start")
       heard.push(await sources.openUnicast(HOST, Number(given.port), "0.0.0.0"));
-    else if (order === "POST /api/controls/rx/stop") for (const source of heard) sources.close(source);
-    else if (order === "PUT /api/settings") volume = String(given["audio.page.vol"] ?? volume);
-    else if (order === "GET /api/settings/audio.page.vol") return json({ "audio.page.vol": volume });
-    else if (order !== "GET /api/info/about") return { status: 404 };
+    else if (route === "POST /api/controls/rx/stop") for (const source of heard) sources.close(source);
+    else if (route === "PUT /api/settings") volume = String(given["audio.page.vol"] ?? volume);
+    else if (route === "GET /api/settings/audio.page.vol") return json({ "audio.page.vol": volume });
+    else if (route !== "GET /api/info/about") return { status: 404 };
     return json({});
   });
   return {

@@ -12,7 +12,7 @@ const TEAM_ID = "DEF123GHIJ";
 const TOPIC = "org.example.bells";
 const CURVE = { name: "ECDSA", namedCurve: "P-256", hash: "SHA-256" };
 
-/** A push service for apps of Apple's systems: HTTP/2 over TLS, messages by who shows a token of the known key. @source APNs */
+/** An Apple push service: HTTP/2 over TLS, authenticated by a token signed with a known key. @source APNs */
 export async function openApnsServer({ at }: SimulatedServiceDeps): Promise<SimulatedService> {
   const receptions: ReceivedMessage[] = [];
   const sessions = new Set<ServerHttp2Session>();
@@ -55,11 +55,11 @@ export async function openApnsServer({ at }: SimulatedServiceDeps): Promise<Simu
   };
 }
 
-/** A certificate for 127.0.0.1 that its own key has signed, and the key; both PEM. */
+/** A self-signed certificate for 127.0.0.1 and its key; both PEM. */
 async function createSelfSignedCertificate(): Promise<{ certificate: string; key: string }> {
   const keys = await webcrypto.subtle.generateKey(CURVE, true, ["sign", "verify"]);
   const certificate = await X509CertificateGenerator.createSelfSigned({
-    name: "CN=Campus",
+    name: "CN=Simulator",
     signingAlgorithm: CURVE,
     keys,
     extensions: [new SubjectAlternativeNameExtension([{ type: "ip", value: HOST }])],

@@ -1,13 +1,13 @@
 import { openLoopbackHttpServer } from "./http-server.ts";
 import type { ReceivedMessage, SimulatedService, SimulatedServiceDeps } from "./service.ts";
 
-/** What matters of a post: a text, or a card of blocks. */
+/** Relevant part of a post: a text, or a card of blocks. */
 interface Post {
   text?: string;
   attachments?: { content?: { body?: { inlines?: { text?: string }[] }[] } }[];
 }
 
-/** A chat service with one incoming webhook for each path; takes texts and Adaptive Cards. */
+/** A chat service with an incoming webhook per path; accepts texts and Adaptive Cards. */
 export async function openChatServer({ at }: SimulatedServiceDeps): Promise<SimulatedService> {
   const receptions: ReceivedMessage[] = [];
   const server = await openLoopbackHttpServer(async ({ method, url, body }) => {

@@ -1,13 +1,13 @@
 import { createHash, randomBytes } from "node:crypto";
 import { type ReceivedMessage, requireUrl, type SimulatedService, type SimulatedServiceDeps } from "./service.ts";
 
-/** What a desktop is to show. */
+/** Content of the screen. */
 interface DesktopScreen {
   version: string;
   messages: { deliveryId: number; subject: string; body: string }[];
 }
 
-/** A desktop that shows whatever the appliance at the address in `POST /services/desktop`, `{url}`, gives it. */
+/** A desktop client that displays what the appliance at the URL configured by `POST /services/desktop` sends. */
 export function openDesktopClient({ at }: SimulatedServiceDeps): SimulatedService {
   const receptions: ReceivedMessage[] = [];
   const token = randomBytes(32).toString("base64url");
@@ -37,7 +37,7 @@ export function openDesktopClient({ at }: SimulatedServiceDeps): SimulatedServic
   return {
     connectionSettings: { identifier },
     receptions: () => receptions,
-    // One that can't ask any more is off, which the appliance notices.
+    // A client that can't poll is off; the appliance notices that.
     configure: (values) => void pollScreen(requireUrl(values)).catch(() => undefined),
     stop: async () => stopping.abort(),
   };

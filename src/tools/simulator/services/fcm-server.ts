@@ -5,7 +5,7 @@ import type { ReceivedMessage, SimulatedService, SimulatedServiceDeps } from "./
 
 const ACCOUNT = "bells@school.example";
 
-/** A push service for Android apps with one account, and the place where its tokens are had. @source FCM HTTP v1, RFC 7523 */
+/** A push service for Android apps with one account, and its token endpoint. @source FCM HTTP v1, RFC 7523 */
 export async function openFcmServer({ at }: SimulatedServiceDeps): Promise<SimulatedService> {
   const receptions: ReceivedMessage[] = [];
   const { publicKey, privateKey } = generateKeyPairSync("rsa", { modulusLength: 2_048 });

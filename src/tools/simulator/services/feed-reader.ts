@@ -4,8 +4,8 @@ import { type ReceivedMessage, requireUrl, type SimulatedService, type Simulated
 const POLL_MS = 200;
 
 /**
- * Somebody who follows the alert feeds that `POST /services/feed` names, `{url}`: five times a second, and reads their
- * alerts where they link to them.
+ * Polls the alert feed configured by `POST /services/feed` five times a second and downloads the alerts that it links to.
+ * Failed downloads are retried at the next poll.
  */
 export function openFeedReader({ at }: SimulatedServiceDeps): SimulatedService {
   const receptions: ReceivedMessage[] = [];
@@ -32,7 +32,7 @@ export function openFeedReader({ at }: SimulatedServiceDeps): SimulatedService {
     receptions: () => receptions,
     configure(values) {
       const url = requireUrl(values);
-      // What can't be read now is read the next time.
+      // Retried at the next poll.
       timers.push(setInterval(() => void poll(url).catch(() => undefined), POLL_MS));
     },
     async stop() {
@@ -43,12 +43,12 @@ export function openFeedReader({ at }: SimulatedServiceDeps): SimulatedService {
 }
 
 async function fetchText(url: string, signal: AbortSignal): Promise<string> {
-  const answer = await fetch(url, { signal });
-  if (!answer.ok) throw new UpstreamError("upstream", `${url} answered ${answer.status}`);
-  return answer.text();
+  const response = await fetch(url, { signal });
+  if (!response.ok) throw new UpstreamError("upstream", `${url} returned ${response.status}`);
+  return response.text();
 }
 
-/** Where the entries of an Atom feed lead. @source RFC 4287 §4.2.7 */
+/** Links of the entries of an Atom feed. @source RFC 4287 §4.2.7 */
 function entryLinks(feed: string, base: string): string[] {
   const entries = feed.split("<entry>").slice(1);
   return entries.flatMap((entry) => {

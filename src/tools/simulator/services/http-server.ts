@@ -1,7 +1,7 @@
 import { createServer, type IncomingHttpHeaders } from "node:http";
 import type { AddressInfo } from "node:net";
 
-/** A request, read to its end. */
+/** A request with its complete body. */
 export interface ReceivedRequest {
   method: string;
   url: string;
@@ -9,21 +9,21 @@ export interface ReceivedRequest {
   body: Buffer;
 }
 
-/** A server on 127.0.0.1. */
+/** An HTTP server on 127.0.0.1. */
 export interface LoopbackHttpServer {
   readonly url: string;
   stop(): Promise<void>;
 }
 
-/** Serves on a port that the system chooses; what `answer` throws is a 400 in its words. */
+/** Listens at a port chosen by the system; an error thrown by `handle` becomes a 400 response. */
 export async function openLoopbackHttpServer(
-  answer: (asked: ReceivedRequest) => Promise<{ status: number; body?: string }>,
+  handle: (request: ReceivedRequest) => Promise<{ status: number; body?: string }>,
 ): Promise<LoopbackHttpServer> {
   const server = createServer(async (request, response) => {
     const parts: Buffer[] = [];
     for await (const part of request) parts.push(part as Buffer);
     const { method = "", url = "", headers } = request;
-    const { status, body = "" } = await answer({ method, url, headers, body: Buffer.concat(parts) }).catch(
+    const { status, body = "" } = await handle({ method, url, headers, body: Buffer.concat(parts) }).catch(
       (error: unknown) => ({ status: 400, body: String(error) }),
     );
     response.writeHead(status).end(body);

@@ -3,7 +3,7 @@ import { type KeyObject, verify } from "node:crypto";
 /** Claims of a JSON Web Token. */
 export type JwtClaims = Record<string, unknown>;
 
-/** The claims of a token that the key has signed; null for any other. @source RFC 7519, RFC 7518 §3.3, §3.4 */
+/** The claims of a token if its signature is valid; null otherwise. @source RFC 7519, RFC 7518 §3.3, §3.4 */
 export function verifyJwt(token: string, key: KeyObject): JwtClaims | null {
   const [head = "", body = "", signature = ""] = token.split(".");
   const signed = Buffer.from(`${head}.${body}`);

@@ -11,30 +11,30 @@ import { openSmppServer } from "./smpp-server.ts";
 import { openSmtpServer } from "./smtp-server.ts";
 import { openWebPushServer } from "./web-push-server.ts";
 
-/** The far ends of all channels beside phones and zones. */
+/** The simulated services of all channels except phones and zones. */
 export interface SimulatedServices {
-  /** What an appliance must know of each, by service. */
+  /** Connection settings of each service. */
   connectionSettings(): Record<string, Record<string, string>>;
   receptions(): ReceivedMessage[];
-  /** Passes on to a service what it can only be told once the appliance is set up. */
+  /** Passes settings to a service that are known only once the appliance runs. */
   configure(service: string, values: Record<string, unknown>): void;
   stop(): Promise<void>;
 }
 
-/** Opens all of them; rejects, with everything closed again, when one can't be opened. */
-export async function openSimulatedServices(needs: SimulatedServiceDeps): Promise<SimulatedServices> {
-  const all: Record<string, SimulatedService> = { feed: openFeedReader(needs), desktop: openDesktopClient(needs) };
+/** Opens all services; rejects, after closing everything again, if one can't be opened. */
+export async function openSimulatedServices(deps: SimulatedServiceDeps): Promise<SimulatedServices> {
+  const all: Record<string, SimulatedService> = { feed: openFeedReader(deps), desktop: openDesktopClient(deps) };
   const stop = async (): Promise<void> => void (await Promise.all(Object.values(all).map((service) => service.stop())));
   try {
-    all.mail = await openSmtpServer(needs);
-    all.sms = await openSmppServer(needs);
-    all.chat = await openChatServer(needs);
-    all.sip = await openSipDevice(needs, { service: "sip", user: "gym", key: null });
-    all.telephone = await openSipDevice(needs, { service: "telephone", user: "trunk", key: "1" });
-    all.horn = await openAlgoHorn(needs);
-    all.push = await openWebPushServer(needs);
-    all.android = await openFcmServer(needs);
-    all.apple = await openApnsServer(needs);
+    all.mail = await openSmtpServer(deps);
+    all.sms = await openSmppServer(deps);
+    all.chat = await openChatServer(deps);
+    all.sip = await openSipDevice(deps, { service: "sip", user: "gym", key: null });
+    all.telephone = await openSipDevice(deps, { service: "telephone", user: "trunk", key: "1" });
+    all.horn = await openAlgoHorn(deps);
+    all.push = await openWebPushServer(deps);
+    all.android = await openFcmServer(deps);
+    all.apple = await openApnsServer(deps);
   } catch (error) {
     await stop();
     throw error;
@@ -44,9 +44,9 @@ export async function openSimulatedServices(needs: SimulatedServiceDeps): Promis
       Object.fromEntries(Object.entries(all).map(([name, { connectionSettings }]) => [name, connectionSettings])),
     receptions: () => Object.values(all).flatMap((service) => service.receptions()),
     configure(service, values) {
-      const told = all[service]?.configure;
-      if (!told) throw notFound();
-      told(values);
+      const configure = all[service]?.configure;
+      if (!configure) throw notFound();
+      configure(values);
     },
     stop,
   };

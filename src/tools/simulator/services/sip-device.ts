@@ -6,33 +6,33 @@ import { receivedAudioOf, type SimulatedService, type SimulatedServiceDeps } fro
 
 const REPORT_EVERY_MS = 1_000;
 const HOST = "127.0.0.1";
-const TAG = "campus";
+const TAG = "simulator";
 /** Three seconds. */
 const PACKETS_BEFORE_KEY = 150;
 
-/** A call that was taken: who called, and where the sound comes in. */
+/** An accepted call: who called, and where the audio is received. */
 interface AcceptedCall {
   id: string;
   from: string;
   source: RtpEndpoint;
   control: Socket;
-  /** Where reports go: the port after the caller's own for sound. @source RFC 3550 §11 */
+  /** Target of RTCP reports: the port after the caller's RTP port. @source RFC 3550 §11 */
   reportTo: number;
   ticking: NodeJS.Timeout;
-  /** Waits for the moment to press a key. */
+  /** Timer until the key press. */
   pressing?: NodeJS.Timeout;
 }
 
-/** What kind of device it is. */
+/** Type of the device. */
 export interface SipDeviceOptions {
   service: string;
-  /** User part of its address; a telephone behind a trunk is called by its number whatever this is. */
+  /** User part of its address; a telephone behind a trunk is called by its number. */
   user: string;
-  /** Key that somebody presses after three seconds of sound; null where nobody is. */
+  /** Key that is pressed after three seconds of audio; null for none. */
   key: string | null;
 }
 
-/** A SIP device that answers every call by itself, listens, and reports each second what it gets. @source RFC 3261, RFC 3550 */
+/** A SIP device that accepts every call, receives audio and sends RTCP reports every second. @source RFC 3261, RFC 3550 */
 export async function openSipDevice(
   { sources }: SimulatedServiceDeps,
   { service, user, key }: SipDeviceOptions,
@@ -44,15 +44,15 @@ export async function openSipDevice(
   const receivedCalls: AcceptedCall[] = [];
 
   const acceptCall = async (id: string, request: string): Promise<AcceptedCall> => {
-    const known = calls.get(id);
-    if (known !== undefined) return known;
+    const existing = calls.get(id);
+    if (existing !== undefined) return existing;
     const opening = openCall(id, request, sources);
     calls.set(id, opening);
     const call = await opening;
     receivedCalls.push(call);
     return call;
   };
-  /** Presses a key once, in the call that the request began. @source RFC 6086; application/dtmf-relay */
+  /** Presses a key once, in the call of the request. @source RFC 6086; application/dtmf-relay */
   const scheduleKeyPress = (
     pressed: string,
     invite: string,
@@ -107,7 +107,7 @@ async function openCall(id: string, request: string, sources: RtpEndpoints): Pro
   return { id, from: header(request, "From"), source, control, reportTo, ticking };
 }
 
-/** An even port that is free, and a socket on the odd one after it. */
+/** A free even port, and a socket on the next odd one. */
 async function portPair(): Promise<[sound: number, control: Socket]> {
   for (;;) {
     const port = await freePort();
@@ -121,7 +121,7 @@ async function portPair(): Promise<[sound: number, control: Socket]> {
   }
 }
 
-/** A receiver report on the newest stream; null before any. @source RFC 3550 §6.4.2 */
+/** A receiver report for the newest stream; null before any. @source RFC 3550 §6.4.2 */
 function receiverReport({ streams }: RtpEndpoint): Buffer | null {
   const stream = streams.at(-1);
   if (!stream) return null;
@@ -174,7 +174,7 @@ function dtmfInfo(key: string, invite: string, port: number): string {
   ].join("\r\n");
 }
 
-/** µ-law and nothing else. @source RFC 4566 */
+/** Offers µ-law only. @source RFC 4566 */
 function sessionDescription(port: number): string {
   const lines = ["v=0", `o=- 1 1 IN IP4 ${HOST}`, "s=-", `c=IN IP4 ${HOST}`, "t=0 0", `m=audio ${port} RTP/AVP 0`];
   return `${lines.join("\r\n")}\r\n`;

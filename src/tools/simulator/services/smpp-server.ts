@@ -3,13 +3,13 @@ import smpp, { type Pdu, type Session } from "smpp";
 import type { ReceivedMessage, SimulatedService, SimulatedServiceDeps } from "./service.ts";
 
 const SYSTEM_ID = "school";
-const PASSWORD = "campus";
-/** A handset's receipt, as deliver_sm says it. @source SMPP 3.4 §5.2.12 */
+const PASSWORD = "simulator";
+/** Delivery receipt flag of deliver_sm. @source SMPP 3.4 §5.2.12 */
 const RECEIPT_CLASS = 4;
 /** @source SMPP 3.4 §5.2.28 */
 const DELIVERED = 2;
 
-/** A provider's SMPP server whose handsets are all on; each message that asks for a receipt gets one. */
+/** An SMPP server of a provider whose handsets are all reachable; sends a receipt for each message that requests one. */
 export async function openSmppServer({ at }: SimulatedServiceDeps): Promise<SimulatedService> {
   const receptions: ReceivedMessage[] = [];
   const sessions = new Set<Session>();

@@ -3,7 +3,7 @@ import PostalMime from "postal-mime";
 import { SMTPServer } from "smtp-server";
 import type { ReceivedMessage, SimulatedService, SimulatedServiceDeps } from "./service.ts";
 
-/** A mail server with mailboxes for everybody; it asks for neither TLS nor a log-in. */
+/** An SMTP server that accepts mail for any address, without TLS and authentication. */
 export async function openSmtpServer({ at }: SimulatedServiceDeps): Promise<SimulatedService> {
   const receptions: ReceivedMessage[] = [];
   const server = new SMTPServer({
@@ -22,7 +22,7 @@ export async function openSmtpServer({ at }: SimulatedServiceDeps): Promise<Simu
       });
     },
   });
-  // A sender that breaks off is the sender's concern.
+  // Connection errors of clients are ignored.
   server.on("error", () => undefined);
   await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
   return {

@@ -1,19 +1,19 @@
 import { createDecipheriv, createECDH, hkdfSync, randomBytes } from "node:crypto";
 
-/** Octets before the keys of an encrypted message: salt, record size, length of the sender's key. @source RFC 8188 §2.1 */
+/** Bytes before the keys of an encrypted message: salt, record size, length of the sender's key. @source RFC 8188 §2.1 */
 const HEADER_BYTES = 21;
-/** What ends the last record. @source RFC 8188 §2 */
+/** Delimiter of the last record. @source RFC 8188 §2 */
 const LAST_RECORD = 2;
 
-/** A browser's side of a push subscription. */
+/** The browser's side of a push subscription. */
 export interface WebPushBrowser {
-  /** Its keys as a user device keeps them: `p256dh.auth`, both base64url. */
+  /** Its keys as stored in a user device: `p256dh.auth`, both base64url. */
   readonly keys: string;
-  /** The text of a message that was encrypted for it alone; throws for any other. */
+  /** Decrypts a message; throws unless it was encrypted for this browser. */
   decrypt(message: Buffer): string;
 }
 
-/** A browser with keys of its own. @source RFC 8291 §3.4 */
+/** A browser with its own keys. @source RFC 8291 §3.4 */
 export function createWebPushBrowser(): WebPushBrowser {
   const own = createECDH("prime256v1");
   const publicKey = own.generateKeys();

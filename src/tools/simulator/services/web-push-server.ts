@@ -2,7 +2,7 @@ import { openLoopbackHttpServer } from "./http-server.ts";
 import { type ReceivedMessage, requireUrl, type SimulatedService, type SimulatedServiceDeps } from "./service.ts";
 import { createWebPushBrowser } from "./web-push-browser.ts";
 
-/** What matters of a message's content. */
+/** Relevant part of a message's content. */
 interface Payload {
   subject?: string;
   body?: string;
@@ -10,8 +10,8 @@ interface Payload {
 }
 
 /**
- * A push service with one subscribed browser, which shows each message that it can decrypt and tells the appliance so;
- * `POST /services/push` says where to, `{url}`. @source RFC 8030
+ * A push service with one subscribed browser, which displays each message that it can decrypt and sends a receipt to the URL
+ * configured by `POST /services/push`. @source RFC 8030
  */
 export async function openWebPushServer({ at }: SimulatedServiceDeps): Promise<SimulatedService> {
   const receptions: ReceivedMessage[] = [];
@@ -34,7 +34,7 @@ export async function openWebPushServer({ at }: SimulatedServiceDeps): Promise<S
   };
 }
 
-/** What a service worker does once it has shown a message. */
+/** Like a service worker after it has displayed a message. */
 function sendReceipt(url: string, receipt: string | undefined): Promise<Response> {
   const headers = { "content-type": "application/json" };
   return fetch(url, { method: "POST", headers, body: JSON.stringify({ receipt }) });

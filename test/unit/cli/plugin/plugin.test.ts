@@ -29,7 +29,7 @@ describe("plugin new and check", () => {
   it("make a plugin that passes, and refuse a folder that holds something or has no good name", async () => {
     const folder = await makeLamp();
     const { exitCode, err, out } = await runCommand(["plugin", "check", folder]);
-    expect(err).toEqual([...STEPS, "proof opposite a mute peer"].map((step) => `ok   ${step}`));
+    expect(err).toEqual([...STEPS, "proof against a mute peer"].map((step) => `ok   ${step}`));
     expect([exitCode, out[0]]).toEqual([EXIT.ok, expect.stringContaining("plugin install")]);
     expect((await runCommand(["plugin", "new", folder])).exitCode).toBe(EXIT.usage);
     expect((await runCommand(["plugin", "new", join(folder, "Big Lamp")])).exitCode).toBe(EXIT.usage);
@@ -37,7 +37,7 @@ describe("plugin new and check", () => {
   });
 
   it.each([
-    ["a member that nobody knows", "plugin.json", '"window"', '"windows": 1, "window"', "windows is not known."],
+    ["a member that nobody knows", "plugin.json", '"window"', '"windows": 1, "window"', "windows is unknown."],
     [
       "a claim of another plugin",
       "plugin.json",
@@ -51,38 +51,38 @@ describe("plugin new and check", () => {
       "index.ts",
       "./config.ts",
       "../lamp/../other/config.ts",
-      "a plugin imports only its own files",
+      "a plugin must import only its own files",
     ],
     [
       "a package that it does not name",
       "index.ts",
       "import config",
       'import "koa";\nimport config',
-      "index.ts imports koa: plugin.json does not name it.",
+      "index.ts imports koa: plugin.json does not list this package.",
     ],
     [
       "a configuration that reads files",
       "config.ts",
       "import",
       'import "node:fs";\nimport',
-      "config.ts holds nothing but fields",
+      "config.ts must contain nothing but fields",
     ],
     ["a secret in the open", "config.ts", 'secret("Sent', 'integer("Sent', "token must be a secret field."],
-    ["a setting without a word in the README", "README.md", /`timeoutMs`/, "It", "It must explain timeoutMs."],
-    ["a start that fails", "index.ts", 'ctx.status("ok")', 'throw new Error("no lamp")', "It does not start: no lamp."],
+    ["a setting without a word in the README", "README.md", /`timeoutMs`/, "It", "README.md must explain timeoutMs."],
+    ["a start that fails", "index.ts", 'ctx.status("ok")', 'throw new Error("no lamp")', "The plugin failed to start: no lamp."],
     [
       "something left open",
       "index.ts",
       'ctx.status("ok")',
       "globalThis.setInterval(() => {}, 1000)",
-      "It does not stop: something that it opened is still open.",
+      "The plugin failed to stop: open handles remain.",
     ],
     [
       "a claim that was never proven",
       "index.ts",
       'return ctx.outcome(deliveryId, "accepted");',
       'for (const level of ["accepted", "heard"] as const) ctx.outcome(deliveryId, level);',
-      "It reported heard, which a mute peer never proved.",
+      "The plugin reported heard, which a mute peer does not prove.",
     ],
     ["no peer", "peer.ts", /^[\s\S]*$/, "", "peer.ts is missing"],
   ])("tell %s", async (_name, file, from, to, words) => {

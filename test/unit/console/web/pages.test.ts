@@ -77,8 +77,8 @@ describe("a group's definition", () => {
   it("explains what is wrong with an expression, and where", () => {
     const draft = { ...draftOf(null), filterType: "LOGICAL_EXPRESSION", filters: [filter, filter] };
     expect(expressionFault({ ...draft, logicalExpression: "(1 AND 2) OR NOT 1" })).toBeNull();
-    expect(expressionFault({ ...draft, logicalExpression: "1 AND (2" })).toBe("The ( at position 7 is never closed.");
-    expect(expressionFault({ ...draft, logicalExpression: "3" })).toBe("There are filters 1 to 2, not 3 (position 1).");
+    expect(expressionFault({ ...draft, logicalExpression: "1 AND (2" })).toBe("The ( at position 7 is not closed.");
+    expect(expressionFault({ ...draft, logicalExpression: "3" })).toBe("Filter numbers must be between 1 and 2; found 3 at position 1.");
     expect(expressionFault({ ...draft, filterType: "AND", logicalExpression: "(" })).toBeNull();
   });
 

@@ -19,7 +19,7 @@ it("lets other work have its turn while thousands of parts are read", async () =
   const needs = {
     clock: {
       ...clock,
-      soon(fn: () => void) {
+      defer(fn: () => void) {
         turns++;
         clock.defer(fn);
       },

@@ -49,11 +49,11 @@ describe("deliveryText", () => {
   });
 });
 
-describe("sendingProfileOf", () => {
+describe("parseSendingProfile", () => {
   const of = (extensionSettingsOverrides: unknown) => parseSendingProfile({ extensionSettingsOverrides });
   const read = (settings: object) => of({ [ONPREM_EXTENSION_ID]: settings });
 
-  it("fills in what is not given, and leaves other extensions alone", () => {
+  it("fills in defaults, and ignores other extensions", () => {
     const plain = {
       priority: null,
       volume: "As-Is",
@@ -94,7 +94,7 @@ describe("sendingProfileOf", () => {
   });
 
   it.each([[{ volume: "Loud" }], [{ repetitions: 0 }], [{ priority: 0 }], [{ repetitionPause: -1 }], [[]], ["x"]])(
-    "refuses %j",
+    "rejects %j",
     (settings) => {
       expect(() => read(settings as object)).toThrow(/extensionSettingsOverrides/);
     },
@@ -111,7 +111,7 @@ describe("sendingProfileOf", () => {
     expect(priorityLevelOf(priority, { source }, { priority: own })).toBe(level);
   });
 
-  it("puts who speaks live before bells, and behind emergencies", () => {
+  it("ranks live pages above bells and below emergencies", () => {
     const live = { source: "api", isLive: true } as const;
     expect(priorityLevelOf("normal", live, { priority: 1 })).toBe(3);
     expect(priorityLevelOf("critical", live, { priority: null })).toBe(0);

@@ -30,7 +30,7 @@ const message = async (more: object = {}) => {
   return { subject: "x", deviceGroupIds: [group], alertTone: "tone", ...more };
 };
 
-it("a message is sent with its profile's settings, single ones replaced by its sender", async () => {
+it("sends a message with its profile's settings and its sender's overrides", async () => {
   const { id: notificationProfileId } = await profile({ priority: 2, repetitions: 2, volume: "Low" });
   const input = await message({ notificationProfileId, extensionSettingsOverrides: { [id]: { volume: "Maximum" } } });
   const row = await scene.run((await scene.send(input)).id);
@@ -43,14 +43,14 @@ it("a message is sent with its profile's settings, single ones replaced by its s
   expect(parseSendingProfile(row)).toMatchObject({ repetitions: 2 });
 });
 
-it("the default profile holds where none is named, and stays", async () => {
+it("uses the default profile where none is named, and keeps it", async () => {
   const settings = [{ id, disabled: false, value: { priority: 7 } }];
   const made = await scene.store.create(notificationProfiles, { name: "D", settings }, scene.by, { default: true });
   expect((await scene.send(await message())).priorityLevel).toBe(7);
   await expect(scene.store.remove(notificationProfiles, made.id, scene.by)).rejects.toThrow("default");
 });
 
-it("words alone make no sound, endless ones fill the time until the message expires", async () => {
+it("sends text without audio, and fills the time until expiry with endless repetitions", async () => {
   const words = await profile({ messageType: "Text" });
   const silent = await scene.run((await scene.send(await message({ notificationProfileId: words.id }))).id);
   expect([silent.programmeSha, silent.programmeMs]).toEqual([null, null]);
@@ -61,7 +61,7 @@ it("words alone make no sound, endless ones fill the time until the message expi
   expect(filled.programmeMs).toBe(9_500);
 });
 
-it("a profile that leaves the appliance out reaches none of its devices", async () => {
+it("reaches no on-premises device when the profile excludes them", async () => {
   const { id: notificationProfileId } = await profile({}, { settings: [{ id, disabled: true, value: {} }] });
   const row = await scene.run((await scene.send(await message({ notificationProfileId }))).id);
   expect(scene.store.one("SELECT count(*) AS n FROM deliveries WHERE notification_pk = ?", row.pk)).toEqual({ n: 0 });
@@ -77,13 +77,13 @@ it.each([
   expect(error).toMatchObject({ type: "invalid-value", faults: [{ field }] });
 });
 
-it.each([[[{ id: "x" }]], [[{ id }, { id }]], [[3]], [{}]])("refuses settings %j", async (settings) => {
+it.each([[[{ id: "x" }]], [[{ id }, { id }]], [[3]], [{}]])("rejects settings %j", async (settings) => {
   await expect(scene.create(notificationProfiles, { name: "P", settings })).rejects.toMatchObject({
     type: "invalid-value",
   });
 });
 
-it("what it says of a plugin is held against the plugin's own fields, and reaches the plugin with defaults", async () => {
+it("validates plugin settings against the plugin's fields, and passes them on with defaults", async () => {
   const plugin = scene.needs.providers.extensionId("ip-phones");
   await scene.store.create(extensions, { name: "ip-phones", type: "endpoint-proxy" }, scene.by, { id: plugin });
   const fields = {
@@ -112,7 +112,7 @@ it("what it says of a plugin is held against the plugin's own fields, and reache
   });
 });
 
-it("a profile that leaves a plugin out skips its devices, in words, and no others", async () => {
+it("skips the devices of an excluded plugin with a reason, and no others", async () => {
   const plugin = scene.needs.providers.extensionId("ip-phones");
   await scene.store.create(extensions, { name: "ip-phones", type: "endpoint-proxy" }, scene.by, { id: plugin });
   const { id: notificationProfileId } = await profile({}, { settings: [{ id: plugin, disabled: true, value: {} }] });
@@ -122,12 +122,12 @@ it("a profile that leaves a plugin out skips its devices, in words, and no other
   const row = await scene.run((await scene.send({ subject: "x", deviceGroupIds: [group], notificationProfileId })).id);
   const sql = "SELECT level, reason FROM deliveries WHERE notification_pk = ? ORDER BY type";
   expect(scene.store.all(sql, row.pk)).toEqual([
-    { level: "skipped", reason: "The notification profile leaves the plugin ip-phones out." },
+    { level: "skipped", reason: "The notification profile excludes the plugin ip-phones." },
     { level: "planned", reason: null },
   ]);
 });
 
-it("shows and changes what it says of one extension", async () => {
+it("shows and changes the settings of one extension", async () => {
   const made = await profile({ priority: 3 });
   const [shown] = serializeSettings(made, scene.store, () => null);
   expect(shown).toMatchObject({

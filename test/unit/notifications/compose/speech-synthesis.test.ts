@@ -50,7 +50,7 @@ const SPOKEN = {
   ttsSpeed: null,
 } as const;
 
-it("voices are those that the installed program has, under ids that stay", async () => {
+it("lists the voices of the installed engine under stable ids", async () => {
   const { program } = createTtsProgramStub();
   await speaking(program);
   const voices = scene.store.find(ttsVoices, {});
@@ -62,7 +62,7 @@ it("voices are those that the installed program has, under ids that stay", async
   expect(scene.store.find(ttsVoices, {}).map(({ id }) => id)).toEqual(voices.map(({ id }) => id));
 });
 
-it("voices of a program that does not answer stay for the templates that name them, marked, until it is back", async () => {
+it("keeps the voices of an engine that does not respond, marked as unavailable, until it is back", async () => {
   const { program } = createTtsProgramStub();
   await speaking(program);
   const ttsVoiceId = scene.store.find(ttsVoices, { language: "de" })[0]?.id ?? "";
@@ -77,7 +77,7 @@ it("voices of a program that does not answer stay for the templates that name th
   expect(marks()).toEqual([false, false]);
 });
 
-it("a message is heard as tone and speech, in the voice of the defaults and by the lexicon", async () => {
+it("renders a message as tone and speech, with the default voice and the lexicon", async () => {
   const { program, said } = createTtsProgramStub();
   await speaking(program);
   const german = scene.store.find(ttsVoices, { language: "de" })[0]?.id ?? "";
@@ -94,8 +94,8 @@ it("a message is heard as tone and speech, in the voice of the defaults and by t
   expect(lines.sort()).toEqual(["", "Feuer. Leave now.", "Übung."]);
 });
 
-describe("an exercise", () => {
-  it("says so before its recording, its tone alone and a voice, in every language that it speaks", async () => {
+describe("a drill", () => {
+  it("is announced before its recording, its tone and its speech, in every language of the message", async () => {
     const { program, said } = createTtsProgramStub();
     const speech = await speaking(program);
     const recorded = await send({ audio: await scene.recording(1_000), drill: true });
@@ -117,7 +117,7 @@ describe("an exercise", () => {
   });
 
   it.each([null, "/nowhere/speaker", createTtsProgramStub("badly").program])(
-    "says so by a signal where %s speaks, and the diary tells",
+    "is announced by a signal where %s speaks, and the activity log says why",
     async (program) => {
       if (program) await speaking(program);
       const { row, words } = await send({ drill: true });
@@ -127,7 +127,7 @@ describe("an exercise", () => {
   );
 });
 
-it("marked-up words are spoken by a voice of each language, with the lexicon, and what is filled in stays text", async () => {
+it("speaks SSML with a voice per language and the lexicon, and keeps variables as text", async () => {
   const { program, said } = createTtsProgramStub();
   await speaking(program);
   await scene.create(ttsLexicons, { language: "de-DE", find: "Nr", replace: "Nummer" });
@@ -146,7 +146,7 @@ it("marked-up words are spoken by a voice of each language, with the lexicon, an
   await expect(send({ ttsType: "custom-ssml", ttsCustomContent: "<speak>" })).rejects.toThrow("ttsCustomContent");
 });
 
-it("words in several languages are spoken one after another, each by a voice and a lexicon of its own, once", async () => {
+it("speaks text in several languages with the voice and lexicon of each", async () => {
   const { program, said } = createTtsProgramStub();
   const speech = await speaking(program);
   await scene.create(ttsLexicons, { language: "de-DE", find: "Nr", replace: "Nummer" });
@@ -167,27 +167,27 @@ it("words in several languages are spoken one after another, each by a voice and
   expect(speech.synthesize({ ...words, ttsCustomContent: "[fr] Oui" })?.key).not.toBe(speaking1?.key);
 });
 
-describe("nothing is silent about missing speech", () => {
+describe("reports missing speech everywhere", () => {
   it.each([
-    ["/nowhere/speaker", "No speech program is installed on this appliance."],
-    [createTtsProgramStub("badly").program, "The speech program failed (3)."],
-    [createTtsProgramStub("never").program, "The speech program took too long."],
+    ["/nowhere/speaker", "No speech engine is installed on this appliance."],
+    [createTtsProgramStub("badly").program, "The speech engine failed (3)."],
+    [createTtsProgramStub("never").program, "The speech engine timed out."],
   ])("with %s the tone is heard and the diary tells why", async (program, why) => {
     await speaking(program, 1_500);
     const { row, words } = await send({ ttsType: "body" });
     expect([row.programmeMs, row.stage, words]).toEqual([
       1_500,
       "deliver",
-      [`${why} The message goes on without this sound.`],
+      [`${why} The message is sent without this audio.`],
     ]);
   });
 
-  it("without a speech the diary tells, and a recording needs none", async () => {
-    expect((await send({ ttsType: "body" })).words[0]).toContain("Nothing can speak here.");
+  it("logs missing speech, and needs none for a recording", async () => {
+    expect((await send({ ttsType: "body" })).words[0]).toContain("No speech engine is available.");
   });
 });
 
-it("what looks like an option is spoken, not obeyed", async () => {
+it("speaks text that looks like an option", async () => {
   const { program, said } = createTtsProgramStub();
   const speech = await speaking(program);
   const words = { subject: "-w /tmp/x; $(id)", body: null, ttsCustomContent: null, ttsVoiceId: null, ttsSpeed: null };
@@ -219,7 +219,7 @@ externalProgram("espeak-ng").it("the real program is understood", async () => {
   expect(marked.length / 8_000).toBeGreaterThan(3);
 });
 
-describe("the words", () => {
+describe("lexicon entries", () => {
   const message = { subject: "Fire", body: "Leave!", ttsCustomContent: "Own" };
   it.each([
     ["none", ""],

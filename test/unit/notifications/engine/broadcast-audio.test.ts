@@ -53,7 +53,7 @@ function open(
     },
     notificationId: "n",
     ssrc: 7,
-    programme: { payload: new Uint8Array(SECONDS * 8_000), durationMs: SECONDS * 1_000, closed } as RenderedAudio,
+    renderedAudio: { payload: new Uint8Array(SECONDS * 8_000), durationMs: SECONDS * 1_000, closed } as RenderedAudio,
     synchronizedStart,
     hasPendingStreams,
     wouldBeMissed,
@@ -64,7 +64,7 @@ function open(
   return { clock, sound, starts, log, begun };
 }
 
-it("what joins a sound for all together misses what was before", async () => {
+it("joins synchronized audio at the current position", async () => {
   const { clock, sound, starts, log } = open(true);
   await sound.openStream(GYM);
   sound.start();
@@ -78,7 +78,7 @@ it("what joins a sound for all together misses what was before", async () => {
   expect(log).toEqual(["over 2010"]);
 });
 
-it("else it begins by itself, and the sound lasts until the last has heard it", async () => {
+it("otherwise starts on its own, and lasts until the last device has heard it", async () => {
   const { clock, sound, starts, log } = open(false);
   await sound.openStream(GYM);
   sound.start();
@@ -91,7 +91,7 @@ it("else it begins by itself, and the sound lasts until the last has heard it", 
   expect(log).toEqual(["over 3510"]);
 });
 
-it("comes once more where it would be missed, for whoever joins in place, a minute at most", async () => {
+it("repeats for devices that would miss it, a minute at most", async () => {
   let missed = 2;
   const ends: number[] = [];
   const isMissed = (endsAt: number): boolean => {
@@ -115,7 +115,7 @@ it("comes once more where it would be missed, for whoever joins in place, a minu
   expect(endless.log.at(-1)).toBe("over 62010");
 });
 
-it("waits for those that are being reached, for a minute at most", async () => {
+it("waits for devices being reached, a minute at most", async () => {
   let ringing = true;
   const { clock, sound, starts, log } = open(false, () => ringing);
   sound.start();
@@ -132,14 +132,14 @@ it("waits for those that are being reached, for a minute at most", async () => {
   expect(endless.sound.over).toBe(true);
 });
 
-it("after a restart all join where the others are", async () => {
+it("joins all at the common position after a restart", async () => {
   const { clock, sound, starts } = open(false);
   sound.resume(clock.now() - 1_000);
   await sound.openStream(GYM);
   expect(starts[0]?.offsetPackets).toBeGreaterThanOrEqual(50);
 });
 
-it("what somebody speaks now is joined where it is, since it ends with them for all", async () => {
+it("joins a live page at its current position, since it ends for all at once", async () => {
   const { clock, sound, starts } = open(false, () => false, { closed: new AbortController().signal });
   sound.start();
   await clock.advance(1_000);

@@ -25,7 +25,7 @@ const play = (more: Record<string, unknown> = {}) =>
   air.send({ subject: "Fire drill", ...sounding(20_000), deviceGroupIds: [everywhere], ...more });
 
 describe("abort", () => {
-  it("silences everything at once and keeps what was proven", async () => {
+  it("silences everything at once and keeps proven states", async () => {
     air.channels.manners.set(ONE, { answersAfterMs: null });
     const id = await play();
     await fixture.clock.advance(3_000);
@@ -40,11 +40,11 @@ describe("abort", () => {
       [PHONES[2] ?? ""]: "playing",
       "zone:gym1": "sent",
     });
-    expect(row(id, ONE)).toMatchObject({ ended: true, reason: "Somebody ended the message." });
+    expect(row(id, ONE)).toMatchObject({ ended: true, reason: "The message was ended by a user." });
     expect(fixture.store.get(notifications, id)?.abortedAt).not.toBeNull();
   });
 
-  it("is recorded once, whoever asks again", async () => {
+  it("is recorded once", async () => {
     const id = await play();
     const first = await air.notificationService.abort(id, fixture.by);
     const again = await air.notificationService.expire(id, fixture.by);
@@ -53,7 +53,7 @@ describe("abort", () => {
     await air.untilSettled(id);
   });
 
-  it("keeps what was not yet asked from being asked", async () => {
+  it("does not ask the remaining devices", async () => {
     air.channels.states.set("ip-phones", "restarting");
     const id = await air.send({ subject: "Hello", deviceGroupIds: [everywhere] });
     await air.notificationService.abort(id, fixture.by);
@@ -64,7 +64,7 @@ describe("abort", () => {
     expect(row(id, ONE)).toMatchObject({ level: "expired", attempt: 0 });
   });
 
-  it("refuses what is not there and what is a preview", async () => {
+  it("rejects a missing notification and a preview", async () => {
     await expect(
       air.notificationService.abort("0190a6f0-0000-7000-8000-000000000000", fixture.by),
     ).rejects.toMatchObject({
@@ -76,7 +76,7 @@ describe("abort", () => {
 });
 
 describe("expiry", () => {
-  it("ends a message in the middle of its sound", async () => {
+  it("ends a message in the middle of its audio", async () => {
     const id = await play({ expiration: 5 });
     await fixture.clock.advance(5_500);
     await air.untilSettled(id, 1_000);
@@ -94,7 +94,7 @@ describe("expiry", () => {
     expect(air.ledger(id)).toMatchObject({ [ONE]: "accepted", [TWO]: "accepted" });
   });
 
-  it("is made up for after a restart", async () => {
+  it("is caught up after a restart", async () => {
     const id = await air.send({ subject: "Hello", expiration: 600, deviceGroupIds: [everywhere] });
     await air.untilSettled(id);
     air.crash();
@@ -107,7 +107,7 @@ describe("expiry", () => {
   });
 });
 
-describe("a template that calls others off", () => {
+describe("a template that cancels others", () => {
   const template = async (more: object = {}) => {
     const input = { name: "T", subject: "T", deviceGroupIds: [everywhere], ...more };
     return (await fixture.create(messageTemplates, input)).id;
@@ -115,7 +115,7 @@ describe("a template that calls others off", () => {
   const sendOf = (messageTemplateId: string, more: object = {}) => air.send({ messageTemplateId, ...more });
   const over = (id: string) => fixture.store.get(notifications, id)?.abortedAt !== null;
 
-  it("ends all that goes on or has not expired, and neither drills, previews nor what is over", async () => {
+  it("cancels all that are in progress or unexpired, but no drills, previews or ended ones", async () => {
     const gone = await air.send({ subject: "Gone", deviceGroupIds: [everywhere] });
     await air.untilSettled(gone);
     const shown = await air.send({ subject: "Shown", expiration: 600, deviceGroupIds: [everywhere] });
@@ -132,7 +132,7 @@ describe("a template that calls others off", () => {
     expect([drill, id].map(over)).toEqual([true, false]);
   });
 
-  it("ends an emergency when it is one itself, or an all-clear", async () => {
+  it("cancels an emergency only if it is an emergency or an all-clear", async () => {
     const fire = await template({ expiration: 600 });
     const emergency = () => sendOf(fire, { priority: "critical" });
     const [first, routine] = [await emergency(), await play()];
@@ -149,7 +149,7 @@ describe("a template that calls others off", () => {
     expect(over(second)).toBe(true);
   });
 
-  it("ends those of the templates it names alone", async () => {
+  it("cancels only those of the templates it names", async () => {
     const lasting = { expiration: 600 };
     const [fire, storm] = [await template(lasting), await template(lasting)];
     const named = { cancelNotificationsType: "specific", messageTemplateCancellationIds: [fire] };

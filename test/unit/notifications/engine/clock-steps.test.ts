@@ -24,7 +24,7 @@ describe.each([
   ["back", -HOUR_MS],
   ["forward", HOUR_MS],
 ])("a wall clock that is set %s by an hour", (_name, stepMs) => {
-  it("while a message sounds neither cuts it off nor keeps it from ending", async () => {
+  it("neither cuts off a playing message nor keeps it from ending", async () => {
     const id = await play();
     await fixture.clock.advance(2_000);
     fixture.clock.stepWallClock(stepMs);
@@ -36,7 +36,7 @@ describe.each([
     expect(air.ledger(id)).toEqual(REACHED);
   });
 
-  it("lets a stream that is opened afterwards join at the place of the others", async () => {
+  it("lets a later stream join at the position of the others", async () => {
     const id = await play();
     await fixture.clock.advance(2_000);
     const [first] = air.streamer.streams;
@@ -66,7 +66,7 @@ describe.each([
 });
 
 describe("a message that was ended before any device was asked", () => {
-  it("is settled even when the disk is full at first", async () => {
+  it("settles even when the disk is full at first", async () => {
     const { store, clock, by } = fixture;
     await air.notificationService.stop();
     const options = { source: "api" } as const;

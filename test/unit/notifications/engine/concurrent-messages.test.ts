@@ -19,14 +19,14 @@ beforeEach(async () => {
 afterEach(() => close());
 
 describe("two messages", () => {
-  it("lets the more urgent one take the devices at once", async () => {
+  it("lets the more urgent one take over the devices at once", async () => {
     const low = await play({}, 8_000);
     await fixture.clock.advance(2_500);
     const high = await play({ priority: "critical" }, 2_000);
     await fixture.clock.advance(1_000);
     expect(stops("preempted")).toHaveLength(6);
     expect(
-      air.rows(low).every(({ ended, reason }) => ended && reason === "A more urgent message took the device."),
+      air.rows(low).every(({ ended, reason }) => ended && reason === "A more urgent message took over the device."),
     ).toBe(true);
     expect(air.ledger(low)).toEqual({ ...all(PHONES, "playing"), ...all(ZONES, "sent") });
     expect(air.streamer.streams.slice(0, 3).map(({ ended }) => ended)).toEqual(["stopped", "stopped", "stopped"]);
@@ -35,7 +35,7 @@ describe("two messages", () => {
     expect(air.ledger(high)).toEqual({ ...all(PHONES, "playing"), ...all(ZONES, "sent") });
   });
 
-  it("lets phones hear an emergency where they listen already, unless somebody does who is not meant", async () => {
+  it("plays an emergency in the group that phones listen to, unless another phone listens there", async () => {
     const low = await play({ deviceGroupIds: [phonesOnly] }, 8_000);
     await fixture.clock.advance(2_500);
     const groupOf = (id: string) => fixture.store.get(notifications, id)?.audioGroup;
@@ -60,7 +60,7 @@ describe("two messages", () => {
     await air.untilSettled(low);
   });
 
-  it("moves those who listen elsewhere, or are about to, once it is heard; what refused the other message is asked at once", async () => {
+  it("moves phones from the other group after the start; asks phones that refused the other message at once", async () => {
     manners(ONE, { answersAfterMs: 20 });
     manners(TWO, { answersAfterMs: 300 });
     manners(THREE, { answersAfterMs: 400, fails: { reason: "connection refused", retryable: true, times: 1 } });
@@ -85,7 +85,7 @@ describe("two messages", () => {
     expect(air.ledger(high)).toEqual({ ...all(PHONES, "playing"), ...all(ZONES, "sent") });
   });
 
-  it("begins as soon as those who were asked by another message have answered that", async () => {
+  it("starts as soon as phones asked by another message have answered it", async () => {
     for (const phone of PHONES) manners(phone, { answersAfterMs: 150 });
     const low = await play({ deviceGroupIds: [phonesOnly] }, 8_000);
     await fixture.clock.advance(100);
@@ -98,7 +98,7 @@ describe("two messages", () => {
     expect(air.ledger(high)).toEqual({ ...all(PHONES, "playing"), ...all(ZONES, "sent") });
   });
 
-  it("leaves zones to a less urgent sound when it has only text", async () => {
+  it("leaves zones to less urgent audio when it is text-only", async () => {
     const low = await play({ deviceGroupIds: [zonesOnly] }, 8_000);
     await fixture.clock.advance(1_000);
     const high = await air.send({ subject: "Evacuate", priority: "critical", deviceGroupIds: [zonesOnly] });
@@ -108,7 +108,7 @@ describe("two messages", () => {
     expect(air.ledger(low)).toEqual(all(ZONES, "sent"));
   });
 
-  it("makes an equal one wait, and reaches the devices then", async () => {
+  it("makes a message of the same priority wait, and reaches the devices then", async () => {
     const first = await play({}, 3_000);
     await fixture.clock.advance(1_000);
     const second = await play({}, 3_000);
@@ -117,7 +117,7 @@ describe("two messages", () => {
     expect(Object.values(air.ledger(second)).every((level) => level !== "skipped" && level !== "failed")).toBe(true);
   });
 
-  it("skips busy devices where waiting is not wanted", async () => {
+  it("skips busy devices when queueing is not allowed", async () => {
     const first = await play({}, 3_000);
     await fixture.clock.advance(1_000);
     const second = await play(sounding(3_000, { queueingAllowed: false }));

@@ -4,7 +4,7 @@ import { finish, promote, retryDelayMs } from "../../../../src/notifications/eng
 import { decideResume, type StoredBroadcastState } from "../../../../src/notifications/engine/resume-policy.ts";
 import { canStart } from "../../../../src/notifications/engine/sync-start-policy.ts";
 
-describe("the start of the sound", () => {
+describe("the start of the audio", () => {
   const nobody = { phones: 0, phonesJoined: 0, phonesFailed: 0, zones: 0, zonesReady: 0 };
   it.each([
     ["nobody to wait for", {}, true],
@@ -19,7 +19,7 @@ describe("the start of the sound", () => {
   });
 });
 
-describe("taking up a broadcast at 100 s", () => {
+describe("resuming a broadcast at 100 s", () => {
   const stored: StoredBroadcastState = {
     t0: null,
     streamEndedAt: null,
@@ -81,7 +81,7 @@ describe("a delivery", () => {
       ...values,
     }) as Delivery;
 
-  it("only rises, and keeps the moment of each level", () => {
+  it("only rises, and keeps the time of each level", () => {
     const one = delivery();
     expect([
       promote(one, "accepted", 10),

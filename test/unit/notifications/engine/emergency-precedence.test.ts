@@ -7,7 +7,7 @@ import {
 import { createEmergencyPrecedence } from "../../../../src/notifications/engine/emergency-precedence.ts";
 import { createFakeClock } from "../../../support/fake-clock.ts";
 
-it("others give way until what goes first is over, and to what takes too long for two seconds", async () => {
+it("makes others wait until the emergency is audible, at most two seconds", async () => {
   const clock = createFakeClock();
   const precedence = createEmergencyPrecedence(clock, new AbortController().signal);
   const passed: string[] = [];
@@ -27,13 +27,13 @@ it("others give way until what goes first is over, and to what takes too long fo
   expect(passed).toEqual(["one", "two"]);
 });
 
-it("an emergency begins in time while its devices are still being read, another message waits for them", async () => {
+it("starts an emergency in time while its devices are still being read; another message waits for them", async () => {
   const clock = createFakeClock();
   const begun: string[] = [];
   for (const name of ["emergency", "routine"] as const) {
     const sound = { t0: null as number | null, over: false, start: () => (sound.t0 = clock.now()) };
     const needs = { clock, sound, held: false, shared: { class: name, notAfter: clock.now() + 60_000 }, targets: {} };
-    createActiveBroadcast({ ...needs, soundBegan: () => begun.push(name) } as unknown as ActiveBroadcastDeps);
+    createActiveBroadcast({ ...needs, onAudioStarted: () => begun.push(name) } as unknown as ActiveBroadcastDeps);
   }
   await clock.advance(399);
   expect(begun).toEqual([]);

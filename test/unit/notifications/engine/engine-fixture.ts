@@ -172,7 +172,7 @@ function fakeStreamer(clock: Clock): FakeStreamer {
     played: [],
     refuses: false,
     async open(spec) {
-      if (streamer.refuses) throw new UpstreamError("upstream", "The stream cannot be opened: EADDRNOTAVAIL");
+      if (streamer.refuses) throw new UpstreamError("upstream", "The stream could not be opened: EADDRNOTAVAIL");
       if (find(spec.streamId)) throw new RangeError("open already");
       streamer.streams.push({ spec, t0Ms: null, ended: null });
     },

@@ -45,7 +45,7 @@ const line = (id: string) => scene.air.rows(id)[0];
 const begunAt = (id: string): (number | null)[] =>
   scene.air.streamer.streams.filter(({ spec }) => spec.streamId.startsWith(id)).map(({ t0Ms }) => t0Ms);
 
-it("a bell that is taken back and made ready anew goes through its stages once more, and leaves no address behind", async () => {
+it("discards a held bell and prepares it again, without leaking its address", async () => {
   await scene.close();
   scene = await openScene(["SEP001122334499"]);
   const { fixture, air, everywhere } = scene;
@@ -73,8 +73,8 @@ it("a bell that is taken back and made ready anew goes through its stages once m
   expect(given).toEqual(lent);
 });
 
-describe("a bell whose zone is taken when it is armed", () => {
-  it("sounds at its moment when the zone is free by then", async () => {
+describe("a bell whose zone is busy when it is armed", () => {
+  it("plays at its time if the zone is free by then", async () => {
     const ring = await bell(3_000);
     // 1.5 s of sound that begins 2.5 s before the ring: half a second of it is left when devices are asked.
     await passTo(ring.at - 2_500, ring);
@@ -85,7 +85,7 @@ describe("a bell whose zone is taken when it is armed", () => {
     expect([line(ring.id)?.level, line(ring.id)?.late, begunAt(ring.id)]).toEqual(["sent", false, [ring.at]]);
   });
 
-  it("is heard each time when rings come three seconds apart", async () => {
+  it("plays every ring when rings are three seconds apart", async () => {
     const rings = [];
     for (const nth of [1, 2, 3, 4, 5]) rings.push(await bell(3_000 * nth));
     const last = rings.at(-1)?.at ?? 0;
@@ -94,7 +94,7 @@ describe("a bell whose zone is taken when it is armed", () => {
     expect(rings.flatMap(({ id }) => begunAt(id))).toEqual(rings.map(({ at }) => at));
   });
 
-  it("is skipped at its moment when something else still sounds, and does not sound afterwards", async () => {
+  it("is skipped at its time if other audio still plays, and does not play later", async () => {
     const ring = await bell(3_000);
     await passTo(ring.at - 2_500, ring);
     await send(4_000);
@@ -105,7 +105,7 @@ describe("a bell whose zone is taken when it is armed", () => {
     expect(begunAt(ring.id)).toEqual([]);
   });
 
-  it("takes the zone from what is less urgent at its moment, not when it is armed", async () => {
+  it("preempts a less urgent message at its time, not when it is armed", async () => {
     const ring = await bell(3_000);
     await passTo(ring.at - 2_500, ring);
     const page = await send(4_000, {}, {});
@@ -118,7 +118,7 @@ describe("a bell whose zone is taken when it is armed", () => {
     expect(begunAt(ring.id)).toEqual([ring.at + 20]);
   });
 
-  it("gives way to an emergency at once, also to one that is over before its moment", async () => {
+  it("yields to an emergency at once, also to one that ends before its time", async () => {
     const ring = await bell(3_500);
     await passTo(ring.at - 2_500, ring);
     await send(4_000);
@@ -126,14 +126,14 @@ describe("a bell whose zone is taken when it is armed", () => {
     const called = scene.fixture.clock.now();
     const emergency = await send(2_000, { priority: "critical" });
     await passTo(called + 100, ring);
-    expect(line(ring.id)).toMatchObject({ level: "skipped", reason: "A more urgent message took the device." });
+    expect(line(ring.id)).toMatchObject({ level: "skipped", reason: "A more urgent message took over the device." });
     expect((begunAt(emergency)[0] ?? 0) - called).toBeLessThan(50);
     await passTo(ring.at + 2_000, ring);
     expect(begunAt(ring.id)).toEqual([]);
   });
 
   it.each(["less", "more"])(
-    "leaves it to the more urgent of two that ring together, the %s urgent armed first",
+    "gives the zone to the more urgent of two simultaneous bells, the %s urgent armed first",
     async (first) => {
       const [other, urgent] = [await bell(3_000, 5), await bell(3_000, 1)];
       await passTo(other.at + 3_000, ...(first === "less" ? [other, urgent] : [urgent, other]));
@@ -142,7 +142,7 @@ describe("a bell whose zone is taken when it is armed", () => {
     },
   );
 
-  it("waits behind a more urgent one of the same moment, which alone sounds", async () => {
+  it("waits for a more urgent bell of the same time, which alone plays", async () => {
     const [other, urgent] = [await bell(3_000, 5), await bell(3_000, 1)];
     await passTo(other.at - 2_500);
     await send();
@@ -160,7 +160,7 @@ describe("a phone", () => {
     scene = await openScene([PHONE]);
   });
 
-  it("that never proves that it plays is free for the next bell, three seconds later, once the sound is over", async () => {
+  it("is free for the next bell three seconds later, even without a proof of playing", async () => {
     scene.air.channels.manners.set(PHONE, { playsAfterMs: null });
     const rings = [];
     for (const nth of [1, 2, 3]) rings.push(await bell(3_000 * nth));
@@ -170,7 +170,7 @@ describe("a phone", () => {
     );
   });
 
-  it("that is taken before the bell's moment ends it there at once, and the bell with it where nobody else is to hear it", async () => {
+  it("ends the bell's delivery at once when it is preempted, and the bell if it has no other device", async () => {
     const ring = await bell(3_000);
     await passTo(ring.at - 1_500, ring);
     expect(phoneLine(ring.id)).toMatchObject({ level: "accepted", ended: false });
@@ -178,7 +178,7 @@ describe("a phone", () => {
     await send(4_000, { priority: "critical" });
     await passTo(called + 100, ring);
     expect(scene.air.rows(ring.id).map(({ ended, reason }) => [ended, reason])).toEqual(
-      Array(2).fill([true, "A more urgent message took the device."]),
+      Array(2).fill([true, "A more urgent message took over the device."]),
     );
     expect(scene.air.stage(ring.id)).toBe("settled");
     await passTo(ring.at + 2_000, ring);

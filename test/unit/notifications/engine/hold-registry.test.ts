@@ -19,10 +19,10 @@ async function hasCome(waiting: Promise<unknown>): Promise<boolean> {
   return come;
 }
 
-describe("a message that is held back", () => {
+describe("a held message", () => {
   const { signal } = new AbortController();
 
-  it("waits for its release, and for nobody else's", async () => {
+  it("waits for its own release", async () => {
     const { gates } = open();
     const waiting = gates.waitForRelease("a", signal);
     gates.release("b");
@@ -31,7 +31,7 @@ describe("a message that is held back", () => {
     expect(await hasCome(waiting)).toBe(true);
   });
 
-  it("passes when it was released before it came, begins, is stopped or is forgotten", async () => {
+  it("passes when it was released earlier, starts, is stopped or is forgotten", async () => {
     const { gates, events } = open();
     gates.release("early");
     gates.startAt("begun", 7);
@@ -41,7 +41,7 @@ describe("a message that is held back", () => {
     expect(await Promise.all(waiting.map(hasCome))).toEqual([true, true, true, true]);
   });
 
-  it("hears its moment, whether it is told before or after it asks", () => {
+  it("gets its start time, whether it is set before or after it subscribes", () => {
     const { gates } = open();
     const heard: number[] = [];
     gates.startAt("a", 1);
@@ -51,7 +51,7 @@ describe("a message that is held back", () => {
     expect(heard).toEqual([1, 2]);
   });
 
-  it("ends its wait when the appliance stops", async () => {
+  it("stops waiting when the appliance stops", async () => {
     const { gates } = open();
     const ending = new AbortController();
     const waiting = gates.waitForRelease("a", ending.signal);

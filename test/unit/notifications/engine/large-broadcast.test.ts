@@ -42,7 +42,7 @@ afterAll(async () => {
 });
 
 describe("10,000 phones", () => {
-  it("all end, in batches within the window, with few transactions, the dead ones delaying no other", async () => {
+  it("end in batches within the window, with few transactions; dead ones delay no other", async () => {
     const group = await fixture.create(deviceGroups, { name: "All", filterType: "ACCEPT" });
     const before = commits;
     const began = fixture.clock.now();

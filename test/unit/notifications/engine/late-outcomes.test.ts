@@ -44,15 +44,15 @@ const levels = (id: string) =>
   );
 const BACK = { reason: "the mail came back: no such user", returned: true };
 
-describe("what comes back after it was taken", () => {
-  it("has failed, while the message is on air", async () => {
+describe("a message returned after acceptance", () => {
+  it("fails while the message is active", async () => {
     const id = await accepted();
     await tell("email", { ...BACK, gone: true });
     expect(air.rows(id)).toMatchObject([{ level: "failed", reason: BACK.reason, ended: true }]);
     expect(fixture.store.get(userDevices, deviceId)).toMatchObject({ disabled: true, disabledReason: BACK.reason });
   });
 
-  it("has failed hours later, too, and the message's numbers follow; only its own channel may say so, and once", async () => {
+  it("fails hours later and updates the counters, once, reported by its own channel only", async () => {
     const id = await accepted();
     await air.untilSettled(id);
     await fixture.clock.advance(7_200_000);
@@ -68,8 +68,8 @@ describe("what comes back after it was taken", () => {
   });
 });
 
-describe("what is proven after the message has ended", () => {
-  it("raises the level and the message's numbers, never lowers them, and brings nothing back that has failed", async () => {
+describe("a proof after the end of the message", () => {
+  it("raises the level and the counters, never lowers them, and does not revive failed deliveries", async () => {
     const id = await accepted();
     await air.untilSettled(id);
     const changes = () => fixture.told.filter(({ name }) => name === "deliveries.changed").length;
@@ -88,7 +88,7 @@ describe("what is proven after the message has ended", () => {
     expect(levels(other)).toEqual([{ name: "level:failed", n: 1 }]);
   });
 
-  it("raises what was taken and then not heard of in its time", async () => {
+  it("raises a delivery that was accepted and had no report in time", async () => {
     air.channels.manners.set("fay@example.org", { answersAfterMs: null });
     const id = await accepted();
     await tell("email", {}, "sent");
@@ -100,7 +100,7 @@ describe("what is proven after the message has ended", () => {
     expect(levels(id)).toEqual([{ name: "level:accepted", n: 1 }]);
   });
 
-  it("brings back what a device did by itself after it had been given up, once", async () => {
+  it("applies an autonomous playback to an abandoned delivery, once", async () => {
     const id = await accepted();
     await tell("email", BACK);
     const alone = { reason: "It did so by itself." };

@@ -26,7 +26,7 @@ const write: Store["write"] = async (fn, lane = "normal") => {
 };
 
 const delivery = (pk: number, owner: string, priority = 5) =>
-  ({ pk, owner: { id: owner }, priority, device: null, level: "accepted", before: null }) as unknown as Delivery;
+  ({ pk, owner: { id: owner }, priority, device: null, level: "accepted", previousProof: null }) as unknown as Delivery;
 
 beforeEach(() => {
   clock = createFakeClock();
@@ -36,7 +36,7 @@ beforeEach(() => {
 });
 
 describe("the ledger", () => {
-  it("folds what comes within 50 ms into one transaction and tells each message once", async () => {
+  it("folds changes within 50 ms into one transaction and emits one event per message", async () => {
     const one = delivery(1, "a");
     for (const each of [one, delivery(2, "a"), one, delivery(3, "b")]) ledger.markDirty(each);
     await clock.advance(49);
@@ -45,7 +45,7 @@ describe("the ledger", () => {
     expect(transactions).toEqual([{ lane: "normal", rows: 3, told: ["a", "b"] }]);
   });
 
-  it("writes thousands in pieces, and an emergency in its own lane", async () => {
+  it("writes thousands of rows in chunks, and an emergency in its own lane", async () => {
     for (let pk = 1; pk <= 450; pk++) ledger.markDirty(delivery(pk, "a", pk === 450 ? 0 : 5));
     await clock.advance(60);
     expect(transactions.map(({ lane, rows }) => [lane, rows])).toEqual([
@@ -55,7 +55,7 @@ describe("the ledger", () => {
     ]);
   });
 
-  it("keeps what can't be written until it can", async () => {
+  it("keeps changes until they can be written", async () => {
     full = true;
     ledger.markDirty(delivery(1, "a"));
     await clock.advance(2_500);

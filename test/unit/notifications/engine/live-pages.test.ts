@@ -45,7 +45,7 @@ async function talk(page: LivePageHandle, pieces: number): Promise<boolean[]> {
 }
 
 describe("a live page", () => {
-  it("is heard after its tone by all devices at once, ends with the last word, and is kept as a recording", async () => {
+  it("plays after its tone on all devices at once, ends with the last word, and is stored as a recording", async () => {
     const page = await speak();
     expect(page.pushSamples(VOICE)).toBe(false);
     await until("speak");
@@ -75,7 +75,7 @@ describe("a live page", () => {
     expect(inspectWav(recording).durationMs).toBeGreaterThanOrEqual(1_000);
   });
 
-  it("is over when somebody stops it, at its longest", async () => {
+  it("ends when it is stopped or reaches its maximum length", async () => {
     const stopped = await speak();
     await until("speak");
     await air.notificationService.abort(stopped.notificationId, fixture.by);
@@ -89,7 +89,7 @@ describe("a live page", () => {
     expect(states.at(-1)).toMatchObject({ reason: "limit" });
   });
 
-  it("ends when no sound comes any more, so that nothing holds the devices", async () => {
+  it("ends when no more audio arrives, and releases the devices", async () => {
     const page = await speak();
     await until("speak");
     await fixture.clock.advance(2_000);
@@ -100,7 +100,7 @@ describe("a live page", () => {
     expect(fixture.clock.now() - from).toBeLessThan(6_000);
   });
 
-  it("that is given up before it is heard is ended, and devices are not asked for nothing", async () => {
+  it("is ended when it is dropped before its start, without asking devices", async () => {
     const page = await speak();
     page.finish();
     await air.until(() => states.length > 0);
@@ -108,13 +108,13 @@ describe("a live page", () => {
     expect(row(page.notificationId)?.abortedAt).not.toBeNull();
   });
 
-  it("that nothing can hear says so", async () => {
+  it("reports that no device can play it", async () => {
     const page = await speak({ deviceGroupIds: [await fixture.group("Nowhere", [])] });
     await until("over");
     expect(states).toMatchObject([{ state: "over", reason: "unheard", notificationId: page.notificationId }]);
   });
 
-  it("falls silent with the process: nothing is said in its place after a restart", async () => {
+  it("ends with the process and is not replaced after a restart", async () => {
     const page = await speak();
     await until("speak");
     air.crash();

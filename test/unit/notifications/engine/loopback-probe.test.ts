@@ -24,7 +24,7 @@ const store = {
   one: () => stored && { id: stored },
 } as never;
 
-it("hears what it sent", async () => {
+it("receives what it sent", async () => {
   const canary = createLoopbackProbe({ store, clock: systemClock, log, audio, streamer });
   await canary.run();
   expect(canary.healthReasons()).toEqual([]);
@@ -32,7 +32,7 @@ it("hears what it sent", async () => {
   await canary.stop();
 });
 
-it("says what stands still, is severe the second time, silent the third, and well once it is heard again", async () => {
+it("names the failed step, is severe on the second failure, asks for a restart on the third, and recovers", async () => {
   const clock: FakeClock = createFakeClock();
   let isDeaf = true;
   const programme = { payload: new Uint8Array(160), packets: 1, durationMs: 20 } as never;
@@ -52,13 +52,15 @@ it("says what stands still, is severe the second time, silent the third, and wel
   await clock.advance(39_000);
   expect(canary.healthReasons()).toEqual([]);
   await clock.advance(1_001);
-  expect(canary.healthReasons()).toMatchObject([{ level: "yellow", reason: expect.stringContaining("has no sound") }]);
+  expect(canary.healthReasons()).toMatchObject([
+    { level: "yellow", reason: expect.stringContaining("could not be rendered") },
+  ]);
   await clock.advance(40_000);
   expect(canary.healthReasons()).toMatchObject([{ level: "red" }]);
   expect(canary.isSilent).toBe(false);
   isDeaf = false;
   await clock.advance(40_000);
-  expect(canary.healthReasons()).toMatchObject([{ level: "red", reason: expect.stringContaining("is not heard") }]);
+  expect(canary.healthReasons()).toMatchObject([{ level: "red", reason: expect.stringContaining("was not received") }]);
   expect(canary.isSilent).toBe(true);
   await canary.stop();
 });

@@ -53,7 +53,7 @@ function runnerOf(fails: (subject: string, stage: StageName) => boolean = () => 
 }
 
 describe("the runner", () => {
-  it("takes up what is not settled, emergencies first, and takes each through its stages once", async () => {
+  it("resumes unsettled messages, emergencies first, and runs each through its stages once", async () => {
     const ids = [await send("routine"), await send("urgent", { priority: "critical" })];
     await send("preview", { draft: true });
     const runner = runnerOf();
@@ -67,7 +67,7 @@ describe("the runner", () => {
     expect(ids.map(stageOf)).toEqual(["settled", "settled"]);
   });
 
-  it("lets emergencies pass that are not heard yet, for two seconds at most, but for what has its moment", async () => {
+  it("makes others wait for emergencies that are not audible yet, two seconds at most, except for scheduled starts", async () => {
     let broken = true;
     const runner = runnerOf((subject, stage) => broken && subject === "urgent" && stage === "deliver");
     runner.run(await send("urgent", { priority: "critical" }));
@@ -85,7 +85,7 @@ describe("the runner", () => {
     expect(ran).toContain("urgent settle");
   });
 
-  it("tries a stage again that fails, tells it once, and lets others pass", async () => {
+  it("retries a failing stage, records it once, and does not delay others", async () => {
     let broken = true;
     const runner = runnerOf((subject, stage) => subject === "stuck" && stage === "deliver" && broken);
     const [stuck, other] = [await send("stuck"), await send("other")];
@@ -100,7 +100,7 @@ describe("the runner", () => {
     expect(stageOf(stuck)).toBe("settled");
   });
 
-  it("gives up in the end what nobody needs any more", async () => {
+  it("abandons a message past its deadline", async () => {
     const id = await send("hopeless");
     runnerOf((_subject, stage) => stage === "deliver").run(id);
     for (let minute = 0; minute < 4; minute++) await fixture.clock.advance(60_000);
@@ -108,7 +108,7 @@ describe("the runner", () => {
     expect(failures(id).at(-1)).toMatchObject({ details: { givenUp: true } });
   });
 
-  it("leads what was ended before any device was asked straight to its end", async () => {
+  it("skips to the end for a message that was ended before any device was asked", async () => {
     const id = await send("aborted");
     await fixture.store.write((tx) => {
       tx.run("UPDATE notifications SET aborted_at = ? WHERE id = ?", fixture.clock.now(), id);

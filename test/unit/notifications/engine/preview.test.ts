@@ -29,7 +29,7 @@ const preview = (row: NotificationRow): Record<string, unknown> => {
 };
 
 describe("a draft", () => {
-  it("says who and what would be reached, and sends nothing", async () => {
+  it("lists who and what would be reached, and sends nothing", async () => {
     const [ann, ben] = [await fixture.user("Ann"), await fixture.user("Ben")];
     await fixture.create(userDevices, { userId: ann, type: "email", deviceIdentifier: "a@example.org" });
     await fixture.create(userDevices, { userId: ann, type: "SMS", deviceIdentifier: "+1", disabled: true });
@@ -67,13 +67,18 @@ describe("a draft", () => {
           devices: { phones: 3 },
           notReached: [
             { reason: "The licence does not include the device.", count: 1 },
-            { reason: "The plugin multicast-zones is switched off.", count: 1 },
+            { reason: "The plugin multicast-zones is disabled.", count: 1 },
           ],
           offline: {
             count: 2,
             devices: [
-              { id: dead, name: "The SEP001122334402", type: "phones", reason: "It did not answer the last message." },
-              { name: "The SEP001122334403", reason: "It is not registered." },
+              {
+                id: dead,
+                name: "The SEP001122334402",
+                type: "phones",
+                reason: "The device did not answer the last message.",
+              },
+              { name: "The SEP001122334403", reason: "The device is not registered." },
             ],
           },
           soundSeconds: 1.5,
@@ -85,7 +90,7 @@ describe("a draft", () => {
     for (const resource of [deliveries, notificationRecipients]) expect(fixture.store.count(resource, {})).toBe(0);
   });
 
-  it("expects what past broadcasts took", async () => {
+  it("estimates the duration from past broadcasts", async () => {
     const group = (await fixture.store.find(devices, {}, 1)).length > 0 ? await fixture.group("One", ["zone:gym"]) : "";
     const sent: string[] = [];
     for (const seconds of [2, 4, 30]) {
@@ -112,7 +117,7 @@ describe("a draft", () => {
     expect(preview(row)).toMatchObject({ progress: { preview: { soundSeconds: 1.5, expectedSeconds: 5.5 } } });
   });
 
-  it("expects what those to about as many devices took", async () => {
+  it("estimates the duration from broadcasts of similar size", async () => {
     for (const n of [1, 2, 3, 4]) await fixture.phone(`SEP00112233445${n}`);
     const one = await fixture.group("Of one", ["SEP001122334451"]);
     const four = await fixture.group(

@@ -27,7 +27,7 @@ async function waiting(settings: object): Promise<string> {
 const children = (parentNotificationId: string) => scene.fixture.store.find(notifications, { parentNotificationId });
 
 describe("a message that waits for its devices", () => {
-  it("is given up when it has waited as long as it may, and a group is told, once", async () => {
+  it("stops waiting at its limit, and notifies a group once", async () => {
     const queue = { queuedSendThreshold: 10, queuedFailureRecipientGroup: office };
     const id = await waiting({ ...queue, queuedFailureText: "{{subject}} missed {{devices}} after {{seconds}} s" });
     await pass(9_900);
@@ -35,7 +35,7 @@ describe("a message that waits for its devices", () => {
     await pass(200);
     expect(scene.air.rows(id).find(({ identifier }) => identifier === "SEP001")).toMatchObject({
       level: "expired",
-      reason: "It waited for its device for 10 s, as long as the message may.",
+      reason: "The device was busy for 10 s, the maximum wait of the message.",
     });
     const told = children(id);
     expect(told).toMatchObject([
@@ -48,7 +48,7 @@ describe("a message that waits for its devices", () => {
     expect(children(told[0]?.id ?? "")).toEqual([]);
   });
 
-  it("waits as long as it is of use where it is an emergency", async () => {
+  it("waits until its deadline as an emergency", async () => {
     const { send, rows } = scene.air;
     await send({ subject: "Fire", priority: "critical", deviceGroupIds: [scene.everywhere], ...sounding(60_000) });
     const own = { priority: "critical", ...sounding(2_000, { queuedSendThreshold: 1 }) };
@@ -57,7 +57,7 @@ describe("a message that waits for its devices", () => {
     expect(rows(id).find(({ identifier }) => identifier === "SEP001")).toMatchObject({ level: "planned" });
   });
 
-  it("has the group told when it became useless without a limit of its own, and nobody where nothing waited", async () => {
+  it("notifies the group at the deadline without a limit, and nobody where nothing waited", async () => {
     const id = await waiting({ queuedFailureRecipientGroup: office });
     await pass(58_000);
     const direct = await scene.air.send({
@@ -69,7 +69,7 @@ describe("a message that waits for its devices", () => {
     expect([children(id), children(direct)]).toEqual([[], []]);
   });
 
-  it("is told in the diary where the group is gone", async () => {
+  it("logs the failure where the group was deleted", async () => {
     const id = await waiting({ queuedSendThreshold: 1, queuedFailureRecipientGroup: office });
     await scene.fixture.store.remove(deviceGroups, office, scene.fixture.by);
     await pass(1_500);
@@ -82,7 +82,7 @@ describe("a message that waits for its devices", () => {
     ]);
   });
 
-  it("may tell only a group that its sender sees", async () => {
+  it("may notify only a group that its sender sees", async () => {
     const settings = { queuedFailureRecipientGroup: "01900000-0000-7000-8000-000000000001" };
     await expect(waiting(settings)).rejects.toThrow("there is no group");
     await expect(waiting({ queuedFailureRecipientGroup: 7 })).rejects.toThrow("queuedFailureRecipientGroup");
@@ -100,7 +100,7 @@ describe("devices that do not answer", () => {
       ...more,
     });
 
-  it("are asked once and then left out for an hour, but not by an emergency", async () => {
+  it("are asked once and then skipped for an hour, except by an emergency", async () => {
     scene.air.channels.manners.set("SEP001", silent);
     const skip = { skipUnresponsiveRecipients: true };
     for (const _ of [1, 2]) {

@@ -33,8 +33,8 @@ const askedAnew = (from: number) =>
     .slice(from)
     .flatMap(({ items }) => items.filter(({ reached }) => !reached).map(({ device }) => device.deviceIdentifier));
 
-describe("a crash in the middle of the sound", () => {
-  it("goes on at its place with the same group, port and SSRC, without asking joined phones again", async () => {
+describe("a crash in the middle of the audio", () => {
+  it("resumes at its position with the same group, port and SSRC, without asking joined phones again", async () => {
     const id = await play();
     await fixture.clock.advance(3_000);
     air.crash();
@@ -58,7 +58,7 @@ describe("a crash in the middle of the sound", () => {
     expect(air.rows(id).every(({ ended }) => ended)).toBe(true);
   });
 
-  it("asks those that had not joined, and they join late", async () => {
+  it("asks phones that had not joined, and they join late", async () => {
     air.channels.manners.set(ONE, { answersAfterMs: 2_500 });
     const id = await play();
     await fixture.clock.advance(2_000);
@@ -74,7 +74,7 @@ describe("a crash in the middle of the sound", () => {
     });
   });
 
-  it("gives a routine message up as interrupted when it comes back too late", async () => {
+  it("ends a routine message as interrupted when the appliance recovers too late", async () => {
     const id = await play();
     await fixture.clock.advance(3_000);
     air.crash();
@@ -88,7 +88,7 @@ describe("a crash in the middle of the sound", () => {
     expect(air.diary(id)).toContain("broadcast-failed");
   });
 
-  it("silences also what it had asked without learning of the answer, and nothing else", async () => {
+  it("also silences devices that it had asked without an answer, and no others", async () => {
     air.channels.windows.set("ip-phones", 2);
     for (const phone of PHONES) air.channels.manners.set(phone, { answersAfterMs: null });
     const id = await play();
@@ -110,7 +110,7 @@ describe("a crash in the middle of the sound", () => {
     expect(air.rows(id).every(({ reason }) => /not running/.test(reason ?? ""))).toBe(true);
   });
 
-  it("begins an emergency again from the beginning", async () => {
+  it("starts an emergency again from the beginning", async () => {
     const id = await play({ priority: "critical" });
     await fixture.clock.advance(3_000);
     const first = stored(id);
@@ -127,7 +127,7 @@ describe("a crash in the middle of the sound", () => {
     expect(air.ledger(id)).toEqual(ALL_PLAYING);
   });
 
-  it("lends its group to nobody else", async () => {
+  it("does not reuse its group", async () => {
     const id = await play();
     await fixture.clock.advance(1_000);
     air.crash();
@@ -147,7 +147,7 @@ describe("a crash in the middle of the sound", () => {
     await air.untilSettled(other);
   });
 
-  it("silences what a message ended in the meantime had reached", async () => {
+  it("silences the devices of a message that was ended while the appliance was down", async () => {
     const id = await play();
     await fixture.clock.advance(3_000);
     const ending = air.notificationService.abort(id, fixture.by);
@@ -162,8 +162,8 @@ describe("a crash in the middle of the sound", () => {
   });
 });
 
-describe("a crash before the sound", () => {
-  it("takes up what waited for a channel", async () => {
+describe("a crash before the audio", () => {
+  it("resumes deliveries that waited for a channel", async () => {
     air.channels.states.set("ip-phones", "restarting");
     const id = await play();
     air.crash();
@@ -173,7 +173,7 @@ describe("a crash before the sound", () => {
     expect(air.ledger(id)).toEqual(ALL_PLAYING);
   });
 
-  it("gives a routine text up that nobody needs any more", async () => {
+  it("abandons a routine text past its deadline", async () => {
     air.channels.states.set("ip-phones", "restarting");
     const id = await air.send({ subject: "Lunch", deviceGroupIds: [everywhere] });
     air.crash();
@@ -188,7 +188,7 @@ describe("a crash before the sound", () => {
 });
 
 describe("a crash after any commit", () => {
-  it("ends each device in one final state and asks none again whose playing was committed", async () => {
+  it("ends each device in one final state and asks none again after a committed playing state", async () => {
     let crashes = 0;
     for (let commits = 1; commits < 60; commits++) {
       // Until the addresses have rested.

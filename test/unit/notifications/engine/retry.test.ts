@@ -44,7 +44,7 @@ const settled = async (more?: Record<string, unknown>) => {
 };
 
 describe("retry", () => {
-  it("asks what was not reached once more, and nobody else", async () => {
+  it("asks only unreached devices again", async () => {
     air.channels.manners.set(ONE, REFUSED);
     const id = await settled({ drill: true });
     expect(air.ledger(id)).toEqual({ [ONE]: "failed", [TWO]: "playing", [THREE]: "playing", "zone:gym1": "sent" });
@@ -73,7 +73,7 @@ describe("retry", () => {
     });
   });
 
-  it("judges anew what can be reached now", async () => {
+  it("uses the current configuration", async () => {
     air.channels.states.set("ip-phones", "disabled");
     air.channels.states.set("multicast-zones", "disabled");
     const id = await settled();
@@ -88,7 +88,7 @@ describe("retry", () => {
     expect(air.ledger(id)).toMatchObject({ [ONE]: "playing", "zone:gym1": "sent" });
   });
 
-  it("brings a message to groups of other systems, with what their properties say, and again where that failed", async () => {
+  it("sends to groups of other systems with their properties, and again where that failed", async () => {
     const group = { type: "chat-rooms", properties: { channel: "Front office", members: 3 } };
     const made = { name: "chat", type: "collaboration", deviceType: "chat-rooms" };
     await fixture.store.create(extensions, made, fixture.by, { plugin: "chat" });
@@ -107,7 +107,7 @@ describe("retry", () => {
     expect(air.ledger(id)).toEqual({ [office.id]: "accepted", [gym.id]: "accepted" });
   });
 
-  it("reaches devices of another appliance by the link, once there is one", async () => {
+  it("reaches devices of another appliance by the link, once it exists", async () => {
     const { extensionId } = fixture.store.find(devices, { deviceIdentifier: THREE }, 1)[0] ?? { extensionId: "" };
     const other = await fixture.store.create(endpoints, { extensionId, name: "Annex" }, fixture.by);
     await fixture.store.write(
@@ -124,7 +124,7 @@ describe("retry", () => {
     expect(carried).toMatchObject({ provider: APPLIANCES_PROVIDER, attempt: 1, reason: null });
   });
 
-  it("leaves out what has been deleted meanwhile", async () => {
+  it("skips devices that were deleted", async () => {
     air.channels.manners.set(ONE, REFUSED);
     const id = await settled();
     const [device] = fixture.store.find(devices, { deviceIdentifier: ONE }, 1);
@@ -132,7 +132,7 @@ describe("retry", () => {
     await expect(air.notificationService.retry(id, fixture.by)).rejects.toMatchObject({ type: "conflict" });
   });
 
-  it("goes on after a crash without asking anybody twice", async () => {
+  it("continues after a crash without asking a device twice", async () => {
     air.channels.manners.set(ONE, REFUSED);
     air.channels.manners.set(TWO, REFUSED);
     const id = await settled();
@@ -182,7 +182,7 @@ describe("retry", () => {
     if (row(id)?.stage !== "draft") await air.untilSettled(id);
   });
 
-  it("knows only what the caller sees", async () => {
+  it("accepts only notifications that the caller sees", async () => {
     const id = "0190a6f0-0000-7000-8000-000000000000";
     await expect(air.notificationService.retry(id, fixture.by)).rejects.toMatchObject({ type: "not-found" });
   });
@@ -192,7 +192,7 @@ const DRAFT = () => ({ subject: "x", deviceGroupIds: [scene.everywhere] });
 const OPTIONS = { source: "api" } as const;
 
 describe("the all-clear", () => {
-  it("goes to whom the message went, as urgent, and is a drill where that was one", async () => {
+  it("goes to the recipients of the message, with its priority, and as a drill if it was one", async () => {
     const id = await settled({ drill: true, priority: "critical" });
     const before = asked().length;
     const sent = await air.notificationService.sendAllClear(id, {}, fixture.by, OPTIONS);
@@ -210,7 +210,7 @@ describe("the all-clear", () => {
     expect(row(id)?.abortedAt).toBeNull();
   });
 
-  it("goes out once, of however many ask at the same time, and once more where that is meant or the first was stopped", async () => {
+  it("is sent once for concurrent requests, and again on request or if the first was stopped", async () => {
     const id = await settled({ priority: "critical" });
     const clear = (options: object = {}) =>
       air.notificationService.sendAllClear(id, {}, fixture.by, { ...OPTIONS, ...options });
@@ -227,7 +227,7 @@ describe("the all-clear", () => {
     await expect(clear()).rejects.toMatchObject({ type: "conflict" });
   });
 
-  it("is one also where two were meant for an incident, until that has a further message", async () => {
+  it("is sent once per incident, until the incident has a further message", async () => {
     const first = await settled({ priority: "critical" });
     const later = await settled({ priority: "critical" });
     const clear = (of: string) =>
@@ -244,7 +244,7 @@ describe("the all-clear", () => {
     });
   });
 
-  it("ends the message that is still going on", async () => {
+  it("ends a message in progress", async () => {
     const id = await send({ priority: "critical", ...sounding(20_000) });
     await fixture.clock.advance(2_000);
     const words = { subject: "Vorbei", body: "Alles gut." };
@@ -255,7 +255,7 @@ describe("the all-clear", () => {
     expect(air.ledger(sent.id)).toMatchObject({ [ONE]: "playing", "zone:gym1": "sent" });
   });
 
-  it("says what was made ready with the message, to all who got that, also those who have left its groups", async () => {
+  it("sends the prepared text to all recipients, including those who have left its groups", async () => {
     const words = { allClearSubject: "Come out, {{who}}", allClearBody: "Go back to class." };
     const userId = await fixture.user("Ann");
     const list = await fixture.list("All", [userId]);
@@ -275,7 +275,7 @@ describe("the all-clear", () => {
     ]);
   });
 
-  it("is not sent for a preview", async () => {
+  it("rejects a preview", async () => {
     const draft = await fixture.send({ ...DRAFT(), draft: true });
     await expect(air.notificationService.sendAllClear(draft.id, {}, fixture.by, OPTIONS)).rejects.toMatchObject({
       type: "conflict",
@@ -283,8 +283,8 @@ describe("the all-clear", () => {
   });
 });
 
-describe("a continuation", () => {
-  it("inherits the drill and refuses another", async () => {
+describe("a follow-up", () => {
+  it("inherits the drill and rejects a mismatch", async () => {
     const id = await settled({ drill: true });
     const before = row(id);
     const input = { ...DRAFT(), followUpForNotificationId: id };
@@ -295,7 +295,7 @@ describe("a continuation", () => {
     expect(row(id)).toEqual(before);
   });
 
-  it("continues nothing that is not there or was a preview", async () => {
+  it("rejects a missing notification and a preview", async () => {
     const draft = await fixture.send({ ...DRAFT(), draft: true });
     for (const followUpForNotificationId of [draft.id, "0190a6f0-0000-7000-8000-000000000000"]) {
       await expect(fixture.send({ ...DRAFT(), followUpForNotificationId })).rejects.toMatchObject({
@@ -306,7 +306,7 @@ describe("a continuation", () => {
 });
 
 describe("progress over time", () => {
-  it("grows to the numbers of the ledger, and begins anew with a retry", async () => {
+  it("grows to the numbers of the ledger, and restarts with a retry", async () => {
     air.channels.manners.set(ONE, REFUSED);
     const id = await settled();
     const now = fixture.clock.now();
@@ -326,7 +326,7 @@ describe("progress over time", () => {
 });
 
 describe("a preview", () => {
-  it("tells how many devices another message holds", async () => {
+  it("counts devices that another message holds", async () => {
     const free = await fixture.send({ ...DRAFT(), draft: true });
     expect(previewOf(free.id)).toMatchObject({ inUse: 0 });
     const id = await send();

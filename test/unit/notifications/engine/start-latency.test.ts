@@ -47,7 +47,7 @@ async function page(
   return Object.fromEntries(items.map(({ device, holdMs = 0 }) => [device.attributes.Model ?? "", holdMs]));
 }
 
-it("models are held back for slower ones by what they have reported, without one that is ill or far behind", async () => {
+it("delays faster models by their reported start latency, ignoring faulty and very slow ones", async () => {
   const usual = (model: string, n: number): number =>
     ({ quick: 40, slow: 140, lame: 900 })[model as "quick"] + (n === 4 ? 2_000 : n);
   expect(await page(usual)).toEqual({ quick: 0, slow: 0, lame: 0 });

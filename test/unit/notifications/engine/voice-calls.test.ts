@@ -39,7 +39,7 @@ const tell = async (level: OutcomeLevel, details: OutcomeDetails & { isLast?: bo
 };
 
 describe("a call to a person", () => {
-  it("goes on after it was answered, and after the sound of the message, until the channel says that it is over", async () => {
+  it("continues after the answer and the message's audio until the channel ends it", async () => {
     const id = await air.send({ subject: "Fire", ...sounding(4_000), userIds });
     await tell("sent");
     await tell("accepted");
@@ -55,7 +55,7 @@ describe("a call to a person", () => {
     await tell("accepted");
     await air.notificationService.abort(ended, fixture.by);
     await air.untilSettled(ended);
-    expect(air.rows(ended)).toMatchObject([{ level: "accepted", reason: "Somebody ended the message." }]);
+    expect(air.rows(ended)).toMatchObject([{ level: "accepted", reason: "The message was ended by a user." }]);
     const { deliveryId } = given()[0] ?? { deliveryId: 0 };
     expect(air.channels.stopped.at(-1)?.request).toEqual({ deliveryIds: [deliveryId + 1], reason: "aborted" });
     air.notificationService.handleOutcomes([{ provider: "calls", deliveryId, level: "confirmed", details: {}, at: 1 }]);
@@ -63,7 +63,7 @@ describe("a call to a person", () => {
     expect(air.rows(answered)).toMatchObject([{ level: "confirmed", ended: true }]);
   });
 
-  it("is tried again after the pause that the channel asks for, longer than devices are asked", async () => {
+  it("is retried after the channel's delay, longer than devices are asked", async () => {
     const id = await air.send({ subject: "Fire", userIds });
     for (const attempt of [1, 2]) {
       expect(given()).toHaveLength(attempt);
@@ -77,7 +77,7 @@ describe("a call to a person", () => {
     expect(air.rows(id)).toMatchObject([{ level: "failed", attempt: 3, reason: "the line is busy" }]);
   });
 
-  it("waits for its turn for half an hour, and no longer", async () => {
+  it("waits half an hour at most", async () => {
     const id = await air.send({ subject: "Fire", userIds });
     expect((given()[0]?.notAfter ?? 0) - fixture.clock.now()).toBe(30 * 60_000);
     await fixture.clock.advance(29 * 60_000);
@@ -87,7 +87,7 @@ describe("a call to a person", () => {
   });
 });
 
-describe("what is said in calls", () => {
+describe("speech in calls", () => {
   const target = { group: "127.0.0.1", port: 4_000, codec: "PCMU", ssrc: 7, sourcePort: 4_002 } as const;
   const parts = [{ text: "This is a call." }, { message: true as const }, { pauseMs: 1_000 }];
 
@@ -105,7 +105,7 @@ describe("what is said in calls", () => {
     return () => readFileSync(said, "utf8");
   }
 
-  it("is the words around the message and the message itself, made once and sent from the beginning to each", async () => {
+  it("includes prompts and message, rendered once and played from the beginning in each call", async () => {
     const said = await speaking();
     const { voiceCalls } = air.notificationService;
     const { id } = await fixture.send({ subject: "Fire", body: "Leave now", drill: true, draft: true, userIds });
@@ -129,16 +129,16 @@ describe("what is said in calls", () => {
     await expect(voiceCalls.say("calls", target, parts, id)).rejects.toThrow("The call is over.");
   });
 
-  it("ends with the channel that made the call", async () => {
+  it("ends with the channel that placed the call", async () => {
     await air.notificationService.voiceCalls.open("calls", target);
     fixture.needs.events.emit("plugin.changed", { plugin: "calls", state: "restarting", reason: null });
     expect(air.streamer.streams.at(-1)?.ended).toBe("stopped");
   });
 
-  it("is refused in words for a message that there is not, and where nothing can speak", async () => {
+  it("is rejected for a missing message, and without a speech engine", async () => {
     const { voiceCalls } = air.notificationService;
     await expect(voiceCalls.prepare(parts, "0190aaaa-0000-7000-8000-000000000000")).rejects.toThrow("no such message");
     const { id } = await fixture.send({ subject: "Fire", draft: true, userIds });
-    await expect(voiceCalls.prepare(parts, id)).rejects.toThrow("Nothing can speak here.");
+    await expect(voiceCalls.prepare(parts, id)).rejects.toThrow("No speech engine is available.");
   });
 });

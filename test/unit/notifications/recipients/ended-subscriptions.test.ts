@@ -13,7 +13,7 @@ beforeAll(async () => {
 });
 afterAll(() => at.close());
 
-it("reaches whoever's subscription has not ended: as a message, and as what is foreseen of one", async () => {
+it("reaches users with a current subscription, in a message and in a preview", async () => {
   const distributionListId = await at.list("Guests");
   const names = ["Ended", "Ends later", "Never ends"];
   const ends = [at.clock.now(), at.clock.now() + 60_000, null];
@@ -37,7 +37,7 @@ it("reaches whoever's subscription has not ended: as a message, and as what is f
   expect([await reached(), await foreseen()]).toEqual([["Never ends"], 1]);
 });
 
-it("reaches who is in a directory's group that a list is tied to, once, and no longer when either ends", async () => {
+it("reaches members of a list's directory group once, and no longer when either ends", async () => {
   const distributionListId = await at.list("Staff", [await at.user("On the list")]);
   const [both, tied] = [await at.user("On both"), await at.user("By the tie")];
   await at.create(subscriptions, { userId: both, distributionListId });

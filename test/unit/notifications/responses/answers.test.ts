@@ -52,7 +52,7 @@ const shown = (id: string): Record<string, unknown> => {
 };
 
 describe("answers", () => {
-  it("count each recipient once; the last answer stands, the diary keeps them all", async () => {
+  it("count each recipient once; the last answer counts, the activity log keeps all", async () => {
     const { id } = await send();
     expect(shown(id)).toMatchObject({ confirmationResults: { Yes: 0, No: 0 }, readCount: 0, confirmableCount: 2 });
     const entry = await answer(id, ann, "Yes");
@@ -75,7 +75,7 @@ describe("answers", () => {
     ]);
   });
 
-  it("come in through channels by the recipient's row", async () => {
+  it("come in through channels by the recipient row", async () => {
     const { id } = await send();
     await recordChannelAnswer(recipient(id, ben)?.id ?? "", "Yes", fixture.by, fixture.needs);
     expect(shown(id)).toMatchObject({ confirmationResults: { Yes: 1, No: 0 } });
@@ -83,7 +83,7 @@ describe("answers", () => {
     await expect(unknown).rejects.toMatchObject({ type: "not-found" });
   });
 
-  it("are refused where they can't be", async () => {
+  it("are rejected where they are not possible", async () => {
     const { id } = await send();
     await expect(answer(id, ann, "Maybe")).rejects.toMatchObject({ faults: [{ field: "confirmationOption" }] });
     await expect(answer(id, ann, "yes")).rejects.toMatchObject({ faults: [{ field: "confirmationOption" }] });
@@ -95,7 +95,7 @@ describe("answers", () => {
     expect(fixture.store.count(notificationActivities, { notificationId: id, type: "confirmation" })).toBe(0);
   });
 
-  it("are taken until the request, the message or somebody ends them", async () => {
+  it("are accepted until the request, the message or a user ends them", async () => {
     const byRequest = await send();
     const byMessage = await send({ expiration: 10 });
     const byHand = await send();
@@ -127,7 +127,7 @@ describe("answers", () => {
 describe("replies", () => {
   const reply = (more: object) => ({ confirmationRequestId: requestId, optionLabel: "Yes", ...more });
 
-  it("go to the first of their quota, to the rest, and to all", async () => {
+  it("go to the first of the quota, to the rest, and to all", async () => {
     const first = await fixture.create(
       dynamicReplies,
       reply({ quota: 1, first: "Come.", rest: "Stay.", every: "Thanks." }),
@@ -151,7 +151,7 @@ describe("replies", () => {
     await fixture.store.remove(dynamicReplies, first.id, fixture.by);
   });
 
-  it("know no end of places without a quota, and say nothing where nothing is written", async () => {
+  it("have no limit without a quota, and are empty without text", async () => {
     const { id: replyId } = await fixture.create(dynamicReplies, reply({ first: "Come.", rest: "Stay." }));
     const { id } = await send();
     for (const userId of [ann, ben]) await answer(id, userId, "Yes");
@@ -166,7 +166,7 @@ describe("replies", () => {
 describe("tracking", () => {
   const position = { latitude: 48.1, longitude: 11.5, accuracyM: 5 };
 
-  it("keeps where somebody is from the answer on until another answer or the end", async () => {
+  it("stores positions from an answer until another answer or the end", async () => {
     const ask = { name: "Where?", options: ["Help", "Fine"], initiateTrackingOptions: [true] };
     const tracking = (await fixture.create(confirmationRequests, ask)).id;
     const phone = await fixture.create(userDevices, {
@@ -207,7 +207,7 @@ describe("tracking", () => {
 });
 
 describe("reading", () => {
-  it("is counted once per recipient and can be taken back", async () => {
+  it("is counted once per recipient and can be undone", async () => {
     const { id } = await send();
     const read = (userId: string, value: boolean) => recordRead(id, userId, value, as(userId), fixture.needs);
     expect(await read(ann, true)).toMatchObject({ type: "set-read-status", readStatus: "read", userId: ann });

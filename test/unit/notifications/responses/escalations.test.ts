@@ -46,7 +46,7 @@ const pass = async (ms: number): Promise<void> => {
 };
 
 describe("a rule", () => {
-  it("fires once at its time, with what the message was", async () => {
+  it("fires once when it is due, with the settings of its message", async () => {
     const id = await rule();
     const sent = await send({ drill: true, priority: "critical", customVars: { what: "people" } });
     await answer(sent, people[0], "Yes");
@@ -88,7 +88,7 @@ describe("a rule", () => {
     expect(children(sent)).toHaveLength(fires ? 1 : 0);
   });
 
-  it("is skipped in words with nobody to go to, when it went, and when somebody ended the message", async () => {
+  it("is skipped with a reason without recipients, when it was deleted, and when the message was aborted", async () => {
     const nobody = await rule({ userIds: [] });
     const gone = await rule({ delay: 70 });
     const ended = await rule({ delay: 80 });
@@ -134,7 +134,7 @@ describe("a rule", () => {
     expect(told(sent, "escalation-rule-skipped")).toMatchObject([{ escalationRuleId: id }]);
   });
 
-  it("fires once, wherever the process dies", async () => {
+  it("fires once, wherever the process crashes", async () => {
     await rule();
     for (let commits = 1; commits < 6; commits++) {
       const sent = await send();

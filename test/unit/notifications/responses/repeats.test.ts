@@ -85,12 +85,12 @@ describe("a repeat", () => {
     expect(told(id)).toEqual([
       "Sent again, 1 of 3, to 2 who have not answered.",
       "Sent again, 2 of 3, to 1 who have not answered.",
-      "It is not sent again: Everybody has answered.",
+      "Not sent again: Everyone has answered.",
     ]);
     expect(fixture.store.get(notifications, id)?.stage).toBe("settled");
   });
 
-  it("leaves what was proven before as it is, with words where it fails itself, also across a restart", async () => {
+  it("keeps the proven state, with a reason where the repeat fails, also across a restart", async () => {
     const id = await send({ repeatLimit: 2 });
     const before = proven(id);
     expect(before.map(({ level }) => level)).toEqual(Array(4).fill("accepted"));
@@ -111,7 +111,7 @@ describe("a repeat", () => {
     expect(failed?.reason).toBe("Sent again without success: mailbox full");
   });
 
-  it("that comes back says that the mail was never taken", async () => {
+  it("reports a returned mail as not delivered", async () => {
     const id = await send({ repeatLimit: 1 });
     const fails = { reason: "no such mailbox", retryable: false, returned: true };
     air.channels.manners.set(MAILS[0] ?? "", { fails });
@@ -120,7 +120,7 @@ describe("a repeat", () => {
     expect([row?.level, row?.reason]).toEqual(["failed", "no such mailbox"]);
   });
 
-  it("goes so often as the request says, also after a restart, which sends at once what was due meanwhile", async () => {
+  it("repeats as often as the request says; after a restart sends an overdue repeat at once", async () => {
     const id = await send({ repeatLimit: 2 });
     await air.notificationService.stop();
     await fixture.clock.advance(600_000);

@@ -24,7 +24,7 @@ beforeAll(async () => {
 });
 afterAll(() => fixture.close());
 
-it("calls the roll by room, whoever is missing first", async () => {
+it("lists recipients by room, missing ones first", async () => {
   const ann = await fixture.user("Ann", { zoneId: rooms["2 201"] });
   const ben = await fixture.user("Ben", { zoneId: rooms["2 201"] });
   const cid = await fixture.user("Cid", { zoneId: rooms["1 101"] });
@@ -61,7 +61,7 @@ it("calls the roll by room, whoever is missing first", async () => {
   expect(called[0]?.room).toMatchObject({ floorName: "1", buildingName: "A", siteName: "North" });
 });
 
-it("puts more people in order than one turn takes", async () => {
+it("sorts more people than fit into one chunk", async () => {
   const { pk } = await fixture.send({ subject: "Many", userIds: [await fixture.user("Eva")] });
   await fixture.store.write((tx) => {
     tx.run(
@@ -80,7 +80,7 @@ it("puts more people in order than one turn takes", async () => {
   expect(bounded).toEqual({ ...room, people: room?.people.slice(0, 1_700) });
 });
 
-it("finds the devices of a room by their row, or by the name of the only room that bears it", async () => {
+it("finds the devices of a room by their row, or by the unique name of the room", async () => {
   await fixture.phone("SEP000000000001", { zoneId: rooms["1 Hall"] });
   await fixture.phone("SEP000000000002", { attributes: { Location: "201" } });
   await fixture.phone("SEP000000000003", { attributes: { Location: "Hall" } });

@@ -49,7 +49,7 @@ const answerOf = (notificationId: string, userId: string) =>
   at.store.find(notificationRecipients, { notificationId, userId })[0]?.confirmationResponse;
 
 describe("a text message", () => {
-  it("answers the newest question by number or words, from a number written in any way", async () => {
+  it("answers the newest question by option number or text, from a phone number in any format", async () => {
     const older = await ask([ann]);
     const newer = await ask([ann]);
     expect(await say(" 2. ", "491701234567")).toEqual({ kind: "answered", option: "No" });
@@ -70,7 +70,7 @@ describe("a text message", () => {
     expect([answerOf(id, bob), answerOf(id, eve)]).toEqual(["Yes", "Yes"]);
   });
 
-  it("comes too late once answers are taken no more, and answers nothing a day later", async () => {
+  it("is too late once answers are no longer accepted, and answers nothing a day later", async () => {
     await ask([ann]);
     await at.clock.advance(61_000);
     expect(await say("1")).toEqual({ kind: "refused", why: "too-late" });

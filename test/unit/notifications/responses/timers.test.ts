@@ -72,7 +72,7 @@ const told = () =>
     .filter(({ type }) => type.startsWith("tracking"))
     .map(({ type, details }) => [type, details]);
 
-it("does what fetches help before what ends, however much longer that was due", async () => {
+it("runs escalations before ends, however long those are overdue", async () => {
   const now = fixture.clock.now();
   await fixture.store.write((tx) => {
     for (let n = 0; n < 300; n++) scheduleTimer(tx, row, { kind: "tracking", ref: String(n), at: now - 1_000 });
@@ -84,7 +84,7 @@ it("does what fetches help before what ends, however much longer that was due", 
   expect(fixture.store.one("SELECT count(*) AS n FROM notification_timers")).toEqual({ n: 0 });
 });
 
-it("ends the tracking of many by one due, and of those whose time is later, later", async () => {
+it("ends the tracking of many with one timer, and later that of those who started later", async () => {
   const now = fixture.clock.now();
   const last = `Person ${String(PEOPLE).padStart(4, "0")}`;
   await follow((name) => now + (name === last ? 90_000 : 60_000));
@@ -101,7 +101,7 @@ it("ends the tracking of many by one due, and of those whose time is later, late
   expect(tracks.map(({ endedAt }) => endedAt).slice(-2)).toEqual([now + 60_000, now + 90_000]);
 });
 
-it("ends the tracking of all with the message, also after a restart in between", async () => {
+it("ends all tracking with the message, also across a restart", async () => {
   const now = fixture.clock.now();
   await follow(() => now + 60_000);
   await fixture.store.write((tx) => endTracking(tx, row, "tracking-terminated", now, fixture.by));

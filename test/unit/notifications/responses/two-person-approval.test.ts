@@ -41,8 +41,8 @@ const words = (id: string) =>
     .find(notificationActivities, { notificationId: id })
     .map(({ details }) => (details as { message?: string })?.message);
 
-describe("who waits for another person", () => {
-  it("are live emergencies and all-calls of people alone", async () => {
+describe("approval by a second person", () => {
+  it("is required for live emergencies and all-calls of people only", async () => {
     expect((await send(EMERGENCY)).approval).toBe("waiting");
     expect((await send({ subject: "Hello", deviceGroupIds: [everywhere] })).approval).toBe("waiting");
     expect((await send({ subject: "Hello" })).approval).toBeNull();
@@ -53,7 +53,7 @@ describe("who waits for another person", () => {
     expect((await send(EMERGENCY, ann, { source: "standard-scenario", byMachine: true })).approval).toBeNull();
   });
 
-  it("is nobody whose voice can't wait: it is refused in words", async () => {
+  it("rejects a live page, which cannot wait", async () => {
     const speaking = air.notificationService.speak(
       { ...EMERGENCY, deviceGroupIds: [somewhere] },
       ann,
@@ -67,7 +67,7 @@ describe("who waits for another person", () => {
     expect(fixture.store.count(notifications, {})).toBe(0);
   });
 
-  it("is a whole scenario, when one of its messages does", async () => {
+  it("holds a whole scenario if one of its messages requires approval", async () => {
     const options = { source: "standard-scenario" } as const;
     const messages = [EMERGENCY, { subject: "To the office" }].map((input) => ({
       input: { ...input, deviceGroupIds: [somewhere] },
@@ -78,8 +78,8 @@ describe("who waits for another person", () => {
   });
 });
 
-describe("a message that waits", () => {
-  it("reaches nobody before another person approves it, and then goes out with its whole time", async () => {
+describe("a message that waits for approval", () => {
+  it("reaches nobody before it is approved, and then has its full time", async () => {
     const { id } = await send({ ...EMERGENCY, expiration: 60 });
     await fixture.clock.advance(90_000);
     expect(air.channels.asked()).toEqual([]);
@@ -92,20 +92,20 @@ describe("a message that waits", () => {
     expect(approved.expiresAt).toBe(approvedAt + 60_000);
     await air.untilHanded(id);
     expect(air.channels.asked().sort()).toEqual(PHONES.slice(0, 3));
-    expect(words(id)).toContain("Bob approved it.");
+    expect(words(id)).toContain("Bob approved the message.");
     await expect(air.notificationService.decideApproval(id, "refuse", bob)).rejects.toMatchObject({ type: "conflict" });
     const audit = fixture.store.find(auditEntries, { rowId: id });
     expect(audit.map(({ actorName }) => actorName).slice(0, 2)).toEqual(["Ann", "Bob"]);
     await air.untilSettled(id);
   });
 
-  it("is refused by another person, or taken back", async () => {
+  it("is refused by another person, or withdrawn", async () => {
     const [refused, back] = [await send(EMERGENCY), await send(EMERGENCY)];
     await air.notificationService.decideApproval(refused.id, "refuse", bob);
     await air.notificationService.decideApproval(back.id, "refuse", ann);
     expect(row(refused.id)).toMatchObject({ approval: "refused", approverId: bob.actor.userId, stage: "settled" });
-    expect(words(refused.id)).toContain("Bob refused it: it was not sent.");
-    expect(words(back.id)).toContain("It was withdrawn: it was not sent.");
+    expect(words(refused.id)).toContain("Bob refused the message; it was not sent.");
+    expect(words(back.id)).toContain("The message was withdrawn and was not sent.");
     await fixture.clock.advance(1_000);
     expect(air.channels.asked()).toEqual([]);
     await expect(air.notificationService.sendAllClear(back.id, {}, ann, { source: "api" })).rejects.toMatchObject({
@@ -113,14 +113,14 @@ describe("a message that waits", () => {
     });
   });
 
-  it("expires in words, also when the appliance was restarted meanwhile", async () => {
+  it("expires with a reason, also after a restart", async () => {
     const { id } = await send(EMERGENCY);
     air.crash();
     await air.restart();
     expect(row(id)).toMatchObject({ approval: "waiting", stage: "approval" });
     await fixture.clock.advance(WITHIN_MS + 100);
     expect(row(id)).toMatchObject({ approval: "expired", stage: "settled" });
-    expect(words(id)).toContain("Nobody else approved it in time: it was not sent.");
+    expect(words(id)).toContain("The message was not approved in time and was not sent.");
     await expect(air.notificationService.decideApproval(id, "approve", bob)).rejects.toMatchObject({
       type: "conflict",
     });

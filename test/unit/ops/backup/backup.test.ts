@@ -190,7 +190,7 @@ describe("a restore", () => {
     await restoreBackup({ file: backup, dataDir: dir, credential: readFileSync(keyFile), clock: systemClock });
     expect(existsSync(join(dir, "secret-key"))).toBe(false);
     writeFileSync(join(dir, "secret-key"), randomBytes(32));
-    await expect(namesIn(dir)).rejects.toThrow("not the one that the data");
+    await expect(namesIn(dir)).rejects.toThrow("does not match the key that the data");
     await restoreBackup({ file: backup, dataDir: dir, withoutKey: true, clock: systemClock });
     expect(await namesIn(dir)).toEqual(["Administrator", "Before"]);
   });

@@ -62,7 +62,7 @@ it("sends a comment every third beat, and nothing once the reader is gone", asyn
   await new Promise(setImmediate);
   for (let beat = 0; beat < 6; beat++) for (const follower of followers) follower.onHeartbeat(7);
   await new Promise(setImmediate);
-  expect(text.match(/: still here/g)).toHaveLength(2);
+  expect(text.match(/: heartbeat/g)).toHaveLength(2);
   opened.destroy();
   await new Promise(setImmediate);
   expect(followers.size).toBe(0);

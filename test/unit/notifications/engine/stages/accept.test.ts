@@ -41,7 +41,7 @@ const faultOf = async (input: Record<string, unknown>): Promise<string> =>
   );
 
 describe("accept", () => {
-  it("stores the template's message with its recipients, a diary entry and a hint", async () => {
+  it("stores the template's message with its recipients, an activity log entry and an event", async () => {
     const messageTemplateId = await template();
     const customVars = { where: "lab 3", door: 2 };
     const row = await fixture.send({ messageTemplateId, customVars }, { source: "scheduled-notification" });
@@ -96,13 +96,13 @@ describe("accept", () => {
     ["nothing where nothing is", () => ({ userIds: [], expiration: null }), "accepted"],
     ["an urgency", () => ({ priority: "critical" }), "accepted"],
   ];
-  it.each(kept)("judges %s over a template that allows no change", async (_what, more, verdict) => {
+  it.each(kept)("checks %s against a template that allows no change", async (_what, more, verdict) => {
     const messageTemplateId = await template();
     const input = { messageTemplateId, ...more({ other: otherListId, list: listId, request: requestId }) };
     expect(await faultOf(input)).toBe(verdict);
   });
 
-  it("takes the same lists in another order, and the same recording", async () => {
+  it("accepts the same lists in another order, and the same recording", async () => {
     const messageTemplateId = await template({
       distributionListIds: [listId, otherListId],
       audio: await fixture.recording(40),
@@ -113,7 +113,7 @@ describe("accept", () => {
     expect(await faultOf({ messageTemplateId, ...other })).toBe("invalid-value audio");
   });
 
-  it("takes what the template lets senders change", async () => {
+  it("accepts what the template lets senders change", async () => {
     const messageTemplateId = await template({
       subjectCustomizable: true,
       distributionListIdsCustomizable: true,
@@ -170,7 +170,7 @@ describe("accept", () => {
     expect(fixture.store.count(notifications, {})).toBe(before);
   });
 
-  it("lets a sender use a template's lists unseen, and name none of them", async () => {
+  it("lets a sender use a template's invisible lists, but not name them", async () => {
     const messageTemplateId = await template({ distributionListIdsCustomizable: true });
     const blind: ActorContext = {
       ...fixture.by,
@@ -190,7 +190,7 @@ describe("accept", () => {
     await expect(seen).rejects.toMatchObject({ faults: [{ field: "distributionListIds" }] });
   });
 
-  it("takes a recording, and refuses one that cannot be played", async () => {
+  it("accepts a recording, and rejects one that cannot be played", async () => {
     const audio = await fixture.recording(100);
     const row = await fixture.send({ subject: "Hear", distributionListIds: [listId], audio });
     expect(row.audio?.size).toBe(audio.file.size);

@@ -24,7 +24,7 @@ afterAll(() => fixture.close());
 const diary = (notificationId: string) => fixture.store.find(notificationActivities, { notificationId });
 
 describe("prepare", () => {
-  it("makes tone and recording one programme and lends phones a group", async () => {
+  it("renders tone and recording and allocates a multicast group for phones", async () => {
     const audio = await fixture.recording(1_000);
     const input = { subject: "x", deviceGroupIds: [both], alertTone: "tone", audio };
     const sent = await fixture.run((await fixture.send(input)).id);
@@ -36,7 +36,7 @@ describe("prepare", () => {
     await fixture.clock.advance(300_000);
   });
 
-  it("lends an emergency a group of its own range, and the same one again after a crash", async () => {
+  it("allocates an emergency's group from its own range, and keeps it after a crash", async () => {
     const input = { subject: "x", deviceGroupIds: [both], alertTone: "tone", priority: "critical" };
     const row = await fixture.send(input);
     for (const stage of [resolve, partition, prepare, prepare]) await stage.run(row.id, fixture.needs);
@@ -55,7 +55,7 @@ describe("prepare", () => {
     expect(await renderedWavOf(sent.id, fixture.needs)).toBeNull();
   });
 
-  it("needs no group where there are no phones", async () => {
+  it("allocates no group without phones", async () => {
     const sent = await fixture.run(
       (await fixture.send({ subject: "x", deviceGroupIds: [onlyGym], alertTone: "bell" })).id,
     );
@@ -63,22 +63,27 @@ describe("prepare", () => {
     expect(sent.audioGroup).toBeNull();
   });
 
-  it("repeats as the settings for devices say", async () => {
+  it("repeats as the device settings say", async () => {
     const extensionSettingsOverrides = { [ONPREM_EXTENSION_ID]: { repetitions: 2, repetitionPause: 1 } };
     const input = { subject: "x", deviceGroupIds: [onlyGym], alertTone: "tone", extensionSettingsOverrides };
     expect((await fixture.run((await fixture.send(input)).id)).programmeMs).toBe(4_000);
   });
 
-  it("shows the text and says so where nothing can speak", async () => {
+  it("sends the text and logs it where no speech engine is available", async () => {
     const input = { subject: "x", deviceGroupIds: [onlyGym], ttsType: "subject" };
     const row = await fixture.run((await fixture.send(input)).id);
     expect(row.stage).toBe("deliver");
     expect(diary(row.id).filter(({ type }) => type === "info")).toMatchObject([
-      { details: { severity: "error", message: "Nothing can speak here. The message goes on without this sound." } },
+      {
+        details: {
+          severity: "error",
+          message: "No speech engine is available. The message is sent without this audio.",
+        },
+      },
     ]);
   });
 
-  it("goes on with the tone alone when the recording fails, and without sound when all fails", async () => {
+  it("falls back to the tone when the recording fails, and to no audio when everything fails", async () => {
     const audio = await fixture.recording(500);
     const input = { subject: "x", deviceGroupIds: [both], alertTone: "tone", audio };
     const { prepare: make } = fixture.needs.audio;
@@ -96,7 +101,7 @@ describe("prepare", () => {
     expect(await renderedWavOf(silent.id, fixture.needs)).toBeNull();
   });
 
-  it("goes on without a group when all are lent", async () => {
+  it("continues without a group when all are in use", async () => {
     const taken = [];
     for (let lent = true; lent; ) {
       try {
@@ -111,7 +116,7 @@ describe("prepare", () => {
     expect(sent).toMatchObject({ stage: "deliver", audioGroup: null });
     expect(diary(sent.id).map(({ details }) => details)).toContainEqual({
       severity: "error",
-      message: "All multicast addresses are in use. The message goes on without this sound.",
+      message: "All multicast addresses are in use. The message is sent without this audio.",
     });
     for (const address of taken) fixture.needs.addresses.release(address);
   });

@@ -47,7 +47,7 @@ const diary = (notificationId: string) => fixture.store.find(notificationActivit
 const targets = () => fixture.store.one<{ n: number }>("SELECT count(*) n FROM notification_targets")?.n;
 
 describe("resolve", () => {
-  it("finds the distinct users of lists and those named, as they are now", async () => {
+  it("finds the distinct users of lists and individual users, as of now", async () => {
     const [ann, ben, cid, dora] = [
       await fixture.user("Ann", { email: "ann@example.org" }),
       await fixture.user("Ben", { lock: { start: null, end: null } }),
@@ -78,7 +78,7 @@ describe("resolve", () => {
     expect(fixture.store.get(notifications, row.id)?.stage).toBe("partition");
   });
 
-  it("takes a subscription until the moment it ends", async () => {
+  it("includes a subscription until it ends", async () => {
     const eve = await fixture.user("Eve");
     const list = await fixture.list("Ending");
     const subscriptionEndDate = new Date(FAKE_CLOCK_START + 1).toISOString();
@@ -88,7 +88,7 @@ describe("resolve", () => {
     expect(recipients(row.id).map(({ userId }) => userId)).toEqual([eve]);
   });
 
-  it("looks at every list from its beginning", async () => {
+  it("reads every list from its beginning", async () => {
     const [gus, hal] = [await fixture.user("Gus"), await fixture.user("Hal")];
     const later = await fixture.list("Later", [hal]);
     const earlier = await fixture.list("Earlier", [gus]);
@@ -97,7 +97,7 @@ describe("resolve", () => {
     expect(recipients(row.id).map(({ userId }) => userId)).toEqual([hal, gus]);
   });
 
-  it("leaves a deleted notification alone", async () => {
+  it("ignores a deleted notification", async () => {
     for (const stage of [resolve, partition, prepare, queue]) {
       await stage.run("0190aaaa-0000-7000-8000-000000000000", fixture.needs);
     }
@@ -129,7 +129,7 @@ describe("queue", () => {
     expect(diary(row.id).at(-1)).toMatchObject({ type: "sending-started", details: { devices: 3 } });
   });
 
-  it("is the same when every stage is repeated after a crash", async () => {
+  it("gives the same rows when every stage is repeated after a crash", async () => {
     const row = await fixture.send({ subject: "x", deviceGroupIds: [both] });
     for (const stage of [resolve, partition, prepare, queue]) {
       await stage.run(row.id, fixture.needs);
@@ -138,7 +138,7 @@ describe("queue", () => {
     expect(ledger(row.id)).toHaveLength(3);
   });
 
-  it("goes on where a crash left it", async () => {
+  it("continues after a crash", async () => {
     const row = await fixture.send({ subject: "x", deviceGroupIds: [both] });
     for (const stage of [resolve, partition, prepare]) await stage.run(row.id, fixture.needs);
     const before = fixture.store.one<{ n: number }>("SELECT count(*) n FROM notification_targets")?.n;
@@ -160,7 +160,7 @@ describe("queue", () => {
     expect(ledger(row.id)[0]).toEqual(kept);
   });
 
-  it("says in words why a device is not called", async () => {
+  it("gives the reason why a device is not asked", async () => {
     const extensionId = ONPREM_EXTENSION_ID;
     const elsewhere = (await fixture.create(endpoints, { extensionId, name: "There" })).id;
     const there = { endpointId: elsewhere, description: "There", type: "phones", deviceIdentifier: "SEP00112233440A" };
@@ -184,13 +184,13 @@ describe("queue", () => {
       ["SEP00112233440A", "failed", "The device belongs to an appliance that is not connected."],
       ["SEP00112233440B", "skipped", "The licence does not include the device."],
       ["SEP00112233440C", "failed", "No plugin serves the device."],
-      ["zone:yard", "failed", "The plugin multicast-zones is switched off."],
+      ["zone:yard", "failed", "The plugin multicast-zones is disabled."],
     ]);
     expect(ledger(row.id).every(({ endedAt }) => endedAt === FAKE_CLOCK_START)).toBe(true);
     expect(ledger(row.id)[1]?.endpointId).toBe(elsewhere);
   });
 
-  it("asks for no licence in an emergency", async () => {
+  it("ignores the licence in an emergency", async () => {
     await fixture.phone("SEP00112233440E");
     await fixture.store.write((tx) => {
       tx.run("UPDATE devices SET is_licensed = 0 WHERE device_identifier = 'SEP00112233440E'");
@@ -205,7 +205,7 @@ describe("queue", () => {
     expect(levels).toEqual(["skipped", "planned"]);
   });
 
-  it("calls a device only where its activation group lets this appliance do so", async () => {
+  it("asks a device only where its activation group allows this appliance", async () => {
     const { endpointId } = fixture;
     const away = (await fixture.create(endpoints, { extensionId: ONPREM_EXTENSION_ID, name: "Away" })).id;
     for (const identifier of ["SEP1", "SEP2", "SEP3"]) await fixture.phone(identifier);
@@ -235,7 +235,7 @@ describe("queue", () => {
     ]);
   });
 
-  it("keeps devices for a plugin that is being started again, and fails those of one that is gone", async () => {
+  it("keeps devices for a restarting plugin, and fails those of a missing one", async () => {
     fixture.states.set("multicast-zones", "restarting");
     fixture.states.set("ip-phones", "absent");
     const row = await fixture.send({ subject: "x", deviceGroupIds: [both] });
@@ -247,7 +247,7 @@ describe("queue", () => {
     ]);
   });
 
-  it("gives the devices of users to the plugin that serves their type", async () => {
+  it("assigns user devices to the plugin that serves their type", async () => {
     const userId = await fixture.user("Fay");
     await fixture.store.create(extensions, { name: "Push", type: "device", deviceType: "apns" }, fixture.by, {
       plugin: "push",
@@ -264,18 +264,18 @@ describe("queue", () => {
         return [name, type, provider, level, reason];
       });
     };
-    const unserved = ["email", "email", null, "skipped", "Nothing here serves devices of type email."];
+    const unserved = ["email", "email", null, "skipped", "No plugin serves devices of type email."];
     expect(await rows()).toEqual([unserved, ["Fay's phone", "APNS", "push", "planned", null]]);
     fixture.states.set("push", "disabled");
     expect(await rows()).toEqual([
       unserved,
-      ["Fay's phone", "APNS", "push", "skipped", "The plugin push is switched off."],
+      ["Fay's phone", "APNS", "push", "skipped", "The plugin push is disabled."],
     ]);
   });
 });
 
-describe("a message to very many", () => {
-  it("reaches every device, slice by slice", async () => {
+describe("a message to very many recipients", () => {
+  it("reaches every device, chunk by chunk", async () => {
     await fixture.store.write((tx) => {
       tx.run(
         `WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 450)
@@ -298,7 +298,7 @@ describe("a message to very many", () => {
     expect(Math.max(...sizes)).toBeLessThanOrEqual(2 * 250 + 3);
   });
 
-  it("calls the devices first and writes the people beside that", async () => {
+  it("asks the devices first and writes the recipients in parallel", async () => {
     const list = (await fixture.create(distributionLists, { name: "Everybody" })).id;
     await fixture.store.write((tx) => {
       const first = tx.create(users, { name: "Many" }, fixture.by);
