@@ -34,7 +34,8 @@ export function fcmMessage(item: DeliveryItem, now: number): string {
       },
     });
   let length = text.body.length;
-  while (length > 0 && Buffer.byteLength(format(truncate(text.body, length))) > MAX_BYTES) length = Math.floor(length * 0.9);
+  while (length > 0 && Buffer.byteLength(format(truncate(text.body, length))) > MAX_BYTES)
+    length = Math.floor(length * 0.9);
   return format(truncate(text.body, length));
 }
 

@@ -27,7 +27,9 @@ export default definePlugin({
       ...ctx,
       concurrency: ctx.config.atOnce,
       undeliverableReason: ({ device }) =>
-        /^[\w:.-]{10,4096}$/.test(device.deviceIdentifier) ? null : "the device identifier must be an FCM registration token",
+        /^[\w:.-]{10,4096}$/.test(device.deviceIdentifier)
+          ? null
+          : "the device identifier must be an FCM registration token",
       send: (item) => sendMessage(item, { ...ctx, address: ctx.config.address, account, tokens }),
     });
     ctx.deliver(outbox.add);

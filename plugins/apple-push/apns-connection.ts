@@ -69,8 +69,8 @@ export function createApnsConnection(
   const postOnce = (current: ApnsSession, path: string, headers: Readonly<Record<string, string>>, body: string) =>
     new Promise<ApnsResponse>((resolve, reject) => {
       const fail = (message: string): void => {
-            timer.cancel();
-            reject(`${host}: ${message}`);
+        timer.cancel();
+        reject(`${host}: ${message}`);
       };
       const timer = clock.after(RESPONSE_TIMEOUT_MS, () => {
         fail(`no response within ${RESPONSE_TIMEOUT_MS / 1_000} s`);

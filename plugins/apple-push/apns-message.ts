@@ -22,7 +22,8 @@ export function apnsPayload(item: DeliveryItem, criticalAlerts: boolean): string
       ...(recipient?.answers ? { answerUrl: recipient.answers.url } : {}),
     });
   let length = text.body.length;
-  while (length > 0 && Buffer.byteLength(format(truncate(text.body, length))) > MAX_BYTES) length = Math.floor(length * 0.9);
+  while (length > 0 && Buffer.byteLength(format(truncate(text.body, length))) > MAX_BYTES)
+    length = Math.floor(length * 0.9);
   return format(truncate(text.body, length));
 }
 

@@ -6,9 +6,12 @@ export default {
   keyId: text("Key id, ten characters.", { max: 10 }),
   teamId: text("Team id of the developer account, ten characters.", { max: 10 }),
   topic: text("Bundle id of the app, such as org.example.bells.", { max: 155 }),
-  criticalAlerts: boolean("Emergencies play a sound even in silent mode. The app must have the critical alerts entitlement.", {
-    default: false,
-  }),
+  criticalAlerts: boolean(
+    "Emergencies play a sound even in silent mode. The app must have the critical alerts entitlement.",
+    {
+      default: false,
+    },
+  ),
   host: text("Host of the push service for devices of type apns.", { max: 255, default: "api.push.apple.com" }),
   sandboxHost: text("Host of the push service for devices of type apns-sandbox.", {
     max: 255,

@@ -51,7 +51,9 @@ export default definePlugin({
       }
     };
     const undeliverableReason = ({ device }: DeliveryItem): string | null =>
-      /^([0-9a-f]{2}){8,100}$/i.test(device.deviceIdentifier) ? null : "the device identifier must be an APNs device token";
+      /^([0-9a-f]{2}){8,100}$/i.test(device.deviceIdentifier)
+        ? null
+        : "the device identifier must be an APNs device token";
     const outbox = createOutbox({ ...ctx, concurrency: ctx.config.atOnce, undeliverableReason, send });
     ctx.deliver(outbox.add);
     ctx.stop(({ deliveryIds }) => outbox.drop(deliveryIds));
@@ -98,7 +100,8 @@ function handoffResult({ status, retryAfter }: ApnsResponse, reason: string, now
     return { taken: false, reason: gone, retryable: false, down: false, gone: true };
   }
   // An expired provider token is renewed for the retry; a refused key stays refused.
-  if (status === 403) return { taken: false, reason: message, retryable: reason === "ExpiredProviderToken", down: true };
+  if (status === 403)
+    return { taken: false, reason: message, retryable: reason === "ExpiredProviderToken", down: true };
   const isBusy = status === 429 || status >= 500;
   const seconds = Number(retryAfter ?? Number.NaN);
   const waitMs = Number.isFinite(seconds) ? seconds * 1_000 : Date.parse(retryAfter ?? "") - now;

@@ -41,8 +41,7 @@ const REQUIRED_ELEMENTS = ["identifier", "sender", "sent", "status", "msgType"] 
  */
 export function parseAlert(xml: string, language: string): ReceivedAlert {
   const root = parseXml(xml);
-  if (root.localName !== "alert" || !NAMESPACE.test(root.namespaceURI ?? ""))
-    throw new RangeError("not a CAP alert");
+  if (root.localName !== "alert" || !NAMESPACE.test(root.namespaceURI ?? "")) throw new RangeError("not a CAP alert");
   const missing = REQUIRED_ELEMENTS.find((name) => childText(root, name) === "");
   if (missing) throw new RangeError(`element ${missing} is missing`);
   if (Number.isNaN(Date.parse(childText(root, "sent")))) throw new RangeError("element sent must be a time");

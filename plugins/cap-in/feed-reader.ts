@@ -81,7 +81,10 @@ export function createFeedReader({
     const isHome = new URL(url).origin === new URL(feed.url).origin;
     const authorization = token !== null && isHome ? { authorization: `Bearer ${token}` } : {};
     const accept = "application/cap+xml, application/atom+xml, application/rss+xml, application/xml;q=0.9";
-    const response = await fetch(url, { headers: { accept, ...authorization, ...headers }, timeoutMs: RESPONSE_TIMEOUT_MS });
+    const response = await fetch(url, {
+      headers: { accept, ...authorization, ...headers },
+      timeoutMs: RESPONSE_TIMEOUT_MS,
+    });
     const { status } = response;
     if (status === 200 || status === 304) return response;
     const message = `${new URL(url).host} responded with HTTP ${status}`;
@@ -95,7 +98,11 @@ export function createFeedReader({
     const tries = (failures.get(hash)?.tries ?? 0) + 1;
     const notBefore = clock.monotonicMs() + (error instanceof ServerBusyError ? error.waitMs : 0);
     const abandoned = tries >= MAX_ATTEMPTS && error instanceof RangeError && !(error instanceof ServerBusyError);
-    if (abandoned) log.warn({ event: "cap.document_abandoned", feed: feed.name, reason: message }, "failed to read document; giving up");
+    if (abandoned)
+      log.warn(
+        { event: "cap.document_abandoned", feed: feed.name, reason: message },
+        "failed to read document; giving up",
+      );
     failures.set(hash, { tries, notBefore, abandoned });
     return message;
   };
@@ -152,7 +159,10 @@ export function createFeedReader({
       for (const { entry, alert } of alerts.sort((a, b) => Date.parse(a.alert.sent) - Date.parse(b.alert.sent))) {
         try {
           if (old.has(versionHash(alertKey(alert))))
-            log.info({ event: "cap.alert_superseded", feed: feed.name, identifier: alert.identifier }, "alert superseded before it was read");
+            log.info(
+              { event: "cap.alert_superseded", feed: feed.name, identifier: alert.identifier },
+              "alert superseded before it was read",
+            );
           else await onAlert(alert);
           await seen.add([entry.hash]);
           taken++;

@@ -44,7 +44,8 @@ function isSignatureValid(check: SignedXml, text: string): boolean {
 function trustedSigner(signature: Element, trusted: readonly X509Certificate[], now: number): X509Certificate {
   const embedded = embeddedCertificate(signature);
   const signer = embedded === null ? trusted[0] : embedded;
-  if (!signer || (embedded === null && trusted.length > 1)) throw new RangeError("the signature does not name its certificate");
+  if (!signer || (embedded === null && trusted.length > 1))
+    throw new RangeError("the signature does not name its certificate");
   const isTrusted = trusted.some(
     (each) =>
       each.fingerprint256 === signer.fingerprint256 ||

@@ -28,9 +28,12 @@ const RESPONSES = [
 
 /** Configuration of the cap-out plugin. */
 export default {
-  sender: text("Globally unique sender id of the alerts, such as alerts@school.example.org. No spaces, commas, < or &.", {
-    max: 254,
-  }),
+  sender: text(
+    "Globally unique sender id of the alerts, such as alerts@school.example.org. No spaces, commas, < or &.",
+    {
+      max: 254,
+    },
+  ),
   senderName: text("Human-readable name of the sender.", { max: 140 }),
   contact: text("Contact for questions about an alert.", { max: 255 }),
   language: text("Language of the messages, such as en-US or de-DE.", { max: 20, default: "en-US" }),
@@ -45,9 +48,7 @@ export default {
     default: "token",
   }),
   feedToken: secret("Token that readers send as bearer token or as `?token=`; at least 16 characters."),
-  signingKey: secret(
-    "RSA key in PEM that signs the alerts. Alerts are signed only if key and certificate are set.",
-  ),
+  signingKey: secret("RSA key in PEM that signs the alerts. Alerts are signed only if key and certificate are set."),
   certificate: text("Certificate of the signing key in PEM, embedded in each signed alert.", { max: 65_536 }),
 };
 

@@ -61,7 +61,8 @@ export function createChatChannel({ url, clock, signal, fetch }: ChatChannelDeps
   return {
     async post({ deliveryId, notAfter }, body) {
       for (;;) {
-        if (freeAt > notAfter) return permanentFailure("rate limited by the chat service beyond the message's lifetime");
+        if (freeAt > notAfter)
+          return permanentFailure("rate limited by the chat service beyond the message's lifetime");
         if ((await waitUntilFree(deliveryId)) === "off") return permanentFailure("cancelled");
         const result = await attempt(body);
         if (result !== "busy") return result;
@@ -92,8 +93,7 @@ function parseRetryAfterMs(header: string | undefined, now: number): number {
 function handoffResult(status: number, body: string): SendResult {
   if (status >= 200 && status < 300) return { taken: true, level: "accepted" };
   const detail = body.trim() === "" ? "" : `: ${body.trim().slice(0, 200)}`;
-  if (PERMANENT_STATUSES.has(status))
-    return permanentFailure(`the webhook is not valid (HTTP ${status}${detail})`);
+  if (PERMANENT_STATUSES.has(status)) return permanentFailure(`the webhook is not valid (HTTP ${status}${detail})`);
   const isServerError = status >= 500;
   return {
     taken: false,

@@ -45,7 +45,8 @@ export async function openBounceReceiver(settings: BounceSettings, ctx: Context)
       const ids = recipients.map(deliveryOf).filter((id) => id !== null);
       if (ids.length === 0) throw new MailRejectedError(550, "unknown recipient");
       const report = parseBounce(Buffer.from(raw).toString("latin1"));
-      if (report === null) return ctx.log.info({ event: "mail.bounce_ignored" }, "mail to a return path is not a bounce");
+      if (report === null)
+        return ctx.log.info({ event: "mail.bounce_ignored" }, "mail to a return path is not a bounce");
       const { reason, isPermanent } = report;
       for (const id of ids) ctx.outcome(id, "failed", { reason, retryable: false, returned: true, gone: isPermanent });
     },

@@ -27,7 +27,8 @@ export default definePlugin({
       status: (state, reason) =>
         state === "ok" && bounceError !== null ? ctx.status("degraded", bounceError) : ctx.status(state, reason),
       concurrency,
-      undeliverableReason: ({ device }) => (isMailAddress(device.deviceIdentifier) ? null : "the device identifier must be a mail address"),
+      undeliverableReason: ({ device }) =>
+        isMailAddress(device.deviceIdentifier) ? null : "the device identifier must be a mail address",
       send: (item) => server.send(composeMail(item, sender, addressOf?.(item) ?? null)),
     });
     ctx.deliver(outbox.add);

@@ -14,7 +14,10 @@ export default definePlugin({
       try {
         await ctx.trigger(input);
       } catch (error) {
-        ctx.log.error({ event: "input.store_failed", source: input.source, error: String(error) }, "failed to store input");
+        ctx.log.error(
+          { event: "input.store_failed", source: input.source, error: String(error) },
+          "failed to store input",
+        );
         throw error;
       }
     };

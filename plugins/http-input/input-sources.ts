@@ -44,7 +44,8 @@ function parseSource(entry: unknown, secretOf: ReadonlyMap<string, string>): Htt
     return `perMinute must be an integer between 1 and ${MAX_PER_MINUTE}`;
   const secret = secretOf.get(name);
   if (!secret) return `the secret of ${name} is missing`;
-  if (secret.length < MIN_SECRET_LENGTH) return `the secret of ${name} must have at least ${MIN_SECRET_LENGTH} characters`;
+  if (secret.length < MIN_SECRET_LENGTH)
+    return `the secret of ${name} must have at least ${MIN_SECRET_LENGTH} characters`;
   const memberNames = { stateMember, idMember } as Pick<MachineInputOptions, "stateMember" | "idMember">;
   return { source: name, calls, ...memberNames, secret, inUrl, perMinute: perMinute as number };
 }

@@ -60,8 +60,7 @@ export async function requestDevice(
   }
   const { status, body } = response;
   if (status >= 200 && status < 300) return body;
-  if (status === 401 || status === 403)
-    throw new DeviceError(`authentication failed (HTTP ${status})`, false);
+  if (status === 401 || status === 403) throw new DeviceError(`authentication failed (HTTP ${status})`, false);
   throw new DeviceError(`the device responded with HTTP ${status}`, status >= 500 || status === 429);
 }
 

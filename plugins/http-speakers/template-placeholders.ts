@@ -19,9 +19,7 @@ const ESCAPE_FUNCTIONS: Readonly<Record<Escaping, (text: string) => string>> = {
 
 /** Fills the placeholders of a template, escaped for the context; unknown values are empty. */
 export function fillTemplate(template: string, values: PlaceholderValues, escaping: Escaping): string {
-  return template.replace(PLACEHOLDER, (_, name: string) =>
-    ESCAPE_FUNCTIONS[escaping](wellFormed(values(name) ?? "")),
-  );
+  return template.replace(PLACEHOLDER, (_, name: string) => ESCAPE_FUNCTIONS[escaping](wellFormed(values(name) ?? "")));
 }
 
 /** Names of the placeholders in a template. */

@@ -78,7 +78,8 @@ function parseTemplate(entry: Record<string, unknown>, secrets: ReadonlySet<stri
   const [playingWhen, volumeAt] = [optionalText("playingWhen", entry), optionalText("volumeAt", entry)];
   if (!others.status !== (playingWhen === null)) throw new RangeError("status and playingWhen must be given together");
   const hosts = entry.hosts === undefined ? null : parseHosts(entry.hosts);
-  if (entry.hosts !== undefined && !hosts) throw new RangeError("hosts must be a list of names, addresses and networks");
+  if (entry.hosts !== undefined && !hosts)
+    throw new RangeError("hosts must be a list of names, addresses and networks");
   // Whoever may edit a device's Url must not be able to choose who receives the secrets.
   if (!hosts && containsSecrets(Object.values(requests)))
     throw new RangeError("hosts must be given if the template contains secrets");
@@ -109,7 +110,8 @@ function parseRequest(step: string, given: unknown, secrets: ReadonlySet<string>
   if (body !== null && typeof body !== "string") throw new RangeError(`${step}: body must be a string`);
   const lines = Object.entries((headers ?? {}) as Record<string, unknown>);
   for (const [name, value] of lines)
-    if (!/^[\w-]+$/.test(name) || typeof value !== "string") throw new RangeError(`${step}: ${name} must be a valid header with a string value`);
+    if (!/^[\w-]+$/.test(name) || typeof value !== "string")
+      throw new RangeError(`${step}: ${name} must be a valid header with a string value`);
   const texts = [path, body ?? "", ...lines.map(([, value]) => String(value))];
   if (texts.join("").length > MAX_REQUEST_LENGTH)
     throw new RangeError(`${step}: must not exceed ${MAX_REQUEST_LENGTH} characters`);

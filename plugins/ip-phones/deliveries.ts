@@ -129,7 +129,7 @@ export function createPhoneDeliveries(deps: PhoneDeliveriesDeps): PhoneDeliverie
     delivery.lastStatistics = null;
     const times = n === 1 ? "once" : `${n} times`;
     const reason = `the phone dropped the stream; replayed ${times}${error === null ? "" : `; replay failed: ${error}`}`;
-      outcome(delivery.item.deliveryId, "playing", { askedAgain: n, reason });
+    outcome(delivery.item.deliveryId, "playing", { askedAgain: n, reason });
   };
   /** Null if accepted, else the reason. The media API comes first, because it notifies when the stream stops. */
   const requestPlayback = async (delivery: PhoneDelivery): Promise<string | null> => {
@@ -166,8 +166,7 @@ export function createPhoneDeliveries(deps: PhoneDeliveriesDeps): PhoneDeliverie
   };
   const pushMessage = async (delivery: PhoneDelivery): Promise<void> => {
     if (delivery.cancelReason) return;
-    if (clock.now() > delivery.item.notAfter)
-      return end(delivery, "expired", "expired before the phone was contacted");
+    if (clock.now() > delivery.item.notAfter) return end(delivery, "expired", "expired before the phone was contacted");
     delivery.state = "asking";
     const result = await pushHedged(delivery);
     if (result.kind === "busy") return end(delivery, "skipped", IN_USE);
@@ -190,7 +189,8 @@ export function createPhoneDeliveries(deps: PhoneDeliveriesDeps): PhoneDeliverie
         if (shown.get(key) !== delivery) return;
         shown.delete(key);
         const error = await deps.pusher.execute(delivery.phone, [CLEAR_PAGE]);
-        if (error !== null) log.warn({ event: "phone.clear_failed", phone: delivery.phone.name, error }, "failed to clear display text");
+        if (error !== null)
+          log.warn({ event: "phone.clear_failed", phone: delivery.phone.name, error }, "failed to clear display text");
       });
     });
   };
@@ -202,7 +202,8 @@ export function createPhoneDeliveries(deps: PhoneDeliveriesDeps): PhoneDeliverie
     tasks.add(LOWEST_PRIORITY, phoneKey(phone), async () => {
       if (delivery.cancelReason) return;
       const played = deps.pusher.execute(phone, [playFile(ringtone)]).then((error) => {
-        if (error !== null) log.warn({ event: "phone.ringtone_failed", phone: phone.name, ringtone, error }, "failed to play ring tone");
+        if (error !== null)
+          log.warn({ event: "phone.ringtone_failed", phone: phone.name, ringtone, error }, "failed to play ring tone");
       });
       // The phone's next task does not wait for the end of playback.
       await Promise.race([played, new Promise<void>((resolve) => void clock.after(RING_MS, resolve))]);
@@ -250,7 +251,11 @@ export function createPhoneDeliveries(deps: PhoneDeliveriesDeps): PhoneDeliverie
     delivery.cancelReason = reason;
     if (delivery.state !== "waiting") tasks.add(STOP_PRIORITY, phoneKey(delivery.phone), () => stopPlayback(delivery));
     else
-      end(delivery, reason === "expired" ? "expired" : "skipped", `${STOP_REASONS[reason]} before the phone was contacted`);
+      end(
+        delivery,
+        reason === "expired" ? "expired" : "skipped",
+        `${STOP_REASONS[reason]} before the phone was contacted`,
+      );
   };
   const startDelivery = (item: DeliveryItem, phone: PhoneAddress): void => {
     const audible = item.audio !== null && phone.model.kind !== "no-rtp";

@@ -21,9 +21,7 @@ export async function hedgedRequest(
   cancel();
   if (early !== none) return early;
   const helped = second().then((error): PushOutcome | null =>
-    error === null
-      ? { kind: "accepted", reason: "accepted by the media API only; the text may be missing" }
-      : null,
+    error === null ? { kind: "accepted", reason: "accepted by the media API only; the text may be missing" } : null,
   );
   const sooner = await Promise.race([helped, first]);
   if (sooner?.kind === "accepted") return sooner;

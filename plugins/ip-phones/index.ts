@@ -49,7 +49,7 @@ export default definePlugin({
     const pictures = createPictureStore({
       clock,
       onAvailability: (reason) => (reason === null ? ctx.status("ok") : ctx.status("degraded", reason)),
-          onError: (message) => log.warn({ event: "phone.picture_failed" }, message),
+      onError: (message) => log.warn({ event: "phone.picture_failed" }, message),
     });
     const pages = createPageStore(() => ctx.urls.auth ?? "", randomBytes(32), pictures);
     const events = createStreamEvents(() => ctx.urls.auth ?? "");
@@ -59,7 +59,13 @@ export default definePlugin({
     );
     const limit = createConcurrencyLimit(clock, CONCURRENCY);
     const requestPhone = createPhoneClient(clock, ctx.signal, limit);
-    const pusher = createPusher({ clock, requestPhone, authentication, authUrl, authorization: credentials.authorization });
+    const pusher = createPusher({
+      clock,
+      requestPhone,
+      authentication,
+      authUrl,
+      authorization: credentials.authorization,
+    });
     const tasks = createPhoneTaskQueue(
       clock,
       {

@@ -62,8 +62,10 @@ export function createPhoneTaskQueue(
       : limits.maxLowestPriority;
   const next = (): QueuedTask | undefined => {
     const isOpen = (priority: number): boolean => {
-        if (priority === LOWEST_PRIORITY) return runningLowest < lowestPriorityLimit();
-      return running < limits.maxConcurrent() + (priority === EMERGENCY_PRIORITY ? (limits.extraForEmergencies ?? 0) : 0);
+      if (priority === LOWEST_PRIORITY) return runningLowest < lowestPriorityLimit();
+      return (
+        running < limits.maxConcurrent() + (priority === EMERGENCY_PRIORITY ? (limits.extraForEmergencies ?? 0) : 0)
+      );
     };
     return queues.find((queue, priority) => queue.length > 0 && isOpen(priority))?.shift();
   };

@@ -15,7 +15,9 @@ export function phoneAddressOf(
   device: DeliveryItem["device"],
 ): { phone: PhoneAddress; error?: never } | { error: string; phone?: never } {
   const { IPAddress: host = "", HttpPort: port = "80", DeviceProduct: product = "" } = device.attributes;
-  if (isIP(host) === 0) return { error: host === "" ? "attribute IPAddress is missing" : `IPAddress ${host} must be an IP address` };
-  if (!/^\d{1,5}$/.test(port) || Number(port) < 1 || Number(port) > 65_535) return { error: `HttpPort ${port} must be between 1 and 65535` };
+  if (isIP(host) === 0)
+    return { error: host === "" ? "attribute IPAddress is missing" : `IPAddress ${host} must be an IP address` };
+  if (!/^\d{1,5}$/.test(port) || Number(port) < 1 || Number(port) > 65_535)
+    return { error: `HttpPort ${port} must be between 1 and 65535` };
   return { phone: { name: device.deviceIdentifier, host, port: Number(port), model: phoneModelByName(product) } };
 }

@@ -49,8 +49,7 @@ export function createPictureStore({ clock, program, onAvailability, onError }: 
     const fitted = await fitPicture(path, file, display, { clock, ...(program === undefined ? {} : { program }) });
     note(fitted);
     if (fitted.png) return fitted.png;
-    if (fitted.error === "unreadable")
-      onError(`failed to decode the ${file.kind} picture in time`);
+    if (fitted.error === "unreadable") onError(`failed to decode the ${file.kind} picture in time`);
     else if (file.kind === "png" && file.width <= display.width && file.height <= display.height) return bytes;
     return null;
   }

@@ -81,6 +81,7 @@ function explainRefusal(asked: boolean | null, authUrl: string, waited: boolean)
     const reason = `${refused} it did not call ${authUrl}, which must be its authentication URL`;
     return { kind: "failed", reason, retryable: waited };
   }
-  if (!asked) return { kind: "failed", reason: `${refused} it called back with another user or password`, retryable: false };
+  if (!asked)
+    return { kind: "failed", reason: `${refused} it called back with another user or password`, retryable: false };
   return { kind: "failed", reason: `${refused} it was authorized, possibly too late`, retryable: true };
 }

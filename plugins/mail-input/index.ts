@@ -34,7 +34,8 @@ export default definePlugin({
 /** Rules from the configuration, or an error message. */
 function parseRules(given: ConfigOf<typeof config>): (SenderRules & { relays: string[] }) | string {
   const { senders, token, relays, authenticationServer } = given;
-  if (!Array.isArray(relays) || !relays.every(isAddressOrNetwork)) return "relays must be a list of addresses and networks";
+  if (!Array.isArray(relays) || !relays.every(isAddressOrNetwork))
+    return "relays must be a list of addresses and networks";
   if (!Array.isArray(senders) || !senders.every((each) => typeof each === "string" && each.includes("@")))
     return "senders must be a list of mail addresses and @domains";
   if (senders.length === 0) return "senders must be set";
@@ -43,9 +44,15 @@ function parseRules(given: ConfigOf<typeof config>): (SenderRules & { relays: st
   return { relays, token, authenticationServer, senders: senders.map((each: string) => each.toLowerCase()) };
 }
 
-async function handleMail(mail: IncomingMail, rules: SenderRules, mayAccept: () => boolean, ctx: Context): Promise<void> {
+async function handleMail(
+  mail: IncomingMail,
+  rules: SenderRules,
+  mayAccept: () => boolean,
+  ctx: Context,
+): Promise<void> {
   const read = await PostalMime.parse(mail.raw);
-  if (isAutomaticReply(read, mail.sender)) return ctx.log.info({ event: "mail.automatic_ignored" }, "automatic mail ignored");
+  if (isAutomaticReply(read, mail.sender))
+    return ctx.log.info({ event: "mail.automatic_ignored" }, "automatic mail ignored");
   const admitted = authorizeSender(read, rules, ctx.clock.now());
   if (typeof admitted === "string") {
     ctx.log.warn({ event: "mail.refused", reason: admitted }, "mail refused");

@@ -28,12 +28,16 @@ export default definePlugin({
         const key = await deduplicator.eventKeyFor(message);
         const input = mqttInput(message, topic, key);
         // An unreadable message is acknowledged: redelivery would not help.
-        if (typeof input === "string") ctx.log.warn({ event: "mqtt.message_invalid", topic: message.topic, reason: input }, "invalid message ignored");
+        if (typeof input === "string")
+          ctx.log.warn(
+            { event: "mqtt.message_invalid", topic: message.topic, reason: input },
+            "invalid message ignored",
+          );
         else await ctx.trigger(input);
         await deduplicator.acknowledge(key);
       },
       onState(state, reason) {
-          const all = [...errors, reason].filter((each) => each !== "").join("; ");
+        const all = [...errors, reason].filter((each) => each !== "").join("; ");
         if (state === "down") ctx.status("down", all);
         else if (all !== "") ctx.status("degraded", all);
         else ctx.status("ok");
@@ -47,7 +51,11 @@ function protocolOf(url: string): string {
 }
 
 /** Trigger input of a message, or an error message. */
-function mqttInput({ topic, payload }: MqttMessage, subscription: TopicSubscription, key: string): TriggerInput | string {
+function mqttInput(
+  { topic, payload }: MqttMessage,
+  subscription: TopicSubscription,
+  key: string,
+): TriggerInput | string {
   try {
     const input = toTriggerInput({ ...subscription, source: subscription.source ?? topic }, parsePayload(payload), key);
     return { ...input, values: { topic, ...input.values } };

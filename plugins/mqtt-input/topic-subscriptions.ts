@@ -36,10 +36,12 @@ function parseTopic(entry: unknown): TopicSubscription | string {
     ...names
   } = (entry ?? {}) as Record<string, unknown>;
   const { source = null, stateMember, idMember } = names;
-  if (typeof topic !== "string" || !isFilter(topic)) return `${String(topic).slice(0, 40)} must be a valid topic filter`;
+  if (typeof topic !== "string" || !isFilter(topic))
+    return `${String(topic).slice(0, 40)} must be a valid topic filter`;
   if (![source ?? "a", stateMember ?? "a", idMember ?? "a"].every(isName))
     return `source, stateMember and idMember must be strings of 1 to ${MAX_LENGTH} characters`;
-  if (typeof acceptsRetained !== "boolean" || typeof calls !== "boolean") return "retained and calls must be true or false";
+  if (typeof acceptsRetained !== "boolean" || typeof calls !== "boolean")
+    return "retained and calls must be true or false";
   const memberNames = { stateMember, idMember } as Pick<MachineInputOptions, "stateMember" | "idMember">;
   return { filter: topic, source: source as string | null, acceptsRetained, calls, ...memberNames };
 }

@@ -1,27 +1,26 @@
 import type { Clock, DeliveryItem } from "#plugin-api";
 import { createCallRateLimiter } from "../sip/call-rate-limiter.ts";
 
-/** Calls that wait for a line, the most urgent first. */
+/** Queue of calls that wait for a line; the highest priority goes first. */
 export interface CallQueue {
   add(items: readonly DeliveryItem[]): void;
-  /** Takes out what was not begun. */
+  /** Removes calls that were not started. */
   drop(deliveryIds: readonly number[]): void;
-  /** A line is free, or the trunk is well again. */
+  /** Call when a line is free or the trunk is available again. */
   startNext(): void;
 }
 
-/** What lines need. */
 export interface CallQueueDeps {
   clock: Clock;
   maxConcurrent: number;
   perSecond: number;
-  /** Nothing is begun meanwhile. */
+  /** While true, no call is started. */
   isPaused(): boolean;
-  /** Makes a call; resolves when its line is free again. Never rejects. */
+  /** Places a call; resolves when its line is free again. Never rejects. */
   placeCall(item: DeliveryItem): Promise<void>;
 }
 
-/** Makes lines that are all free. */
+/** Creates the queue with all lines free. */
 export function createCallQueue({ clock, maxConcurrent, perSecond, isPaused, placeCall }: CallQueueDeps): CallQueue {
   const rateLimiter = createCallRateLimiter(clock, perSecond);
   let waiting: DeliveryItem[] = [];
@@ -47,7 +46,7 @@ export function createCallQueue({ clock, maxConcurrent, perSecond, isPaused, pla
 
   return {
     add(items) {
-      // Sorting keeps the order of those that are equally urgent.
+      // The sort is stable: equal priorities keep their order.
       waiting = [...waiting, ...items].sort((a, b) => a.priority - b.priority);
       startNext();
     },

@@ -1,6 +1,5 @@
 import type { DeliveryItem, VoicePart } from "#plugin-api";
 
-/** What stands around messages. */
 export type SpokenLanguage = "en" | "de";
 
 const TEXTS = {
@@ -32,18 +31,18 @@ const TEXTS = {
   },
 } as const;
 
-/** Time to find the key, and between two rounds. */
+/** Time to find a key, and pause between repetitions. */
 const KEY_PAUSE_MS = 6_000;
 const SHORT_PAUSE_MS = 400;
 const FINAL_PAUSE_MS = 600;
 
-/** What is said in one call; each gives the parts of a whole turn of the appliance. */
+/** Speech of one call; each member is one uninterrupted announcement. */
 export interface CallScript {
-  /** From the beginning: who calls, the message, and which keys there are. */
+  /** Caller, message and available keys. */
   opening: VoicePart[];
-  /** The message once more. */
+  /** The message and the keys again. */
   repetition: VoicePart[];
-  /** For a machine that records it: no keys. */
+  /** For an answering machine: without keys. */
   voicemail: VoicePart[];
   thanks(option: string | null, told: string | null): VoicePart[];
   unknown: VoicePart[];
@@ -51,29 +50,29 @@ export interface CallScript {
   goodbye: VoicePart[];
 }
 
-/** Writes what is said to a recipient. `callerName` introduces the call unless the message's profile says how. */
+/** Creates the script of a call. `callerName` introduces the call unless the profile has an introduction. */
 export function createCallScript(
   { drill, class: urgency, settings, recipient }: DeliveryItem,
   { language, callerName }: { language: SpokenLanguage; callerName: string },
 ): CallScript {
-  const words = TEXTS[language];
+  const texts = TEXTS[language];
   const { introduction } = settings as { introduction?: string | null };
-  const kind = drill ? words.drill : urgency === "emergency" ? words.emergency : "";
+  const kind = drill ? texts.drill : urgency === "emergency" ? texts.emergency : "";
   const options = recipient?.answers?.options ?? [];
-  const keys = options.map((option, at) => words.press(answerKey(at, options.length), option));
-  const question = say(...(keys.length > 0 ? keys : [words.heard]), words.again);
+  const keys = options.map((option, at) => texts.press(answerKey(at, options.length), option));
+  const question = say(...(keys.length > 0 ? keys : [texts.heard]), texts.again);
   const message: VoicePart[] = [{ pauseMs: SHORT_PAUSE_MS }, { message: true }, { pauseMs: SHORT_PAUSE_MS }];
-  const begin = say(introduction?.trim() || words.caller(callerName), kind);
+  const begin = say(introduction?.trim() || texts.caller(callerName), kind);
   const rest: VoicePart[] = [...message, question, { pauseMs: KEY_PAUSE_MS }];
-  const end = (...said: string[]): VoicePart[] => [say(...said), { pauseMs: FINAL_PAUSE_MS }];
+  const end = (...sentences: string[]): VoicePart[] => [say(...sentences), { pauseMs: FINAL_PAUSE_MS }];
   return {
     opening: [begin, ...rest],
     repetition: rest,
-    voicemail: [begin, ...message, ...end(words.goodbye)],
-    thanks: (option, told) => end(option === null ? words.thanks : words.answered(option), told ?? "", words.goodbye),
-    unknown: [say(words.unknown), { pauseMs: SHORT_PAUSE_MS }, question, { pauseMs: KEY_PAUSE_MS }],
-    late: end(words.late, words.goodbye),
-    goodbye: end(words.goodbye),
+    voicemail: [begin, ...message, ...end(texts.goodbye)],
+    thanks: (option, told) => end(option === null ? texts.thanks : texts.answered(option), told ?? "", texts.goodbye),
+    unknown: [say(texts.unknown), { pauseMs: SHORT_PAUSE_MS }, question, { pauseMs: KEY_PAUSE_MS }],
+    late: end(texts.late, texts.goodbye),
+    goodbye: end(texts.goodbye),
   };
 }
 
@@ -81,7 +80,7 @@ function say(...texts: string[]): { text: string } {
   return { text: texts.filter((text) => text !== "").join(" ") };
 }
 
-/** The keys of an answer, counted from 1; all have two digits where one does not do for all. */
+/** Key of a response option, from 1; two digits if there are more than nine options. */
 export function answerKey(at: number, count: number): string {
   return String(at + 1).padStart(count > 9 ? 2 : 1, "0");
 }

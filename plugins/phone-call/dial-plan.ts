@@ -1,17 +1,15 @@
-/** How numbers are dialled, and which never. */
+/** Dialling rules. */
 export interface DialPlan {
-  /** Stands for the plus of international numbers. */
+  /** Replaces the plus of international numbers. */
   internationalPrefix: string;
-  /** Dialled before each number. */
   outsidePrefix: string;
-  /** Numbers of emergency services. */
   never: ReadonlySet<string>;
 }
 
-/** What is dialled for a number, or in words why it is not called. */
-export type DialResult = { dialled: string; fault?: never } | { fault: string; dialled?: never };
+/** Dialled digits, or an error message. */
+export type DialResult = { dialled: string; error?: never } | { error: string; dialled?: never };
 
-/** Digits with a plus before them where there was one; null for what is no telephone number. */
+/** Digits with an optional leading plus; null if not a telephone number. */
 function normalizeNumber(text: string): string | null {
   const number = text.replace(/[\s()./-]/g, "");
   return /^\+?\d{3,15}$/.test(number) ? number : null;
@@ -19,30 +17,30 @@ function normalizeNumber(text: string): string | null {
 
 const SERVICE_NUMBER = /^\d{2,15}$/;
 
-/** Reads the list of numbers that are never called; `faults` are those that are none. */
-export function parseBlockedNumbers(text: string): { never: ReadonlySet<string>; faults: string[] } {
+/** Parses the list of blocked numbers; `invalid` are entries that are not numbers. */
+export function parseBlockedNumbers(text: string): { never: ReadonlySet<string>; invalid: string[] } {
   const given = text.split(/[\s,;]+/).filter((each) => each !== "");
   const isNumber = (each: string): boolean => SERVICE_NUMBER.test(each);
-  return { never: new Set(given.filter(isNumber)), faults: given.filter((each) => !isNumber(each)) };
+  return { never: new Set(given.filter(isNumber)), invalid: given.filter((each) => !isNumber(each)) };
 }
 
-/** What is dialled for the number of a person's device. */
+/** Resolves the dialled digits of a device identifier. */
 export function resolveDialling(identifier: string, plan: DialPlan): DialResult {
   const number = normalizeNumber(identifier);
-  if (number === null) return { fault: "it is not a telephone number" };
+  if (number === null) return { error: "the device identifier must be a telephone number" };
   const dialled = `${plan.outsidePrefix}${number.replace("+", plan.internationalPrefix)}`;
   if ([number, dialled].some((each) => isEmergency(each, plan)))
-    return { fault: "it is the number of an emergency service" };
+    return { error: "calls to emergency services are not allowed" };
   return { dialled };
 }
 
-/** What may stand before a number: a way out, and a country or nothing. */
+/** Prefixes that may precede an emergency number: an outside line, or a country code. */
 const OUTSIDE_LINE_PREFIX = /^(?:0{0,2}|[189])$/;
 const COUNTRY_PREFIX = /^(?:\+|00|011)\d{0,4}$/;
 
 /**
- * True for a number that leads to an emergency service, also behind a prefix for an outside line or the number of a country.
- * own choice: rather one number too many is not called than an operator kept from an emergency.
+ * True if a number reaches an emergency service, also behind a prefix for an outside line or a country code. Blocks
+ * rather one number too many than one too few.
  */
 function isEmergency(number: string, { outsidePrefix, never }: DialPlan): boolean {
   return [...never].some((service) => {

@@ -1,9 +1,9 @@
-/** Keys of a telephone by their codes. @source RFC 4733 table 3 */
+/** Telephone keys by event code. @source RFC 4733 table 3 */
 const DTMF_KEYS = "0123456789*#";
 const EVENT_BYTES = 4;
 const MIN_HEADER_BYTES = 12;
 
-/** The payload type and what is in an RTP packet; null for what is none. @source RFC 3550 §5.1 */
+/** Parses an RTP packet; null if invalid. @source RFC 3550 §5.1 */
 export function parseMediaPacket(
   packet: Buffer,
 ): { type: number; timestamp: number; ssrc: number; payload: Buffer } | null {
@@ -25,8 +25,9 @@ export function parseMediaPacket(
 }
 
 /**
- * Tells keys by the events of a stream. A key is told as soon as it is pressed: its event is sent many times with the same
- * timestamp, and the end of it three times more, of which any may be lost. @source RFC 4733 §2.5
+ * Detects keys from telephone events. A key is reported at its first packet: each event is repeated with the same
+ * timestamp, and its end three more times, of which any may be lost.
+ * @source RFC 4733 §2.5
  */
 export function createDtmfDetector(onKey: (key: string) => void): (timestamp: number, payload: Buffer) => void {
   let last: number | null = null;
@@ -38,15 +39,15 @@ export function createDtmfDetector(onKey: (key: string) => void): (timestamp: nu
   };
 }
 
-/** The key that a SIP INFO tells; null for one that tells none. Both bodies that are in use. */
+/** Key of a SIP INFO; null if it has none. Supports both common content types. */
 export function dtmfKeyOfInfo(contentType: string, body: string): string | null {
   const type = contentType.split(";", 1)[0]?.trim().toLowerCase();
-  const said =
+  const signal =
     type === "application/dtmf-relay"
       ? /^\s*Signal\s*=\s*(\S{1,2})/im.exec(body)?.[1]
       : type === "application/dtmf"
         ? body.trim()
         : undefined;
-  const key = said === "10" ? "*" : said === "11" ? "#" : said;
+  const key = signal === "10" ? "*" : signal === "11" ? "#" : signal;
   return key !== undefined && key.length === 1 && DTMF_KEYS.includes(key) ? key : null;
 }

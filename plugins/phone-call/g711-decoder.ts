@@ -19,7 +19,7 @@ const TABLES = {
   8: Int16Array.from({ length: 256 }, (_, code) => fromALaw(code)),
 } as const;
 
-/** The samples of G.711 by its RTP payload type; null for anything else. @source ITU-T G.711, RFC 3551 table 4 */
+/** Decodes G.711 by RTP payload type; null for other types. @source ITU-T G.711, RFC 3551 table 4 */
 export function decodeG711(type: number, payload: Uint8Array): Int16Array | null {
   const table = type === 0 || type === 8 ? TABLES[type] : null;
   return table && Int16Array.from(payload, (code) => table[code] ?? 0);

@@ -5,75 +5,77 @@ import { type Hop, resolveHop } from "../sip/user-agent/hop.ts";
 import type { SipUri } from "../sip/user-agent/sip-uri.ts";
 import type { SipUserAgent } from "../sip/user-agent/user-agent.ts";
 
-/** The way into the telephone network. */
+/** The SIP trunk to the telephone network. */
 export interface SipTrunk {
   readonly uri: SipUri;
   readonly credentials: SipCredentials | null;
-  /** Null as long as it is well; else why it is not, in words. */
+  /** Null while available, else the error. */
   readonly error: string | null;
-  /** Rejects with SipFault where its address is not known. */
+  /** Rejects with SipError if its address cannot be resolved. */
   resolveHop(): Promise<Hop>;
-  /** A call has shown that it is not well: nothing is tried until it answers again. */
-  reportFailure(words: string): void;
-  /** Looks whether it is there from now on. */
+  /** A call failed because of the trunk: no calls until it responds again. */
+  reportFailure(reason: string): void;
+  /** Starts health checks. */
   start(): void;
-  /** Tells it that we are gone, if it was told that we are there. */
+  /** Unregisters if registered. */
   stop(): Promise<void>;
 }
 
-/** What a trunk needs. */
 export interface SipTrunkDeps {
   clock: Clock;
   userAgent: Pick<SipUserAgent, "options" | "register">;
   uri: SipUri;
   credentials: SipCredentials | null;
-  /** The name that is registered; null where the trunk knows where we are. */
+  /** User to register; null without registration. */
   registeredUser: string | null;
   status: PluginContext["status"];
-  /** It is well, after it was not, or nobody knew. */
+  /** The trunk became available. */
   onAvailable(): void;
 }
 
-/** A trunk that is well is asked so often, and one that is not. own choice */
+/** Health check intervals while available and while down. */
 const CHECK_EVERY_MS = 30_000;
 const RETRY_EVERY_MS = 5_000;
-/** How long a registration is to hold; it is told anew at half of what it does. own choice: short, for routers on the way forget */
+/**
+ * Requested registration expiry, renewed at half of the granted time; short, because routers on the path drop idle
+ * mappings.
+ */
 const REGISTRATION_S = 300;
-/** A trunk that grants next to nothing is not told more often. own choice */
+/** Minimum interval of registrations, if the trunk grants a very short expiry. */
 const MIN_REGISTER_INTERVAL_MS = 5_000;
-/** Numbers that telling it once may take. */
+/** CSeq numbers reserved per registration. */
 const SEQUENCE_STEP = 10;
-/** With these a server says that it can't do anything, whatever it is asked. */
+/** Statuses of a server that cannot handle any request. */
 const UNAVAILABLE_STATUSES: readonly number[] = [408, 500, 502, 503, 504];
 const UNAUTHORIZED_STATUSES: readonly number[] = [401, 403, 407];
-/** How long a trunk is waited for that is told that we are gone. own choice */
+/** Timeout of unregistering. */
 const UNREGISTER_TIMEOUT_MS = 2_000;
 const ID_BYTES = 12;
 
-/** Makes a trunk of which nothing is known yet. */
-export function createSipTrunk(needs: SipTrunkDeps): SipTrunk {
-  const { clock, userAgent, uri, credentials, registeredUser, status, onAvailable } = needs;
+/** Creates a trunk in unknown state. */
+export function createSipTrunk(deps: SipTrunkDeps): SipTrunk {
+  const { clock, userAgent, uri, credentials, registeredUser, status, onAvailable } = deps;
   const callId = randomBytes(ID_BYTES).toString("hex");
   let sequence = 1;
   let registeredUntil = 0;
-  let fault: string | null = "the trunk was not asked yet";
-  let told: string | null | undefined;
+  let lastError: string | null = "the trunk was not checked yet";
+  let reported: string | null | undefined;
   let next: Timer | null = null;
   let stopped = false;
 
   const updateStatus = (found: string | null): void => {
     if (stopped) return;
-    fault = found;
+    lastError = found;
     next?.cancel();
     next = clock.after(found === null ? nextCheckMs() : RETRY_EVERY_MS, () => void checkNow(), { background: true });
-    if (told === found) return;
-    told = found;
+    if (reported === found) return;
+    reported = found;
     if (found === null) status("ok");
     else status("down", found);
     if (found === null) onAvailable();
   };
 
-  /** Registrars may grant less than half a minute. */
+  /** A registrar may grant less than half a minute. */
   const nextCheckMs = (): number =>
     registeredUser === null
       ? CHECK_EVERY_MS
@@ -82,24 +84,24 @@ export function createSipTrunk(needs: SipTrunkDeps): SipTrunk {
   const register = async (hop: Hop, seconds: number): Promise<void> => {
     if (registeredUser === null) return;
     const from = sequence;
-    // Even if no answer comes: what was heard there must not come again.
+    // Also without a response: the numbers must not be reused.
     sequence += SEQUENCE_STEP;
     const granted = await userAgent.register({
       ...{ uri, hop, credentials, user: registeredUser, seconds, callId, sequence: from },
     });
-    const { status: answer, reason } = granted;
-    if (answer >= 300) throw new Error(`the trunk refuses the registration (${answer} ${reason})`);
+    const { status: response, reason } = granted;
+    if (response >= 300) throw new Error(`the trunk refused the registration (${response} ${reason})`);
     registeredUntil = clock.monotonicMs() + Math.min(seconds, granted.seconds) * 500;
   };
 
   const checkTrunk = async (): Promise<string | null> => {
     const hop = await resolveHop(uri);
     if (registeredUser !== null && clock.monotonicMs() >= registeredUntil) await register(hop, REGISTRATION_S);
-    const { status: answer, reason } = await userAgent.options({ ...uri, params: new Map() }, hop, credentials);
-    if (UNAVAILABLE_STATUSES.includes(answer)) return `the trunk is not well (${answer} ${reason})`;
-    // Without a registration nothing else shows that the password is wrong.
-    return UNAUTHORIZED_STATUSES.includes(answer) && credentials && registeredUser === null
-      ? `the trunk does not accept name and password (${answer} ${reason})`
+    const { status: response, reason } = await userAgent.options({ ...uri, params: new Map() }, hop, credentials);
+    if (UNAVAILABLE_STATUSES.includes(response)) return `the trunk is unavailable (${response} ${reason})`;
+    // Without registration this is the only test of the password.
+    return UNAUTHORIZED_STATUSES.includes(response) && credentials && registeredUser === null
+      ? `authentication failed at the trunk (${response} ${reason})`
       : null;
   };
   const checkNow = (): Promise<void> => checkTrunk().then(updateStatus, (error: Error) => updateStatus(error.message));
@@ -108,12 +110,12 @@ export function createSipTrunk(needs: SipTrunkDeps): SipTrunk {
     uri,
     credentials,
     get error() {
-      return fault;
+      return lastError;
     },
     resolveHop: () => resolveHop(uri),
-    reportFailure(words) {
+    reportFailure(reason) {
       registeredUntil = 0;
-      updateStatus(words);
+      updateStatus(reason);
     },
     start: () => void checkNow(),
     async stop() {
@@ -121,11 +123,11 @@ export function createSipTrunk(needs: SipTrunkDeps): SipTrunk {
       stopped = true;
       next?.cancel();
       if (registeredUntil === 0) return;
-      const told = resolveHop(uri).then((hop) => register(hop, 0));
-      const waited = new Promise<void>(
+      const unregistered = resolveHop(uri).then((hop) => register(hop, 0));
+      const timedOut = new Promise<void>(
         (resolve) => void clock.after(UNREGISTER_TIMEOUT_MS, resolve, { background: true }),
       );
-      await Promise.race([told, waited]).catch(() => {});
+      await Promise.race([unregistered, timedOut]).catch(() => {});
     },
   };
 }

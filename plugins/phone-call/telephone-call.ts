@@ -32,7 +32,6 @@ import { decodeG711 } from "./g711-decoder.ts";
 import type { SipTrunk } from "./sip-trunk.ts";
 import { explainTelephoneFailure, type TelephoneFailure } from "./telephone-failures.ts";
 
-/** What calls need. */
 export interface TelephoneCallDeps extends Pick<PluginContext, "voice" | "confirm" | "outcome"> {
   clock: Clock;
   userAgent: Pick<SipUserAgent, "call" | "addressTo">;
@@ -40,17 +39,17 @@ export interface TelephoneCallDeps extends Pick<PluginContext, "voice" | "confir
   trunk: SipTrunk;
   language: SpokenLanguage;
   callerName: string;
-  /** What telephones show; null leaves it to the trunk. */
+  /** Caller number; null leaves it to the trunk. */
   callerNumber: string | null;
   srtp: SrtpPolicy;
   ringMs: number;
-  /** How often the message is said to somebody who presses no key. */
+  /** How often the message is played if no key is pressed. */
   repetitions: number;
 }
 
-/** What came of a call. */
+/** Result of a call. */
 export type CallResult =
-  | { kind: "talked"; words: string; report: ReceptionReport | null }
+  | { kind: "talked"; summary: string; report: ReceptionReport | null }
   | { kind: "cancelled" }
   | TelephoneFailure;
 
@@ -62,28 +61,28 @@ export interface TelephoneCall {
   cancel(): void;
 }
 
-/** The first that the other side takes counts: telephone networks know G.711 and nothing better. */
+/** Offered codecs in order of preference: telephone networks use G.711. */
 const CODECS: readonly AudioCodec[] = ["PCMU", "PCMA", "G722"];
-/** Networks take their time before it rings. own choice */
+/** Time until a network reports ringing. */
 const RINGING_GRACE_MS = 20_000;
 const RINGING_STATUS = 180;
-/** A call that nothing else has ended. own choice */
+/** Maximum duration of a call. */
 const MAX_CALL_MS = 900_000;
 const SSRC_BYTES = 4;
 const MAX_PREPARE_ATTEMPTS = 3;
 
-/** Calls `dialled` and speaks with whoever answers. */
-export function placeTelephoneCall(item: DeliveryItem, dialled: string, needs: TelephoneCallDeps): TelephoneCall {
-  const { clock, userAgent, voice, outcome, trunk } = needs;
+/** Calls `dialled` and plays the script to whoever answers. */
+export function placeTelephoneCall(item: DeliveryItem, dialled: string, deps: TelephoneCallDeps): TelephoneCall {
+  const { clock, userAgent, voice, outcome, trunk } = deps;
   const { deliveryId, notificationId } = item;
-  const script = createCallScript(item, needs);
+  const script = createCallScript(item, deps);
   const drawSsrc = (): number => randomBytes(SSRC_BYTES).readUInt32BE(0);
   let ssrc = drawSsrc();
   let call: SipCall | null = null;
   let media: MediaPort | null = null;
   let conversation: CallConversation | null = null;
   let target: VoiceTarget | null = null;
-  let keys: number | null = null;
+  let dtmfPayloadType: number | null = null;
   let remoteMedia: RemoteMedia | null = null;
   let srtpOffer: SrtpOffer | null = null;
   let decryptor = createMediaDecryptor(null);
@@ -107,30 +106,30 @@ export function placeTelephoneCall(item: DeliveryItem, dialled: string, needs: T
     });
   };
   const fail = (failure: CallFailure): void => finish(explainTelephoneFailure(failure));
-  const finishTalked = (words: string): void => finish({ kind: "talked", words, report });
+  const finishTalked = (summary: string): void => finish({ kind: "talked", summary, report });
   const setTimeoutFor = (ms: number, then: () => void): void => {
     timeout?.cancel();
     timeout = clock.after(ms, then);
   };
-  const unanswered = (): void => finish({ kind: "no-answer", reason: "nobody answered" });
+  const unanswered = (): void => finish({ kind: "no-answer", reason: "no answer" });
 
   const dial = async (): Promise<void> => {
     await prepareSpeech();
     const hop = await trunk.resolveHop();
     const address = await userAgent.addressTo(hop.host);
-    media = await needs.ports.allocate(address);
+    media = await deps.ports.allocate(address);
     if (isOver) return media.close();
     handleMedia(media);
-    srtpOffer = createSrtpOffer(needs.srtp, hop);
+    srtpOffer = createSrtpOffer(deps.srtp, hop);
     const offer: SdpOffer = { address, port: media.port, id: deliveryId, codecs: CODECS, secrecy: srtpOffer };
     const { uri, credentials } = trunk;
-    const user = needs.callerNumber ?? escapeUser(credentials?.user ?? "carillon");
+    const user = deps.callerNumber ?? escapeUser(credentials?.user ?? "carillon");
     call = userAgent.call(
       {
         uri: { ...uri, user: dialled, params: new Map([["user", "phone"]]) },
         ...{ hop, credentials },
-        caller: { user, name: needs.callerName, address: `sip:${user}@${uri.host}` },
-        headers: needs.callerNumber === null ? [] : [["P-Asserted-Identity", `<sip:${user}@${uri.host}>`]],
+        caller: { user, name: deps.callerName, address: `sip:${user}@${uri.host}` },
+        headers: deps.callerNumber === null ? [] : [["P-Asserted-Identity", `<sip:${user}@${uri.host}>`]],
         offer: formatSdpOffer(offer),
         answerTo: (theirs) => formatSdpAnswer(offer, theirs),
       },
@@ -138,11 +137,11 @@ export function placeTelephoneCall(item: DeliveryItem, dialled: string, needs: T
         onRinging(status) {
           outcome(deliveryId, "sent");
           if (timeout === null || status >= RINGING_STATUS)
-            setTimeoutFor(status >= RINGING_STATUS ? needs.ringMs : RINGING_GRACE_MS + needs.ringMs, unanswered);
+            setTimeoutFor(status >= RINGING_STATUS ? deps.ringMs : RINGING_GRACE_MS + deps.ringMs, unanswered);
         },
         onAnswered: (description) => void handleAnswer(description).catch((error: Error) => failMedia(error.message)),
         onFailed: fail,
-        onEnded: () => finishTalked(conversation?.summary ?? "It was answered, and hung up at once."),
+        onEnded: () => finishTalked(conversation?.summary ?? "Answered and hung up at once."),
         onInfo(type, body) {
           const key = dtmfKeyOfInfo(type, body);
           if (key !== null) conversation?.pressKey(key);
@@ -151,7 +150,7 @@ export function placeTelephoneCall(item: DeliveryItem, dialled: string, needs: T
     );
   };
 
-  /** Making speech may take longer than the host is waited for. */
+  /** Speech synthesis may exceed the host call timeout. */
   const prepareSpeech = async (): Promise<void> => {
     for (let tries = MAX_PREPARE_ATTEMPTS; ; tries--) {
       try {
@@ -164,16 +163,16 @@ export function placeTelephoneCall(item: DeliveryItem, dialled: string, needs: T
   };
 
   const handleMedia = (open: MediaPort): void => {
-    const tellKey = createDtmfDetector((key) => conversation?.pressKey(key));
-    const greeting = createAnsweringMachineDetector();
+    const handleEvent = createDtmfDetector((key) => conversation?.pressKey(key));
+    const machineDetector = createAnsweringMachineDetector();
     open.onRtp = (datagram, from) => {
-      // Whoever else finds the port must not answer for the person.
+      // Packets from other sources must not act for the callee.
       const plain = from === target?.group ? decryptor.decryptRtp(datagram) : null;
       const packet = plain && parseMediaPacket(plain);
       if (!packet) return;
-      if (packet.type === keys) return tellKey(packet.timestamp, packet.payload);
+      if (packet.type === dtmfPayloadType) return handleEvent(packet.timestamp, packet.payload);
       const samples = decodeG711(packet.type, packet.payload);
-      if (samples) conversation?.handleCallProgress(greeting.analyze(samples));
+      if (samples) conversation?.handleCallProgress(machineDetector.analyze(samples));
     };
     open.onRtcp = (datagram, from) => {
       const plain = from === target?.group ? decryptor.decryptRtcp(datagram) : null;
@@ -184,17 +183,17 @@ export function placeTelephoneCall(item: DeliveryItem, dialled: string, needs: T
   };
 
   const handleAnswer = async (description: string): Promise<void> => {
-    const { media: remote, fault } = parseSdpAnswer(description, CODECS, srtpOffer);
+    const { media: remote, error } = parseSdpAnswer(description, CODECS, srtpOffer);
     if (isOver || !media) return;
-    if (!remote) return failMedia(fault);
-    keys = remote.dtmfPayloadType;
+    if (!remote) return failMedia(error);
+    dtmfPayloadType = remote.dtmfPayloadType;
     if (remoteMedia?.secrecy?.theirs.key !== remote.secrecy?.theirs.key)
       decryptor = createMediaDecryptor(remote.secrecy);
     const isSame = isSameMedia(remoteMedia, remote);
     remoteMedia = remote;
     if (isSame) return;
     const before = target;
-    // The new stream begins its numbers anew, which must not meet the same secret again.
+    // The new stream restarts its sequence numbers, which must not be reused with the same key.
     if (before) ssrc = drawSsrc();
     const next: VoiceTarget = {
       ...{ group: remote.address, port: remote.port, codec: remote.codec, sourcePort: media.port, ssrc },
@@ -204,21 +203,21 @@ export function placeTelephoneCall(item: DeliveryItem, dialled: string, needs: T
     if (before) await voice.close(before);
     else {
       outcome(deliveryId, "accepted");
-      setTimeoutFor(MAX_CALL_MS, () => finishTalked("The call lasted too long."));
+      setTimeoutFor(MAX_CALL_MS, () => finishTalked("The call exceeded its maximum duration."));
     }
     await voice.open(next);
     if (isOver) return void voice.close(next).catch(() => {});
     conversation ??= createCallConversation(item, script, {
-      ...needs,
+      ...deps,
       say: (parts) => voice.say(target ?? next, parts, notificationId),
       onOver: finishTalked,
     });
     conversation.start();
   };
 
-  const failMedia = (words: string): void => {
-    if (target) finishTalked(`It was answered, but nothing could be said: ${words}`);
-    else finish({ kind: "refused", reason: words });
+  const failMedia = (reason: string): void => {
+    if (target) finishTalked(`Answered, but speech failed: ${reason}`);
+    else finish({ kind: "refused", reason });
   };
 
   dial().catch((error: Error) => finish({ kind: "ours", reason: error.message }));

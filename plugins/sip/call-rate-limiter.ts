@@ -1,6 +1,6 @@
 import type { Clock } from "#plugin-api";
 
-/** Starts things one after another, the most urgent first, at most so many in a second. */
+/** Starts functions in order of priority, limited per second. */
 export interface CallRateLimiter {
   /** `priority` is 0 (most urgent) to 9. */
   schedule(priority: number, start: () => void): void;
@@ -9,10 +9,10 @@ export interface CallRateLimiter {
 const PRIORITY_COUNT = 10;
 const TICK_MS = 10;
 
-/** Makes a pace that starts the first at once. */
+/** Creates a token bucket; the first function starts at once. */
 export function createCallRateLimiter(clock: Clock, perSecond: number): CallRateLimiter {
   const queues: (() => void)[][] = Array.from({ length: PRIORITY_COUNT }, () => []);
-  /** What may be started, some at once but never what was saved up for long. */
+  /** A small burst, so that unused capacity does not accumulate. */
   const maxTokens = Math.max(1, (perSecond * TICK_MS * 2) / 1_000);
   let tokens = maxTokens;
   let refilledAt = clock.monotonicMs();
@@ -23,14 +23,14 @@ export function createCallRateLimiter(clock: Clock, perSecond: number): CallRate
     const now = clock.monotonicMs();
     tokens = Math.min(maxTokens, tokens + ((now - refilledAt) * perSecond) / 1_000);
     refilledAt = now;
-    for (let lane = queues.find(({ length }) => length > 0); lane; lane = queues.find(({ length }) => length > 0)) {
+    for (let queue = queues.find(({ length }) => length > 0); queue; queue = queues.find(({ length }) => length > 0)) {
       if (tokens < 1) {
         isTicking = true;
         clock.after(TICK_MS, startDue);
         return;
       }
       tokens--;
-      lane.shift()?.();
+      queue.shift()?.();
     }
   };
 

@@ -14,12 +14,12 @@ type Context = PluginContext<ConfigOf<typeof config>>;
 
 const SWEEP_MS = 60_000;
 
-/** SIP phones and speakers that answer by themselves. */
+/** SIP phones and speakers with auto-answer. */
 export default definePlugin({
   config,
   async activate(ctx) {
     const { clock, log, outcome, stream } = ctx;
-    const { accounts, faults } = parseSipAccounts(ctx.config.accounts);
+    const { accounts, errors } = parseSipAccounts(ctx.config.accounts);
     const registrar = createDeviceRegistrar(ctx, accounts);
     const userAgent = await openSipUserAgent({
       clock,
@@ -28,7 +28,7 @@ export default definePlugin({
       authority: ctx.config.certificateAuthority,
       address: ctx.config.address,
       onRegister: registrar.handleRegister,
-      onError: (error) => log.error({ err: error.message }, "a socket failed"),
+      onError: (error) => log.error({ event: "sip.socket_failed", err: error.message }, "SIP socket error"),
     });
     const ports = createMediaPortPool({ first: ctx.config.firstMediaPort, last: ctx.config.lastMediaPort });
     const directory = { registrar, accounts, credentials: credentialsFrom(ctx.config.user, ctx.config.password) };
@@ -50,8 +50,8 @@ export default definePlugin({
     ctx.stop((request) => pages.stop(request));
     ctx.probe((device) => probeSipDevice(device, { agent: userAgent, directory }));
     ctx.every(SWEEP_MS, () => pages.sweep());
-    log.info({ ports: userAgent.ports }, "listening");
-    if (faults.length > 0) ctx.status("degraded", faults.join("; "));
+    log.debug({ event: "sip.listening", ports: userAgent.ports }, "SIP listening");
+    if (errors.length > 0) ctx.status("degraded", errors.join("; "));
     else ctx.status("ok");
   },
 });
@@ -64,13 +64,17 @@ function credentialsFrom(user: string | null, password: string | null): SipCrede
   return user ? { user, password: password ?? "" } : null;
 }
 
-/** Registered devices become devices of the appliance; what is known of them otherwise stays. */
+/** Creates a registrar that reports registered devices to the appliance; other attributes of a device stay. */
 function createDeviceRegistrar(ctx: Context, accounts: ReadonlyMap<string, SipAccount>): SipRegistrar {
   const changed = new Map<string, DeviceReport>();
   const report = (): void => {
     const devices = [...changed.values()];
     changed.clear();
-    ctx.devices.report(devices).catch((error: Error) => ctx.log.warn({ err: error.message }, "devices not stored"));
+    ctx.devices
+      .report(devices)
+      .catch((error: Error) =>
+        ctx.log.warn({ event: "device.report_failed", err: error.message }, "failed to report devices"),
+      );
   };
   const { digest } = ctx.config;
   return createSipRegistrar({
@@ -89,5 +93,5 @@ function createDeviceRegistrar(ctx: Context, accounts: ReadonlyMap<string, SipAc
   });
 }
 
-/** Thousands of devices come at once after a power cut. */
+/** Thousands of devices register at once after a power cut. */
 const REPORT_DELAY_MS = 200;

@@ -14,29 +14,27 @@ import {
 import { formatSipUri, parseNameAddress, type SipUri } from "./user-agent/sip-uri.ts";
 import type { IncomingSipMessage } from "./user-agent/transports.ts";
 
-/** Where a registered device is reached. */
 export interface SipBinding {
   uri: SipUri;
   hop: Hop;
 }
 
-/** Keeps where devices are, as long as they say so again in time. @source RFC 3261 §10 */
+/** Registrar: keeps bindings until they expire. @source RFC 3261 §10 */
 export interface SipRegistrar {
   handleRegister(arrival: IncomingSipMessage & { message: SipRequest }, respond: Respond): void;
-  /** Null for one that is not registered. */
+  /** Null if not registered. */
   findBinding(user: string): SipBinding | null;
   stop(): void;
 }
 
-/** What a registrar needs. */
 export interface SipRegistrarDeps {
   clock: Clock;
   realm: string;
-  /** Signs challenges. */
+  /** Key that signs challenges. */
   key: Uint8Array;
   algorithms: readonly DigestAlgorithm[];
   accounts: ReadonlyMap<string, SipAccount>;
-  /** A device has come or moved (its contact), or gone (null). */
+  /** A device registered or moved (its contact), or unregistered (null). */
   onChange(account: SipAccount, contact: string | null): void;
 }
 
@@ -48,11 +46,11 @@ interface StoredBinding extends SipBinding {
   end: Timer;
 }
 
-/** Seconds. own choice: one that is gone is known to be within the hour; a shorter time would be nothing but traffic. */
+/** Expiry limits in seconds: a device that is gone is detected within the hour; a shorter expiry only adds traffic. */
 const MAX_EXPIRES_S = 3_600;
 const MIN_EXPIRES_S = 10;
 
-/** Makes a registrar that knows nobody yet. A device has one place: where it registered last. */
+/** Creates an empty registrar. A device has one binding: its latest. */
 export function createSipRegistrar({
   clock,
   realm,
@@ -61,15 +59,15 @@ export function createSipRegistrar({
   accounts,
   onChange,
 }: SipRegistrarDeps): SipRegistrar {
-  const kept = new Map<string, StoredBinding>();
+  const bindings = new Map<string, StoredBinding>();
   const passwordOf = (user: string): string | null => accounts.get(user)?.password ?? null;
   const verifier = createDigestVerifier({ realm, key, algorithms, now: () => clock.now(), passwordOf });
 
   const unregister = (account: SipAccount): void => {
-    const known = kept.get(account.user);
+    const known = bindings.get(account.user);
     if (!known) return;
     known.end.cancel();
-    kept.delete(account.user);
+    bindings.delete(account.user);
     onChange(account, null);
   };
 
@@ -80,20 +78,20 @@ export function createSipRegistrar({
     uri: SipUri,
   ) => {
     const { user } = account;
-    // A device behind a connection is reached by it, wherever it thinks it is.
+    // A connected device is reached on its connection, whatever its contact says.
     const hop = from.protocol === "udp" ? await resolveHop(uri) : from;
     const contact = formatSipUri(uri);
-    // Only now: another place may have been told while the name was looked up.
-    const known = kept.get(user);
+    // Read only now: another registration may have arrived during name resolution.
+    const known = bindings.get(user);
     known?.end.cancel();
     const end = clock.after(seconds * 1_000, () => unregister(account), { background: true });
     const call = { callId: firstHeader(message, "Call-ID") ?? "", sequence: cseqOf(message).number };
-    kept.set(user, { uri, hop, contact, ...call, until: clock.monotonicMs() + seconds * 1_000, end });
+    bindings.set(user, { uri, hop, contact, ...call, until: clock.monotonicMs() + seconds * 1_000, end });
     if (known?.contact !== contact) onChange(account, contact);
   };
 
   const contactsOf = (user: string): SipHeaders => {
-    const known = kept.get(user);
+    const known = bindings.get(user);
     if (!known) return [];
     const left = Math.max(1, Math.round((known.until - clock.monotonicMs()) / 1_000));
     return [["Contact", `<${known.contact}>;expires=${left}`]];
@@ -105,7 +103,7 @@ export function createSipRegistrar({
     respond: Respond,
   ): Promise<void> => {
     const { message } = arrival;
-    const known = kept.get(account.user);
+    const known = bindings.get(account.user);
     const isOld = known?.callId === firstHeader(message, "Call-ID") && cseqOf(message).number <= known.sequence;
     if (isOld) return respond(500, "Out Of Order");
     const [contact] = headerValues(message, "Contact");
@@ -122,31 +120,31 @@ export function createSipRegistrar({
   };
 
   return {
-    findBinding: (user) => kept.get(user) ?? null,
+    findBinding: (user) => bindings.get(user) ?? null,
     handleRegister(arrival, respond) {
       const { message } = arrival;
-      const verdict = verifier.verify(rawHeaders(message, "Authorization"), { method: "REGISTER", uri: message.uri });
-      if (verdict.ask) {
+      const auth = verifier.verify(rawHeaders(message, "Authorization"), { method: "REGISTER", uri: message.uri });
+      if (auth.ask) {
         return respond(
           401,
           "Unauthorized",
-          verdict.ask.map((challenge) => ["WWW-Authenticate", challenge] as const),
+          auth.ask.map((challenge) => ["WWW-Authenticate", challenge] as const),
         );
       }
-      const account = accounts.get(verdict.user);
+      const account = accounts.get(auth.user);
       if (!account || parseNameAddress(firstHeader(message, "To") ?? "")?.uri.user !== account.user)
         return respond(403, "Forbidden");
       updateBinding(account, arrival, respond).catch(() => respond(400, "Bad Contact"));
     },
     stop() {
-      for (const { end } of kept.values()) end.cancel();
-      kept.clear();
+      for (const { end } of bindings.values()) end.cancel();
+      bindings.clear();
     },
   };
 }
 
-/** A device that asks for no time, or for too much, gets the longest; one that asks for too little the shortest. */
+/** Missing and excessive expiries become the maximum, too short ones the minimum. */
 function clampExpires(text: string | null | undefined): number {
-  const asked = /^\d{1,9}$/.test(text?.trim() ?? "") ? Number(text) : MAX_EXPIRES_S;
-  return asked === 0 ? 0 : Math.min(MAX_EXPIRES_S, Math.max(MIN_EXPIRES_S, asked));
+  const requested = /^\d{1,9}$/.test(text?.trim() ?? "") ? Number(text) : MAX_EXPIRES_S;
+  return requested === 0 ? 0 : Math.min(MAX_EXPIRES_S, Math.max(MIN_EXPIRES_S, requested));
 }

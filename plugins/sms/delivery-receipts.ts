@@ -1,54 +1,54 @@
 import type { Pdu } from "smpp";
 import type { Clock } from "#plugin-api";
 
-/** What a provider says of one part. */
+/** Delivery receipt of one segment. */
 export interface DeliveryReceipt {
-  /** The provider's name of the part. */
+  /** The provider's message id of the segment. */
   name: string;
-  /** Null while it is still on its way. */
+  /** Null while in transit. */
   arrived: boolean | null;
-  /** The provider's word for the state. */
+  /** The provider's state. */
   state: string;
 }
 
-/** Waits for the receipts of messages; a message has arrived when all of its parts have. */
+/** Tracks receipts; a message is delivered when all its segments are. */
 export interface ReceiptTracker {
-  /** `id` names the message, `names` are the provider's of its parts. */
+  /** `id` identifies the message, `names` are the provider's ids of its segments. */
   expect(id: number, names: readonly string[]): void;
   handle(receipt: DeliveryReceipt): void;
 }
 
-/** Receipts that came before the answer to what they are about; more are not kept. */
+/** Limit of receipts that arrive before the submit response. */
 const MAX_EARLY_RECEIPTS = 1_000;
-/** Parts that are waited for, the newest, and how long: providers try for three days at most. own choice */
+/** Limits of tracked segments: the newest, and for how long, since providers retry for at most three days. */
 const MAX_PENDING = 50_000;
 const RETENTION_MS = 4 * 86_400_000;
 
-/** States by number. @source SMPP 3.4 §5.2.28, message_state */
+/** Names of numeric states. @source SMPP 3.4 §5.2.28, message_state */
 const STATES = ["", "ENROUTE", "DELIVRD", "EXPIRED", "DELETED", "UNDELIV", "ACCEPTD", "UNKNOWN", "REJECTD"];
 const ARRIVED = "DELIVRD";
 const LOST = new Set(["EXPIRED", "DELETED", "UNDELIV", "REJECTD"]);
 
-/** Reads a receipt by its parameters or else by its text. @source SMPP 3.4 §5.3.2.12, §5.3.2.35, appendix B */
+/** Parses a receipt from its parameters, or else from its text. @source SMPP 3.4 §5.3.2.12, §5.3.2.35, appendix B */
 export function parseDeliveryReceipt(
   pdu: Pick<Pdu, "receipted_message_id" | "message_state">,
   text: string,
 ): DeliveryReceipt {
-  const said = (key: string): string => new RegExp(`\\b${key}:(\\S+)`, "i").exec(text)?.[1] ?? "";
-  const state = (STATES[pdu.message_state ?? 0] || said("stat")).toUpperCase();
+  const fieldOf = (key: string): string => new RegExp(`\\b${key}:(\\S+)`, "i").exec(text)?.[1] ?? "";
+  const state = (STATES[pdu.message_state ?? 0] || fieldOf("stat")).toUpperCase();
   const arrived = state === ARRIVED ? true : LOST.has(state) ? false : null;
-  return { name: pdu.receipted_message_id ?? said("id"), arrived, state };
+  return { name: pdu.receipted_message_id ?? fieldOf("id"), arrived, state };
 }
 
-/** In words why a message did not arrive; null for one that did. */
+/** Reason of a failed delivery; null if delivered. */
 export function receiptFailure({ arrived, state }: DeliveryReceipt): string | null {
-  return arrived ? null : `the provider could not deliver it (${state.slice(0, 40)})`;
+  return arrived ? null : `delivery failed at the provider (${state.slice(0, 40)})`;
 }
 
-/** Makes the waiting room; `onReceipt` is told once of each message, with words for what went wrong. */
+/** Creates a tracker; `onReceipt` is called once per message, with the reason of a failure. */
 export function createReceiptTracker(
   clock: Pick<Clock, "monotonicMs">,
-  onReceipt: (id: number, fault: string | null) => void,
+  onReceipt: (id: number, error: string | null) => void,
 ): ReceiptTracker {
   const waiting = new Map<string, { id: number; parts: Set<string>; since: number }>();
   const early = new Map<string, DeliveryReceipt>();
@@ -60,7 +60,7 @@ export function createReceiptTracker(
     }
   };
 
-  /** Of the two ways to write a number, some providers use one in their answers and the other in their receipts. */
+  /** Some providers use decimal ids in responses and hexadecimal ids in receipts, or vice versa. */
   const pendingName = (name: string): string => {
     if (waiting.has(name) || !/^\d{1,20}$/.test(name)) return name;
     const hex = BigInt(name).toString(16);
@@ -73,7 +73,7 @@ export function createReceiptTracker(
     const name = pendingName(receipt.name);
     const message = waiting.get(name);
     if (!message) {
-      // Some providers are faster with the receipt than with their answer.
+      // Some providers send the receipt before the submit response.
       if (early.size < MAX_EARLY_RECEIPTS) early.set(name, receipt);
       return;
     }

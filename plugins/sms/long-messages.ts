@@ -1,19 +1,19 @@
 import { concatenationHeader, type SmsSegment, segmentText } from "./sms-segments.ts";
 
-/** How a provider takes texts that one message does not hold. */
+/** Encoding of long texts. */
 export type LongMessageMode = "joined" | "numbered" | "whole";
 
-/** What a text is cut by. */
+/** Options of segmentation. */
 export interface SegmentationOptions {
   mostParts: number;
   longTexts: LongMessageMode;
-  /** Of all parts of this text. */
+  /** Reference number of all segments of this text. */
   reference: number;
 }
 
 /**
- * The members of the submissions that carry a text: parts with a header of their own (`joined`), parts with SMPP's numbers
- * beside them (`numbered`), or one submission that holds all of it (`whole`), cut to as many characters.
+ * PDU members of the submissions of a text: segments with a user data header (`joined`), segments with SMPP's sar_*
+ * parameters (`numbered`), or one submission with the whole text (`whole`), of the same maximum length.
  * @source SMPP 3.4 §5.3.2.22 to 24 (sar_msg_ref_num …), §5.3.2.32 (message_payload); 3GPP TS 23.040 §9.2.3.24.1
  */
 export function submissionsFor(

@@ -1,48 +1,48 @@
 import smpp from "smpp";
 
-/** One short message on the wire. */
+/** One short message. */
 export interface SmsSegment {
-  /** SMPP's data_coding: 0 for the GSM alphabet, 8 for UCS-2. */
+  /** data_coding of SMPP: 0 for the GSM alphabet, 8 for UCS-2. */
   coding: 0 | 8;
   octets: Buffer;
 }
 
 const GSM = 0;
 const UCS2 = 8;
-/** What fits one message: 160 characters of the GSM alphabet or 140 octets. @source 3GPP TS 23.040 §9.2.3.16 */
+/** Capacity of a single message: 160 characters of the GSM alphabet or 140 octets. @source 3GPP TS 23.040 §9.2.3.16 */
 const SINGLE_CAPACITY = { [GSM]: 160, [UCS2]: 140 } as const;
-/** What fits beside the header that joins parts. @source 3GPP TS 23.040 §9.2.3.24.1 */
+/** Capacity of a segment beside its header. @source 3GPP TS 23.040 §9.2.3.24.1 */
 const SEGMENT_CAPACITY = { [GSM]: 153, [UCS2]: 134 } as const;
 const ESCAPE = 0x1b;
 const ELLIPSIS = "…";
 
-/** The text of parts that were cut off shorter than what was to be said. */
+/** Encoded segments of a text. */
 interface EncodedSegments {
   coding: 0 | 8;
   pieces: Buffer[];
 }
 
-/** Cuts a text into the messages that carry it, at most `most`; characters are never torn, and what is cut off ends in `…`. */
-export function segmentText(text: string, most: number): SmsSegment[] {
+/** Splits a text into at most `max` messages without splitting characters; truncated text ends in `…`. */
+export function segmentText(text: string, max: number): SmsSegment[] {
   const whole = encodeSegments(text);
-  const { coding, pieces } = whole.pieces.length <= most ? whole : segmentShortened(text, most);
+  const { coding, pieces } = whole.pieces.length <= max ? whole : segmentShortened(text, max);
   return pieces.map((octets) => ({ coding, octets }));
 }
 
-/** The longest beginning that fits with its ellipsis; that sign is not in the GSM alphabet, so three dots stand there. */
-function segmentShortened(text: string, most: number): EncodedSegments {
+/** Longest prefix that fits with its ellipsis; the GSM alphabet has no ellipsis, so three dots are used. */
+function segmentShortened(text: string, max: number): EncodedSegments {
   const points = [...text];
-  let [fits, tooMuch] = [0, points.length];
-  const tried = (count: number): EncodedSegments => {
-    const begun = points.slice(0, count).join("").trimEnd();
-    return encodeSegments(begun + (smpp.encodings.ASCII.match(begun) ? "..." : ELLIPSIS));
+  let [fits, tooMany] = [0, points.length];
+  const attempt = (count: number): EncodedSegments => {
+    const prefix = points.slice(0, count).join("").trimEnd();
+    return encodeSegments(prefix + (smpp.encodings.ASCII.match(prefix) ? "..." : ELLIPSIS));
   };
-  while (tooMuch - fits > 1) {
-    const middle = (fits + tooMuch) >> 1;
-    if (tried(middle).pieces.length <= most) fits = middle;
-    else tooMuch = middle;
+  while (tooMany - fits > 1) {
+    const middle = (fits + tooMany) >> 1;
+    if (attempt(middle).pieces.length <= max) fits = middle;
+    else tooMany = middle;
   }
-  return tried(fits);
+  return attempt(fits);
 }
 
 function encodeSegments(text: string): EncodedSegments {
@@ -58,7 +58,7 @@ function encodeSegments(text: string): EncodedSegments {
   return { coding, pieces };
 }
 
-/** Where a piece ends: an escape stays with its sign, and the two halves of a character beyond 16 bits together. */
+/** End of a segment: keeps an escape with its character, and surrogate pairs together. */
 function segmentEnd(octets: Buffer, from: number, coding: 0 | 8): number {
   const to = Math.min(octets.length, from + SEGMENT_CAPACITY[coding]);
   if (to === octets.length) return to;
@@ -67,7 +67,10 @@ function segmentEnd(octets: Buffer, from: number, coding: 0 | 8): number {
   return last >= 0xd800 && last <= 0xdbff ? to - 2 : to;
 }
 
-/** The header that joins parts to one message; `reference` is the same for all of them. @source 3GPP TS 23.040 §9.2.3.24.1 */
+/**
+ * User data header of concatenated messages; `reference` is the same for all segments.
+ * @source 3GPP TS 23.040 §9.2.3.24.1
+ */
 export function concatenationHeader(reference: number, count: number, number: number): Buffer {
   return Buffer.from([5, 0, 3, reference & 0xff, count, number]);
 }

@@ -1,6 +1,5 @@
 import type { DeliveryItem, TextReply } from "#plugin-api";
 
-/** What stands around messages. */
 export type SmsLanguage = "en" | "de";
 
 const TEXTS = {
@@ -30,38 +29,38 @@ const TEXTS = {
   },
 } as const;
 
-/** What a recipient reads: the message, and how to answer it by a number. */
+/** Text for a recipient: the message, and how to respond by number. */
 export function composeSmsText({ text, recipient }: DeliveryItem, language: SmsLanguage): string {
   const options = recipient?.answers?.options ?? [];
   const answers = options.map((option, at) => `${at + 1} = ${option}`).join(", ");
-  const said = [text.subject, text.body].map((part) => part.trim()).filter((part) => part !== "");
-  return [...said, ...(answers === "" ? [] : [`${TEXTS[language].reply} ${answers}`])].join("\n");
+  const lines = [text.subject, text.body].map((part) => part.trim()).filter((part) => part !== "");
+  return [...lines, ...(answers === "" ? [] : [`${TEXTS[language].reply} ${answers}`])].join("\n");
 }
 
-/** What the sender of a text message is told; null for nothing. A word nobody knows is answered, so that STOP is known. */
+/** Reply to an inbound message; null for none. Unknown texts are answered, to make STOP known. */
 export function inboundReplyText(reply: TextReply, language: SmsLanguage): string | null {
-  const words = TEXTS[language];
+  const texts = TEXTS[language];
   switch (reply.kind) {
     case "answered":
-      return [`${words.answered} ${reply.option}`, ...(reply.told ? [reply.told] : [])].join("\n");
+      return [`${texts.answered} ${reply.option}`, ...(reply.told ? [reply.told] : [])].join("\n");
     case "joined":
       return null;
     case "inactive":
-      return reply.text || `${reply.list} ${words.inactive}`;
+      return reply.text || `${reply.list} ${texts.inactive}`;
     case "left":
-      return reply.lists.length === 0 ? words.leftNone : `${words.left} ${reply.lists.join(", ")}`;
+      return reply.lists.length === 0 ? texts.leftNone : `${texts.left} ${reply.lists.join(", ")}`;
     case "stopped":
-      return words.stopped;
+      return texts.stopped;
     case "started":
-      return words.started;
+      return texts.started;
     case "refused":
-      return reply.why === "too-late" ? words.late : words.many;
+      return reply.why === "too-late" ? texts.late : texts.many;
     case "unknown":
-      return words.unknown;
+      return texts.unknown;
   }
 }
 
-/** Digits with a plus before them where there was one; null for what is no number. */
+/** Digits with an optional leading plus; null if not a number. */
 export function normalizePhoneNumber(text: string): string | null {
   const number = text.replace(/[\s()./-]/g, "");
   return /^\+?\d{3,15}$/.test(number) ? number : null;

@@ -13,7 +13,6 @@ import type { AgentTokens, RegisteredAgent } from "./agent-tokens.ts";
 import type { SignedRingPlans } from "./signed-ring-plans.ts";
 import { normalizeMac, type SpeakerRules } from "./speaker-rules.ts";
 
-/** What answering agents needs. */
 export interface AgentApiDeps {
   clock: Clock;
   tokens: AgentTokens;
@@ -22,22 +21,22 @@ export interface AgentApiDeps {
   joinSecret: string | null;
   openToAll: boolean;
   report(devices: DeviceReport[]): Promise<void>;
-  /** False for a command that nobody waits for any more. */
+  /** False for an obsolete command. */
   isWanted(command: AgentCommand): boolean;
   onEvents(link: AgentConnection, events: readonly AgentEvent[]): void;
   plans: SignedRingPlans;
   rings: Pick<Rings, "sound" | "playedAlone">;
 }
 
-/** own choice */
+/** Limits of registered agents, of uninvited agents, and of registrations. */
 const MAX_AGENTS = 5_000;
 const MAX_UNINVITED = 200;
 const MAX_REGISTRATIONS_PER_MINUTE = 600;
 const MINUTE_MS = 60_000;
 
-/** Answers `POST register` and what lies below `agents/<mac>`; README.md says how. */
-export function createAgentApi(needs: AgentApiDeps) {
-  const { clock, tokens, connections, rules, plans } = needs;
+/** Handles `POST register` and requests below `agents/<mac>`; the protocol is in README.md. */
+export function createAgentApi(deps: AgentApiDeps) {
+  const { clock, tokens, connections, rules, plans } = deps;
   let minute = { since: Number.NEGATIVE_INFINITY, count: 0 };
   let uninvited = 0;
   const isRateLimited = (): boolean => {
@@ -48,21 +47,22 @@ export function createAgentApi(needs: AgentApiDeps) {
 
   const handleRegister = async (request: PluginRequest): Promise<PluginResponse> => {
     if (isRateLimited())
-      return errorResponse(429, "Too many have registered; ask again in a minute.", { "retry-after": "60" });
-    const shown = bearerToken(request);
-    const invited = needs.joinSecret !== null && shown !== null && isEqualSecret(shown, needs.joinSecret);
-    if (shown !== null && !invited) return errorResponse(401, "The join secret is wrong.");
-    if (!invited && !needs.openToAll) return errorResponse(401, "A join secret is needed.");
+      return errorResponse(429, "Too many registrations. Retry in a minute.", { "retry-after": "60" });
+    const bearer = bearerToken(request);
+    const invited = deps.joinSecret !== null && bearer !== null && isEqualSecret(bearer, deps.joinSecret);
+    if (bearer !== null && !invited) return errorResponse(401, "Invalid join secret.");
+    if (!invited && !deps.openToAll) return errorResponse(401, "A join secret is required.");
     const { mac: given, ...agent } = parseRegistration(parseJsonObject(request.body));
     const mac = normalizeMac(given);
-    if (mac === null) return errorResponse(400, "mac is no MAC address.");
+    if (mac === null) return errorResponse(400, "mac must be a MAC address.");
     if (tokens.find(mac) && !invited)
-      return errorResponse(409, "It has a token; to get another it must show the join secret.");
-    if (!tokens.find(mac) && tokens.size >= MAX_AGENTS) return errorResponse(507, `There are ${MAX_AGENTS} agents.`);
-    if (!invited && ++uninvited > MAX_UNINVITED) return errorResponse(429, "Too many wait to be set up.");
+      return errorResponse(409, "The agent already has a token. A new token requires the join secret.");
+    if (!tokens.find(mac) && tokens.size >= MAX_AGENTS)
+      return errorResponse(507, `The limit of ${MAX_AGENTS} agents is reached.`);
+    if (!invited && ++uninvited > MAX_UNINVITED) return errorResponse(429, "Too many agents wait for acceptance.");
     const deviceIdentifier = `agent:${mac}`;
     const { name, model, version } = agent;
-    await needs.report([
+    await deps.report([
       {
         ...{ deviceIdentifier, type: "speakers", description: name },
         attributes: { MACAddress: mac, Model: model, Version: version, IsConfigured: String(invited) },
@@ -77,18 +77,18 @@ export function createAgentApi(needs: AgentApiDeps) {
     { mac, ...agent }: AuthenticatedAgent,
     receivedAt: number,
   ): Promise<PluginResponse> => {
-    const { port, waitMs, events, plan: held } = parsePollRequest(parseJsonObject(request.body));
+    const { port, waitMs, events, plan: currentPlan } = parsePollRequest(parseJsonObject(request.body));
     const address = request.remoteAddress.replace(/^::ffff:/i, "");
-    if (!isIPv4(address)) return errorResponse(400, "Speakers are reached by IPv4 alone.");
+    if (!isIPv4(address)) return errorResponse(400, "Agents must connect over IPv4.");
     const settings = rules.settingsOf({ mac, model: agent.model });
-    const link: AgentConnection = { ...agent, mac, address, port, settings, plan: held };
-    // Events come beside the request that is held.
+    const link: AgentConnection = { ...agent, mac, address, port, settings, plan: currentPlan };
+    // Events arrive on a second request, in parallel to the long poll.
     const commands: AgentCommand[] =
-      events.length > 0 ? [] : (await connections.poll(link, waitMs)).filter(needs.isWanted);
+      events.length > 0 ? [] : (await connections.poll(link, waitMs)).filter(deps.isWanted);
     if (events.length > 0) connections.touch(link);
-    needs.onEvents(link, events);
+    deps.onEvents(link, events);
     const { volume, zones, delayMs } = settings;
-    // The clock may have been set since: an agent reckons with both moments by one clock.
+    // The wall clock may have been set since; both timestamps must be by the same clock.
     const sentAt = clock.now();
     const heldMs = clock.monotonicMs() - receivedAt;
     return jsonResponse(200, { receivedAt: sentAt - heldMs, sentAt, commands, settings: { volume, zones, delayMs } });
@@ -99,7 +99,7 @@ export function createAgentApi(needs: AgentApiDeps) {
     { mac, model }: AuthenticatedAgent,
   ): Promise<PluginResponse> => {
     const found = await plans.planFor(mac, rules.settingsOf({ mac, model }));
-    if (!found) return errorResponse(404, "There is no such speaker.");
+    if (!found) return errorResponse(404, "Speaker not found.");
     const { etag, document } = found;
     if (headers["if-none-match"] === etag) return { status: 304, headers: { etag } };
     return { status: 200, headers: { "content-type": "application/json", etag }, body: document() };
@@ -107,13 +107,13 @@ export function createAgentApi(needs: AgentApiDeps) {
 
   const handleSound = async ({ url }: PluginRequest, sha256: string): Promise<PluginResponse> => {
     const from = Number(/[?&]from=(\d{1,9})(?:&|$)/.exec(url)?.[1] ?? 0);
-    const body = await needs.rings.sound(sha256, from);
-    if (!body) return errorResponse(404, "No plan names this sound.");
+    const body = await deps.rings.sound(sha256, from);
+    if (!body) return errorResponse(404, "Sound not found in any plan.");
     return { status: 200, headers: { "content-type": "application/octet-stream" }, body };
   };
 
   const handlePlayedRings = async ({ body }: PluginRequest, { mac }: AuthenticatedAgent): Promise<PluginResponse> => {
-    await needs.rings.playedAlone(`agent:${mac}`, parsePlayedRings(parseJsonObject(body)));
+    await deps.rings.playedAlone(`agent:${mac}`, parsePlayedRings(parseJsonObject(body)));
     return { status: 204 };
   };
 
@@ -122,12 +122,12 @@ export function createAgentApi(needs: AgentApiDeps) {
     const [, given, what = "", sha256 = ""] =
       /^\/agents\/([\w:.-]{12,17})\/(\w+)(?:\/([0-9a-f]{64}))?$/.exec(path) ?? [];
     const method = path === "/register" ? "POST" : METHODS.get(sha256 === "" ? what : `${what}/`);
-    if (method === undefined) return errorResponse(404, "There is no such path.");
-    if (request.method !== method) return errorResponse(405, `${method} is taken.`, { allow: method });
+    if (method === undefined) return errorResponse(404, "Path not found.");
+    if (request.method !== method) return errorResponse(405, `The method must be ${method}.`, { allow: method });
     if (given === undefined) return handleRegister(request);
     const mac = normalizeMac(given);
     const agent = mac === null ? null : tokens.verify(mac, bearerToken(request) ?? "");
-    if (!agent || mac === null) return errorResponse(401, "The token is wrong.");
+    if (!agent || mac === null) return errorResponse(401, "Invalid token.");
     const caller = { ...agent, mac };
     if (what === "beat") return handlePoll(request, caller, receivedAt);
     if (what === "plan") return handlePlan(request, caller);
@@ -145,10 +145,10 @@ export function createAgentApi(needs: AgentApiDeps) {
   };
 }
 
-/** Who asks, with a token that is right. */
+/** An agent with a valid token. */
 type AuthenticatedAgent = RegisteredAgent & { mac: string };
 
-/** What lies below an agent, and how it is asked for. */
+/** Methods of the paths below an agent. */
 const METHODS: ReadonlyMap<string, string> = new Map([
   ["beat", "POST"],
   ["plan", "GET"],

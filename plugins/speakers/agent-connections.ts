@@ -3,50 +3,50 @@ import type { RingPlanStatus } from "./agent-messages.ts";
 import type { RegisteredAgent } from "./agent-tokens.ts";
 import type { SpeakerSettings } from "./speaker-rules.ts";
 
-/** What an agent is told to do. */
+/** A command to an agent. */
 export type AgentCommand =
   | {
       kind: "play";
       deliveryId: number;
       notificationId: string;
       ssrc: number;
-      /** 0 to 100, for this message alone. */
+      /** 0 to 100, for this message only. */
       volume: number;
       delayMs: number;
       priority: number;
     }
   | { kind: "stop"; deliveryId: number };
 
-/** An agent as it stands; it is there when it has asked for commands a short time ago. */
+/** A connected agent: it has polled recently. */
 export interface AgentConnection extends RegisteredAgent {
   mac: string;
-  /** Where it listens. */
+  /** Address of its RTP port. */
   address: string;
   port: number;
   settings: SpeakerSettings;
   plan: RingPlanStatus | null;
 }
 
-/** Who is connected, and what waits for them. */
+/** Connected agents and their pending commands. */
 export interface AgentConnections {
-  /** Null for one that has not asked for so long. */
+  /** Null if not connected. */
   find(mac: string): AgentConnection | null;
-  /** Those that are connected, and whose plans have not been in order for so long. */
+  /** Connected agents whose plan has been outdated for this long. */
   withOutdatedPlan(ms: number): AgentConnection[];
   /**
-   * Hands a command over at once, or with the next request; false when it is not connected. Those that come back after a
-   * restart of the appliance have some time to do so.
+   * Sends a command at once, or with the next poll; false if the agent is not connected. After a restart of the
+   * appliance, agents have a grace period to reconnect.
    */
   sendCommand(mac: string, command: AgentCommand): boolean;
-  /** An agent asks: resolves with what there is for it, at the latest after `waitMs`. */
+  /** Long poll of an agent: resolves with its commands, after `waitMs` at the latest. */
   poll(link: AgentConnection, waitMs: number): Promise<AgentCommand[]>;
-  /** An agent has said something. */
+  /** Notes a request of an agent. */
   touch(link: AgentConnection): void;
-  /** Looks for those that have gone, and has all ask anew when the clock was set, since they reckon with it. */
+  /** Detects disconnected agents. If the clock was set, ends all long polls, because agents use it. */
   sweep(): void;
 }
 
-/** What links need; `onChange` hears of those that have come (true), moved, or got another plan, or gone (false). */
+/** `onChange` reports agents that connected, moved or got another plan (true), or disconnected (false). */
 export interface AgentConnectionsDeps {
   clock: Clock;
   onChange(link: AgentConnection, isHere: boolean): void;
@@ -56,39 +56,39 @@ interface ConnectionState {
   link: AgentConnection;
   /** Epoch ms. */
   since: number;
-  /** Until when the plan was in order, as `onChange` heard it. */
+  /** Time up to which the plan was reported as up to date. */
   reportedAt: number;
-  askedAt: number;
+  lastPollAt: number;
   queue: AgentCommand[];
-  /** Answers the request that waits. */
-  answer: (() => void) | null;
+  /** Ends the waiting long poll. */
+  respond: (() => void) | null;
 }
 
-/** Three requests that did not come. @source protocols.md 6 */
+/** Three missed polls. @source docs/decisions/0035-speakers.md */
 const OFFLINE_AFTER_MS = 30_000;
-/** The clock drifts or is slewed by less than this between two looks. own choice */
+/** Larger changes between two sweeps than drift or slewing explain. */
 const CLOCK_STEP_MS = 250;
 const RECONNECT_GRACE_MS = 15_000;
-/** That a plan is in order is told again after so long, also when it stays the same. own choice */
+/** An up-to-date plan is reported again after this time. */
 const REPORT_EVERY_MS = 6 * 3_600_000;
-/** Requests held at once; the host takes 1,000. Beyond, agents are sent away and ask again. own choice */
+/** Maximum number of waiting polls; the host allows 1,000. Further agents are answered at once and retry. */
 const MAX_HELD_REQUESTS = 800;
-/** A stop that finds no room is not worth more than what waits. own choice */
+/** Maximum number of queued commands per agent. */
 const MAX_QUEUED_COMMANDS = 64;
 
-/** Makes the links, nobody connected as yet. */
+/** Creates the connections, empty. */
 export function createAgentConnections({ clock, onChange }: AgentConnectionsDeps): AgentConnections {
   const connections = new Map<string, ConnectionState>();
-  /** For those that were not back yet. */
+  /** Commands for agents that have not reconnected yet. */
   const pendingCommands = new Map<string, AgentCommand[]>();
-  const beganAt = clock.monotonicMs();
-  let held = 0;
+  const startedAt = clock.monotonicMs();
+  let waitingPolls = 0;
   let lastWallOffset = clock.now() - clock.monotonicMs();
-  const isConnected = ({ askedAt, answer }: ConnectionState): boolean =>
-    answer !== null || clock.monotonicMs() - askedAt < OFFLINE_AFTER_MS;
+  const isConnected = ({ lastPollAt, respond }: ConnectionState): boolean =>
+    respond !== null || clock.monotonicMs() - lastPollAt < OFFLINE_AFTER_MS;
   const connectedAgent = (mac: string): ConnectionState | null => {
-    const open = connections.get(mac);
-    return open && isConnected(open) ? open : null;
+    const entry = connections.get(mac);
+    return entry && isConnected(entry) ? entry : null;
   };
   const update = (link: AgentConnection): ConnectionState => {
     const known = connections.get(link.mac);
@@ -97,47 +97,47 @@ export function createAgentConnections({ clock, onChange }: AgentConnectionsDeps
     const isDue = inOrderAt - (known?.reportedAt ?? 0) >= REPORT_EVERY_MS;
     const hasChanged = moved || isDue || known.link.plan?.until !== link.plan?.until;
     const queue = pendingCommands.get(link.mac) ?? [];
-    const open = known ?? { link, since: clock.now(), reportedAt: 0, askedAt: 0, queue, answer: null };
-    if (hasChanged) open.reportedAt = inOrderAt;
+    const entry = known ?? { link, since: clock.now(), reportedAt: 0, lastPollAt: 0, queue, respond: null };
+    if (hasChanged) entry.reportedAt = inOrderAt;
     pendingCommands.delete(link.mac);
-    Object.assign(open, { link, askedAt: clock.monotonicMs() });
-    connections.set(link.mac, open);
+    Object.assign(entry, { link, lastPollAt: clock.monotonicMs() });
+    connections.set(link.mac, entry);
     if (hasChanged) onChange(link, true);
-    return open;
+    return entry;
   };
   return {
     find: (mac) => connectedAgent(mac)?.link ?? null,
     withOutdatedPlan(ms) {
       const isBehind = ({ link: { plan }, since }: ConnectionState): boolean =>
         plan !== null && Math.max(since, plan.inOrderAt ?? 0) < clock.now() - ms;
-      return [...connections.values()].filter((open) => isConnected(open) && isBehind(open)).map(({ link }) => link);
+      return [...connections.values()].filter((entry) => isConnected(entry) && isBehind(entry)).map(({ link }) => link);
     },
     sendCommand(mac, command) {
-      const open = connectedAgent(mac);
-      const queue = open?.queue ?? (clock.monotonicMs() - beganAt < RECONNECT_GRACE_MS ? queueOf(mac) : null);
+      const entry = connectedAgent(mac);
+      const queue = entry?.queue ?? (clock.monotonicMs() - startedAt < RECONNECT_GRACE_MS ? queueOf(mac) : null);
       if (!queue || queue.length >= MAX_QUEUED_COMMANDS) return false;
       queue.push(command);
-      open?.answer?.();
+      entry?.respond?.();
       return true;
     },
     async poll(link, waitMs) {
-      const open = update(link);
-      // One request is held for each: the one before may have lost its connection.
-      open.answer?.();
-      if (open.queue.length === 0 && waitMs > 0 && held < MAX_HELD_REQUESTS) await wait(open, waitMs);
-      open.askedAt = clock.monotonicMs();
-      return open.queue.splice(0);
+      const entry = update(link);
+      // One long poll per agent: the previous one may have lost its connection.
+      entry.respond?.();
+      if (entry.queue.length === 0 && waitMs > 0 && waitingPolls < MAX_HELD_REQUESTS) await wait(entry, waitMs);
+      entry.lastPollAt = clock.monotonicMs();
+      return entry.queue.splice(0);
     },
     touch: (link) => void update(link),
     sweep() {
       const wall = clock.now() - clock.monotonicMs();
       if (Math.abs(wall - lastWallOffset) > CLOCK_STEP_MS)
-        for (const { answer } of [...connections.values()]) answer?.();
+        for (const { respond } of [...connections.values()]) respond?.();
       lastWallOffset = wall;
-      for (const [mac, open] of connections) {
-        if (isConnected(open)) continue;
+      for (const [mac, entry] of connections) {
+        if (isConnected(entry)) continue;
         connections.delete(mac);
-        onChange(open.link, false);
+        onChange(entry.link, false);
       }
     },
   };
@@ -148,18 +148,18 @@ export function createAgentConnections({ clock, onChange }: AgentConnectionsDeps
     return queue;
   }
 
-  function wait(open: ConnectionState, waitMs: number): Promise<void> {
+  function wait(entry: ConnectionState, waitMs: number): Promise<void> {
     return new Promise((resolve) => {
       let timer: Timer | null = null;
-      held++;
+      waitingPolls++;
       const end = (): void => {
-        held--;
+        waitingPolls--;
         timer?.cancel();
-        open.answer = null;
+        entry.respond = null;
         resolve();
       };
       timer = clock.after(waitMs, end);
-      open.answer = end;
+      entry.respond = end;
     });
   }
 }

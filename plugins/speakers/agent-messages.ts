@@ -1,6 +1,6 @@
 import type { OfflineRing } from "#plugin-api";
 
-/** What an agent says of a delivery; `at` is epoch ms of the appliance's clock, as the agent reckons it. */
+/** A delivery event from an agent; `at` is epoch ms of the appliance as estimated by the agent. */
 export interface AgentEvent {
   kind: "accepted" | "started" | "heard" | "unheard" | "ended" | "failed" | "alone";
   deliveryId: number;
@@ -8,7 +8,6 @@ export interface AgentEvent {
   words: string;
 }
 
-/** A registration. */
 export interface RegistrationRequest {
   mac: unknown;
   model: string;
@@ -17,44 +16,44 @@ export interface RegistrationRequest {
   selfTest: boolean;
 }
 
-/** How an agent stands with its plan of rings; epoch ms of the appliance's clock, as the agent reckons it. */
+/** Status of an agent's ring plan; epoch ms of the appliance as estimated by the agent. */
 export interface RingPlanStatus {
-  /** Null while it has none. */
+  /** Null without a plan. */
   until: number | null;
-  /** When it last had what the appliance has, with all sounds; null when never. */
+  /** When plan and sounds were last up to date; null if never. */
   inOrderAt: number | null;
 }
 
-/** A request for commands. */
+/** A long poll. */
 export interface PollRequest {
-  /** Port that it takes sound at. */
+  /** RTP port of the agent. */
   port: number;
   waitMs: number;
   events: AgentEvent[];
-  /** Null for one that does not follow plans. */
+  /** Null if the agent does not support plans. */
   plan: RingPlanStatus | null;
 }
 
-/** Longest time that a request is held: the host ends it after 10 s. */
+/** Maximum wait time of a long poll: the host ends requests after 10 s. */
 const MAX_WAIT_MS = 8_000;
 const MAX_EVENTS = 256;
 const MAX_RINGS = 500;
-/** @source ECMA-262, Time Values */
+/** Range of Date. @source ECMA-262, Time Values */
 const MAX_TIME = 8.64e15;
 const EVENT_KINDS: readonly unknown[] = ["accepted", "started", "heard", "unheard", "ended", "failed", "alone"];
 
-/** The members of a body; throws RangeError, in words, for what is no JSON object. */
+/** Parses a JSON object; throws RangeError for anything else. */
 export function parseJsonObject(body: Uint8Array): Record<string, unknown> {
   try {
     const value: unknown = JSON.parse(Buffer.from(body).toString("utf8"));
     if (typeof value === "object" && value !== null && !Array.isArray(value)) return { ...value };
   } catch {
-    // Told below.
+    // Reported below.
   }
-  throw new RangeError("the body is no JSON object");
+  throw new RangeError("the body must be a JSON object");
 }
 
-/** Reads a registration; what is missing is empty. */
+/** Parses a registration; missing members are empty. */
 export function parseRegistration(members: Record<string, unknown>): RegistrationRequest {
   const { mac, capabilities } = members;
   const { selfTest } = (capabilities ?? {}) as Record<string, unknown>;
@@ -67,9 +66,9 @@ export function parseRegistration(members: Record<string, unknown>): Registratio
   };
 }
 
-/** Reads a request for commands; throws RangeError for a port that is none. Events that are none are left out. */
+/** Parses a long poll; throws RangeError for an invalid port. Invalid events are dropped. */
 export function parsePollRequest({ port, waitMs, events, plan }: Record<string, unknown>): PollRequest {
-  if (!isWhole(port) || port < 1 || port > 65_535) throw new RangeError("port is 1 to 65535");
+  if (!isWhole(port) || port < 1 || port > 65_535) throw new RangeError("port must be between 1 and 65535");
   const listed: unknown[] = Array.isArray(events) ? events.slice(0, MAX_EVENTS) : [];
   return {
     port,
@@ -85,18 +84,18 @@ function parseRingPlanStatus(given: unknown): RingPlanStatus | null {
   return { until: parseTime(until), inOrderAt: parseTime(inOrderAt) };
 }
 
-/** Null for what no date can hold. */
+/** Null outside the range of Date. */
 function parseTime(value: unknown): number | null {
   return isWhole(value) && Math.abs(value) <= MAX_TIME ? value : null;
 }
 
-/** Reads rings that an agent has played alone; throws RangeError for what is none. */
+/** Parses offline rings; throws RangeError if invalid. */
 export function parsePlayedRings({ rings }: Record<string, unknown>): OfflineRing[] {
   if (!Array.isArray(rings) || rings.length > MAX_RINGS)
-    throw new RangeError(`rings is a list of at most ${MAX_RINGS}`);
+    throw new RangeError(`rings must be a list of at most ${MAX_RINGS}`);
   return rings.map((given: unknown) => {
     const { ringId, at } = (given ?? {}) as Record<string, unknown>;
-    if (typeof ringId !== "string" || !isWhole(at)) throw new RangeError("a ring has ringId and at");
+    if (typeof ringId !== "string" || !isWhole(at)) throw new RangeError("each ring must have ringId and at");
     return { ringId, at };
   });
 }
@@ -108,12 +107,12 @@ function parseEvent(given: unknown): AgentEvent | null {
   return { kind: kind as AgentEvent["kind"], deliveryId, at: when, words: parseText(words, 200) };
 }
 
-function parseText(value: unknown, most: number): string {
+function parseText(value: unknown, maxLength: number): string {
   return typeof value === "string"
     ? value
         .replace(/\p{Cc}/gu, " ")
         .trim()
-        .slice(0, most)
+        .slice(0, maxLength)
     : "";
 }
 

@@ -1,21 +1,21 @@
 import { createHash, randomBytes, timingSafeEqual } from "node:crypto";
 import type { PluginContext } from "#plugin-api";
 
-/** An agent that has registered. */
+/** A registered agent. */
 export interface RegisteredAgent {
   model: string;
   version: string;
-  /** It reports whether it hears itself. */
+  /** It has a microphone and reports whether it hears its own playback. */
   selfTest: boolean;
 }
 
-/** Agents that have a token, kept for good; of tokens their hash alone. */
+/** Registered agents, stored permanently with hashed tokens. */
 export interface AgentTokens {
-  /** Null for one that has none. */
+  /** Null if not registered. */
   find(mac: string): RegisteredAgent | null;
-  /** Gives a new token, the only time that anybody sees it; the one before holds no more. Rejects when it can't be kept. */
+  /** Issues a new token, which is returned only here, and revokes the previous one. Rejects if it cannot be stored. */
   issue(mac: string, agent: RegisteredAgent): Promise<string>;
-  /** The agent whose token this is; null for a wrong one. */
+  /** The agent with this token; null if the token is wrong. */
   verify(mac: string, token: string): RegisteredAgent | null;
   readonly size: number;
 }
@@ -28,7 +28,10 @@ type Shard = Record<string, StoredAgent>;
 
 const DIGITS = [..."0123456789ABCDEF"];
 
-/** Reads the tokens that were given. Sixteen values hold them, by the last digit of the address: one would grow too large. */
+/**
+ * Opens the stored tokens. They are sharded into sixteen values by the last digit of the MAC address, because of the
+ * size limit of values.
+ */
 export async function openAgentTokens(state: PluginContext["state"]): Promise<AgentTokens> {
   const shards = new Map<string, Shard>();
   for (const digit of DIGITS) shards.set(digit, ((await state.get(stateKey(digit))) as Shard | undefined) ?? {});
@@ -47,11 +50,11 @@ export async function openAgentTokens(state: PluginContext["state"]): Promise<Ag
       return token;
     },
     verify(mac, token) {
-      const kept = known(mac);
-      // Unknown ones take as long as wrong ones.
-      const right = timingSafeEqual(Buffer.from(kept?.hash ?? tokenHash("")), Buffer.from(tokenHash(token)));
-      if (!kept || !right) return null;
-      const { model, version, selfTest } = kept;
+      const stored = known(mac);
+      // Same timing for unknown agents and wrong tokens.
+      const isMatch = timingSafeEqual(Buffer.from(stored?.hash ?? tokenHash("")), Buffer.from(tokenHash(token)));
+      if (!stored || !isMatch) return null;
+      const { model, version, selfTest } = stored;
       return { model, version, selfTest };
     },
     get size() {

@@ -3,41 +3,39 @@ import type { AgentCommand, AgentConnection, AgentConnections } from "./agent-co
 import type { AgentEvent } from "./agent-messages.ts";
 import { type SpeakerSettings, volumePercent } from "./speaker-rules.ts";
 
-/** All deliveries of the plugin. */
 export interface SpeakerDeliveries {
   start(items: readonly DeliveryItem[]): void;
   stop(request: StopRequest): void;
-  /** False for a command to play what was called off, or has failed. */
+  /** False for a play command of a cancelled or failed delivery. */
   isWanted(command: AgentCommand): boolean;
-  /** What the agent of a speaker says. */
+  /** Handles events of an agent. */
   handleEvents(link: AgentConnection, events: readonly AgentEvent[]): void;
-  /** Forgets those that nobody called off long after they were of any use. */
+  /** Drops deliveries that were never stopped, long after `notAfter`. */
   sweep(): void;
 }
 
-/** What deliveries need. */
 export interface SpeakerDeliveriesDeps extends Pick<PluginContext, "clock" | "outcome" | "stream"> {
   links: AgentConnections;
-  /** How a speaker sounds; null for one that never registered. */
+  /** Settings of a speaker; null if not registered. */
   settingsOf(mac: string): SpeakerSettings | null;
 }
 
 interface SpeakerDelivery {
   item: DeliveryItem;
   mac: string;
-  /** By how much the speaker holds it back. */
+  /** Playback delay of the speaker. */
   delayMs: number;
-  /** Where its stream goes once it was opened. */
+  /** Target of the stream once opened. */
   target: { group: string; port: number } | null;
 }
 
-/** An agent that holds a request open answers within some ms. own choice */
+/** An agent with a waiting poll responds within some ms. */
 const RESPONSE_TIMEOUT_MS = 5_000;
-/** After the last packet: what the agent holds back, and its way here. own choice */
+/** After the last packet: playback delay of the agent and time for its final event. */
 const FINAL_EVENTS_MS = 3_000;
 const RETENTION_MS = 3_600_000;
 
-/** Makes the flow: told to play, accepted, the stream opened, started, heard, told to stop. */
+/** Runs deliveries: send play, open the stream on acceptance, follow events, send stop. */
 export function createSpeakerDeliveries({
   clock,
   outcome,
@@ -54,11 +52,11 @@ export function createSpeakerDeliveries({
 
   const startDelivery = (item: DeliveryItem): void => {
     const { deliveryId, notificationId, audio, priority, device, profile } = item;
-    const why = skipReason(item);
+    const reason = skipReason(item);
     const mac = device.deviceIdentifier.slice("agent:".length);
     const settings = settingsOf(mac);
-    if (why !== null || !audio) outcome(deliveryId, "skipped", { reason: why ?? "" });
-    else if (!settings) fail(deliveryId, "no agent has registered with this address", false);
+    if (reason !== null || !audio) outcome(deliveryId, "skipped", { reason: reason ?? "" });
+    else if (!settings) fail(deliveryId, "no agent is registered with this MAC address", false);
     else {
       const delayMs = settings.delayMs || item.holdMs || 0;
       const volume = volumePercent(profile.volume, settings);
@@ -88,8 +86,9 @@ export function createSpeakerDeliveries({
     try {
       await stream.open({ ...delivery.target, codec: "PCMU", ttl: audio.ttl }, notificationId);
     } catch (error) {
-      // What was called off meanwhile has no stream to miss.
-      if (deliveries.get(deliveryId) === delivery) fail(deliveryId, `no stream: ${errorMessage(error)}`, true);
+      // A delivery cancelled in the meantime needs no stream.
+      if (deliveries.get(deliveryId) === delivery)
+        fail(deliveryId, `failed to open the stream: ${errorMessage(error)}`, true);
     }
   };
 
@@ -102,7 +101,7 @@ export function createSpeakerDeliveries({
     else if (event.kind === "heard") outcome(deliveryId, "heard");
     else if (event.kind === "unheard") outcome(deliveryId, "playing", { reason: event.words || NOT_HEARD });
     else if (event.kind === "alone") finishPlayedOffline(deliveryId);
-    else if (event.kind === "failed") fail(deliveryId, event.words || "the speaker could not play", true);
+    else if (event.kind === "failed") fail(deliveryId, event.words || "playback failed on the speaker", true);
     else if (event.words !== "") outcome(deliveryId, "playing", { reason: event.words });
   };
 
@@ -119,7 +118,7 @@ export function createSpeakerDeliveries({
     if (target) stream.close(target, item.notificationId).catch(() => undefined);
     if (target) close(delivery);
     else if (deliveries.delete(item.deliveryId))
-      outcome(item.deliveryId, "skipped", { reason: "it was called off before the speaker answered" });
+      outcome(item.deliveryId, "skipped", { reason: "cancelled before the speaker responded" });
   };
 
   return {
@@ -130,7 +129,7 @@ export function createSpeakerDeliveries({
       for (const deliveryId of deliveryIds) {
         const delivery = deliveries.get(deliveryId);
         if (!delivery) continue;
-        // What has sounded to its end is played out, and its agent may have a last word.
+        // Finished audio plays out, and its agent may send a final event.
         if (reason === "ended") clock.after(FINAL_EVENTS_MS, () => close(delivery));
         else cancel(delivery);
       }
@@ -139,7 +138,7 @@ export function createSpeakerDeliveries({
     handleEvents(link, events) {
       for (const event of events) {
         const delivery = deliveries.get(event.deliveryId);
-        // An agent may name any delivery: what is another's is not its to report on.
+        // An agent may report only on its own deliveries.
         if (delivery?.mac === link.mac) handleEvent(event, delivery, link);
       }
     },
@@ -152,13 +151,13 @@ export function createSpeakerDeliveries({
 
 function skipReason({ audio, device }: DeliveryItem): string | null {
   if (!audio) return "a speaker has no display";
-  return device.attributes.IsConfigured === "false" ? "the speaker waits to be set up (IsConfigured)" : null;
+  return device.attributes.IsConfigured === "false" ? "the speaker is not accepted yet (IsConfigured)" : null;
 }
 
-const NOT_CONNECTED = "its agent is not connected";
-const NO_RESPONSE = `its agent did not answer within ${RESPONSE_TIMEOUT_MS / 1_000} s`;
-const PLAYED_OFFLINE = "the speaker has played it by itself while the appliance could not be reached";
-const NOT_HEARD = "it plays, but does not hear itself";
+const NOT_CONNECTED = "agent not connected";
+const NO_RESPONSE = `no response from the agent within ${RESPONSE_TIMEOUT_MS / 1_000} s`;
+const PLAYED_OFFLINE = "played offline by the speaker while the appliance was unreachable";
+const NOT_HEARD = "playing, but the microphone does not hear it";
 
 function errorMessage(error: unknown): string {
   return error instanceof Error ? error.message : String(error);

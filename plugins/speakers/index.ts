@@ -7,14 +7,14 @@ import { createSpeakerDeliveries } from "./deliveries.ts";
 import { openSignedRingPlans } from "./signed-ring-plans.ts";
 import { parseSpeakerRules } from "./speaker-rules.ts";
 
-/** Plans are looked for every two minutes. own choice */
+/** Agents refresh their plans every two minutes. */
 const OUTDATED_AFTER_MS = 3_600_000;
 const SWEEP_MS = 5_000;
-/** All agents come at once after a power cut. */
+/** All agents connect at once after a power cut. */
 const REPORT_DELAY_MS = 200;
 const MIN_SECRET_LENGTH = 16;
 
-/** Speakers with an agent: they ask for commands, play the stream that comes to them, and say what they played. */
+/** Speakers with an agent: they poll for commands, play the stream sent to them, and report playback. */
 export default definePlugin({
   config,
   async activate(ctx) {
@@ -26,7 +26,11 @@ export default definePlugin({
     const report = (): void => {
       const devices = [...changed.values()];
       changed.clear();
-      ctx.devices.report(devices).catch((error: Error) => log.warn({ err: error.message }, "devices not stored"));
+      ctx.devices
+        .report(devices)
+        .catch((error: Error) =>
+          log.warn({ event: "device.report_failed", err: error.message }, "failed to report devices"),
+        );
     };
     const connections = createAgentConnections({
       clock,
@@ -44,21 +48,21 @@ export default definePlugin({
     });
     const { joinSecret, openToAll } = ctx.config;
     const tooShort = joinSecret !== null && joinSecret.length < MIN_SECRET_LENGTH;
-    const door = createAgentApi({
+    const handleRequest = createAgentApi({
       ...{ clock, tokens, connections, rules, openToAll, joinSecret: tooShort ? null : joinSecret },
       report: (devices) => ctx.devices.report(devices),
       ...{ isWanted: deliveries.isWanted, plans, rings: ctx.rings },
       onEvents: (link, events) => deliveries.handleEvents(link, events),
     });
-    ctx.route("", door);
-    /** Null: what an earlier run said may still stand. */
-    let told: string | null = null;
-    const tellBehind = (): void => {
-      const behind = connections.withOutdatedPlan(OUTDATED_AFTER_MS).map(({ mac }) => `agent:${mac}`);
-      if (behind.join() === told) return;
-      told = behind.join();
-      ctx.rings.behind(behind).catch(() => {
-        told = null;
+    ctx.route("", handleRequest);
+    /** Null: an earlier run may have reported outdated plans. */
+    let reported: string | null = null;
+    const reportOutdated = (): void => {
+      const outdated = connections.withOutdatedPlan(OUTDATED_AFTER_MS).map(({ mac }) => `agent:${mac}`);
+      if (outdated.join() === reported) return;
+      reported = outdated.join();
+      ctx.rings.behind(outdated).catch(() => {
+        reported = null;
       });
     };
     ctx.deliver((batch) => deliveries.start(batch));
@@ -66,15 +70,18 @@ export default definePlugin({
     ctx.probe(async ({ deviceIdentifier }) =>
       connections.find(deviceIdentifier.slice("agent:".length))
         ? { proof: "answered" }
-        : { proof: null, reason: "Its agent is not connected." },
+        : { proof: null, reason: "The agent is not connected." },
     );
     ctx.every(SWEEP_MS, () => {
       connections.sweep();
-      tellBehind();
+      reportOutdated();
       deliveries.sweep();
     });
-    const faults = [...rules.errors, ...(tooShort ? [`joinSecret has less than ${MIN_SECRET_LENGTH} characters`] : [])];
-    if (faults.length > 0) ctx.status("degraded", faults.join("; "));
+    const errors = [
+      ...rules.errors,
+      ...(tooShort ? [`joinSecret must have at least ${MIN_SECRET_LENGTH} characters`] : []),
+    ];
+    if (errors.length > 0) ctx.status("degraded", errors.join("; "));
     else ctx.status("ok");
   },
 });

@@ -2,43 +2,46 @@ import { createHash, createPrivateKey, createPublicKey, generateKeyPairSync, typ
 import type { Clock, PlannedRing, PluginContext, RingPlan } from "#plugin-api";
 import { type SpeakerSettings, volumePercent } from "./speaker-rules.ts";
 
-/** Signed plans of the rings to come, which agents play by themselves when the appliance is gone. */
+/** Signed ring plans, which agents follow while the appliance is unreachable. */
 export interface SignedRingPlans {
-  /** What agents check plans by: the 32 bytes of an Ed25519 key in base64. @source RFC 8032 */
+  /** Public key for verification: the 32 bytes of an Ed25519 key in base64. @source RFC 8032 */
   readonly publicKey: string;
-  /** The plan of a speaker with its tag; null for one that is no device. Rejects while the rings are looked up. */
+  /** Plan of a speaker with its tag; null for an unknown device. Rejects while the rings are being computed. */
   planFor(mac: string, settings: SpeakerSettings): Promise<SignedRingPlan | null>;
 }
 
-/** A plan as agents get it. */
+/** A signed plan. */
 export interface SignedRingPlan {
-  /** Equal for equal rings. */
+  /** Same for same rings. */
   etag: string;
   document(): string;
 }
 
 const KEY = "plan-key";
 const EPOCH = "plan-epoch";
-/** Plans that one run of the plugin may make. */
+/** Sequence numbers reserved per run. */
 const MAX_PLANS_PER_RUN = 2 ** 20;
 
-/** Opens the key, made at the first start, and takes a number that is beyond those of all plans before. */
+/**
+ * Opens the signing key, creating it at the first start, and reserves sequence numbers above those of all earlier
+ * plans.
+ */
 export async function openSignedRingPlans({
   state,
   clock,
   rings,
 }: Pick<PluginContext, "state" | "rings"> & { clock: Clock }): Promise<SignedRingPlans> {
   const key = await openKey(state);
-  // The time is in it, so that plans go on after an older state was restored.
+  // Based on the time, so that sequences keep increasing after an older state is restored.
   const epoch = Math.max(Number((await state.get(EPOCH)) ?? 0) + 1, Math.floor(clock.now() / 1_000));
   await state.set(EPOCH, epoch);
   const known = new Map<string, { etag: string; sequence: number }>();
-  let made = 0;
+  let planCount = 0;
 
   const sequenceOf = (mac: string, etag: string): number => {
     const last = known.get(mac);
     if (last?.etag === etag) return last.sequence;
-    const sequence = epoch * MAX_PLANS_PER_RUN + Math.min(made++, MAX_PLANS_PER_RUN - 1);
+    const sequence = epoch * MAX_PLANS_PER_RUN + Math.min(planCount++, MAX_PLANS_PER_RUN - 1);
     known.set(mac, { etag, sequence });
     return sequence;
   };
@@ -57,7 +60,7 @@ export async function openSignedRingPlans({
   };
 }
 
-/** Nothing sounds where nothing is to sound yet. */
+/** Rings of accepted speakers only. */
 function playableRings({ attributes, rings }: RingPlan, settings: SpeakerSettings): object[] {
   return attributes.IsConfigured === "false" ? [] : rings.map((ring) => planRing(ring, settings));
 }
@@ -83,7 +86,7 @@ async function openKey(state: PluginContext["state"]): Promise<KeyObject> {
   return privateKey;
 }
 
-/** The last 32 bytes of the key's DER form. @source RFC 8410 */
+/** The last 32 bytes of the DER encoding. @source RFC 8410 */
 function publicKeyBytes(key: KeyObject): Buffer {
   return createPublicKey(key).export({ format: "der", type: "spki" }).subarray(-32);
 }

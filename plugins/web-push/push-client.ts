@@ -4,31 +4,30 @@ import type { DeliveryItem, PluginContext, SendResult } from "#plugin-api";
 import { webPushPayload } from "./payload.ts";
 import type { WebPushSubscription } from "./subscription.ts";
 
-/** The pair by which push services know the appliance again; base64url. @source RFC 8292 §2 */
+/** VAPID key pair in base64url. @source RFC 8292 §2 */
 export interface VapidKeys {
   publicKey: string;
   privateKey: string;
 }
 
-/** What pushing needs. */
 export interface WebPushClientDeps extends Pick<PluginContext, "clock" | "fetch"> {
   contact: string;
   keys: VapidKeys;
-  /** Makes the receipt of an item. */
+  /** Creates the receipt of an item. */
   receiptOf(item: DeliveryItem): string;
 }
 
 const RESPONSE_TIMEOUT_MS = 20_000;
-/** How long a push service keeps a message for a device that is off, s, where the message says no end. own choice */
+/** Time to live on the service in s, for messages that do not expire. */
 const DEFAULT_TTL_S = { emergency: 4 * 3_600, routine: 24 * 3_600 } as const;
 const MIN_TTL_S = 60;
 
-/** Makes the function that hands one message to the push service of a browser; it never rejects. */
-export function createWebPushClient(needs: WebPushClientDeps) {
+/** Creates the function that sends one message to a browser's push service; it never rejects. */
+export function createWebPushClient(deps: WebPushClientDeps) {
   return async function push(item: DeliveryItem, subscription: WebPushSubscription): Promise<SendResult> {
-    const first = await attempt(item, subscription, false, needs);
-    // A service may take less than it has to; the page has the text. @source RFC 8030 §7.2
-    return first === "too-large" ? toFinalResult(await attempt(item, subscription, true, needs)) : first;
+    const first = await attempt(item, subscription, false, deps);
+    // A service may accept less than required; the page has the full text. @source RFC 8030 §7.2
+    return first === "too-large" ? toFinalResult(await attempt(item, subscription, true, deps)) : first;
   };
 }
 
@@ -51,17 +50,17 @@ async function attempt(
       },
     );
     const texts = Object.fromEntries(Object.entries(headers).map(([name, value]) => [name, String(value)]));
-    const answer = await fetch(endpoint, {
+    const response = await fetch(endpoint, {
       method,
       headers: texts,
       body: new Uint8Array(body),
       timeoutMs: RESPONSE_TIMEOUT_MS,
     });
-    if (answer.status === 413) return "too-large";
-    return handoffResult(answer, clock.now());
+    if (response.status === 413) return "too-large";
+    return handoffResult(response, clock.now());
   } catch (error) {
-    const words = error instanceof Error ? error.message : String(error);
-    return { taken: false, reason: `the push service: ${words}`, retryable: true, down: true };
+    const message = error instanceof Error ? error.message : String(error);
+    return { taken: false, reason: `push service request failed: ${message}`, retryable: true, down: true };
   }
 }
 
@@ -70,36 +69,36 @@ function ttlSeconds({ expiresAt, class: kind }: DeliveryItem, now: number): numb
   return Math.max(MIN_TTL_S, seconds);
 }
 
-/** A second try of a message takes the place of the first while the device is off. @source RFC 8030 §5.4 */
+/** A repeated message replaces the earlier one while the device is offline. @source RFC 8030 §5.4 */
 function topicOf({ notificationId }: DeliveryItem): string {
   return createHash("sha256").update(notificationId).digest().subarray(0, 24).toString("base64url");
 }
 
 function handoffResult(
-  answer: { status: number; headers: Record<string, string>; body: string },
+  response: { status: number; headers: Record<string, string>; body: string },
   now: number,
 ): SendResult {
-  const { status, headers, body } = answer;
+  const { status, headers, body } = response;
   if (status >= 200 && status < 300) return { taken: true, level: "accepted" };
-  const words = body.trim() === "" ? "" : `: ${body.trim().slice(0, 200)}`;
+  const detail = body.trim() === "" ? "" : `: ${body.trim().slice(0, 200)}`;
   if (status === 404 || status === 410) {
-    const reason = `The browser has ended its subscription (${status}).`;
+    const reason = `The browser's subscription has ended (${status}).`;
     return { taken: false, reason, retryable: false, down: false, gone: true };
   }
   if (status === 401 || status === 403) {
-    const reason = `the push service refuses the appliance's key or contact (${status}${words})`;
+    const reason = `the push service refused the VAPID key or contact (HTTP ${status}${detail})`;
     return { taken: false, reason, retryable: false, down: true };
   }
   const isBusy = status === 429 || status >= 500;
   const retryAfterMs = isBusy ? parseRetryAfterMs(headers["retry-after"], now) : null;
   return {
-    ...{ taken: false, reason: `the push service answered ${status}${words}` },
+    ...{ taken: false, reason: `the push service responded with HTTP ${status}${detail}` },
     ...{ retryable: isBusy, down: status >= 500 },
     ...(retryAfterMs === null ? {} : { retryAfterMs }),
   };
 }
 
-/** Seconds or a date; null when it does not say. @source RFC 9110 §10.2.3 */
+/** Delay in ms from seconds or a date; null without a valid header. @source RFC 9110 §10.2.3 */
 function parseRetryAfterMs(header: string | undefined, now: number): number | null {
   if (header === undefined) return null;
   const seconds = Number(header);
@@ -109,5 +108,5 @@ function parseRetryAfterMs(header: string | undefined, now: number): number | nu
 
 function toFinalResult(result: SendResult | "too-large"): SendResult {
   if (result !== "too-large") return result;
-  return { taken: false, reason: "the push service takes no message as long as this", retryable: false, down: false };
+  return { taken: false, reason: "the message is too large for the push service", retryable: false, down: false };
 }

@@ -130,8 +130,8 @@ export function createHubLink(deps: HubLinkDeps): HubLink {
   const isDatabaseReachable = (): boolean => deps.shared?.isReachable() ?? true;
 
   function record(endpointId: string, what: "takeover" | "doubled", notificationId: string, message: string): void {
-    const event = what === "doubled" ? "delivery.duplicated" : "delivery.reassigned";
-    log.warn({ event, endpointId, notificationId }, message);
+    if (what === "doubled") log.warn({ event: "delivery.duplicated", endpointId, notificationId }, message);
+    else log.warn({ event: "delivery.reassigned", endpointId, notificationId }, message);
     const severity = what === "doubled" ? "warn" : "info";
     const at = { extensionId: ONPREM_EXTENSION_ID, endpointId, type: "log-message", severity } as const;
     store

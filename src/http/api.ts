@@ -83,7 +83,7 @@ function respond(deps: ApiDeps): Middleware<RequestState> {
   const run = newId();
   let requests = 0;
   return async (context, next) => {
-    const began = deps.clock.monotonicMs();
+    const startedAt = deps.clock.monotonicMs();
     requests += 1;
     const requestId = `${run}-${requests.toString(36)}`;
     const { method } = context;
@@ -100,7 +100,7 @@ function respond(deps: ApiDeps): Middleware<RequestState> {
     const response = withCorsHeaders(complete, context.req, deps.settings.api.origins);
     await sendResponse(context, response);
     const status = response.status ?? 200;
-    const ms = Math.round((deps.clock.monotonicMs() - began) * 10) / 10;
+    const ms = Math.round((deps.clock.monotonicMs() - startedAt) * 10) / 10;
     const level = method === "GET" && status < 400 ? "debug" : "info";
     deps.log[level](
       { event: "http.request", requestId, method, at, status, ms, address: clientAddress(context.req) },

@@ -71,11 +71,11 @@ export function createConsoleAssets(folder: URL): ConsoleAssets {
   }
 
   function openAsset({ read }: Build, name: string): Promise<AssetFile> {
-    const gone = (): never => {
+    const missing = (): never => {
       read.delete(name);
       throw notFound();
     };
-    const file = read.get(name) ?? loadAsset(folder, name).catch(gone);
+    const file = read.get(name) ?? loadAsset(folder, name).catch(missing);
     read.set(name, file);
     return file;
   }

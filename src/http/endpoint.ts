@@ -315,8 +315,8 @@ function requestOf(
       const shown = row as unknown as UntypedRow;
       return presenter.presentRow(resource, shown, presentationContext(resource, shown, this));
     },
-    respondWithList(resource, restriction, sight) {
-      return presenter.presentList(resource, restriction, presentationContext(resource, base.params, this), sight);
+    respondWithList(resource, restriction, visibility) {
+      return presenter.presentList(resource, restriction, presentationContext(resource, base.params, this), visibility);
     },
   };
 }

@@ -58,8 +58,8 @@ export function createClientIdentifier({
   return ({ header, query, address, secure }) => {
     const token = presentedToken(header("authorization"), query);
     if (token !== null) {
-      const isGood = access.authenticate(token, "bearer", false) ?? scim.authenticate(token, address);
-      return isGood ? { token } : null;
+      const isValid = access.authenticate(token, "bearer", false) ?? scim.authenticate(token, address);
+      return isValid ? { token } : null;
     }
     const session = readSessionCookie(header("cookie"), secure);
     return session !== null && access.authenticate(session, "cookie", false) ? "session" : null;

@@ -71,7 +71,8 @@ export function replaceDomains(
   replaced: readonly string[],
   domainId: string,
 ): Pick<RowBase, "domainId" | "alsoIn"> {
-  const isReplaced = (other: string): boolean => replaced.includes(other) || readDomainPath(reader, other).includes(domainId);
+  const isReplaced = (other: string): boolean =>
+    replaced.includes(other) || readDomainPath(reader, other).includes(domainId);
   const held = domainIdsOf(row);
   const remaining = held.filter((other) => !isReplaced(other));
   const staysHome = held[0] !== undefined && remaining[0] === held[0];

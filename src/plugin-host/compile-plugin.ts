@@ -91,7 +91,8 @@ function guardImports(sources: string, { node, packages }: ImportRules, errors: 
       }
       const [first = "", second] = specifier.split("/");
       const name = first.startsWith("@") ? `${first}/${second}` : first;
-      if (packages?.includes(name) === false) return refuse(importer, specifier, "plugin.json does not list this package");
+      if (packages?.includes(name) === false)
+        return refuse(importer, specifier, "plugin.json does not list this package");
       return null;
     },
   };

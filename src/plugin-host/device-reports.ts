@@ -43,7 +43,7 @@ function upsert(report: DeviceReport, plugin: string, tx: Transaction, { by, end
   if (!row) {
     const parents = { extensionId: ONPREM_EXTENSION_ID, endpointId: endpointId() };
     const text = description || deviceIdentifier;
-          tx.create(devices, { ...parents, deviceIdentifier, type, description: text, attributes }, by, {
+    tx.create(devices, { ...parents, deviceIdentifier, type, description: text, attributes }, by, {
       provider: plugin,
     });
     return;

@@ -52,8 +52,10 @@ export function extensionHooks(plugins: ExtensionPlugins): ResourceHooks<typeof 
 }
 
 function rejectRemoval(row: Extension | null): void {
-  if (row?.id === ONPREM_EXTENSION_ID) throw new ConflictError("This extension cannot be deleted: it represents the appliances.");
-  if (row?.plugin) throw new ConflictError("This extension cannot be deleted because it belongs to a plugin. Disable it instead.");
+  if (row?.id === ONPREM_EXTENSION_ID)
+    throw new ConflictError("This extension cannot be deleted: it represents the appliances.");
+  if (row?.plugin)
+    throw new ConflictError("This extension cannot be deleted because it belongs to a plugin. Disable it instead.");
 }
 
 function storeConfig(
@@ -62,6 +64,7 @@ function storeConfig(
   plugins: ExtensionPlugins,
 ): void {
   const config = plugins.config(plugin);
-  if (!config) throw new UpstreamError("starting", `Plugin ${plugin} is not loaded, so its configuration cannot be validated.`);
+  if (!config)
+    throw new UpstreamError("starting", `Plugin ${plugin} is not loaded, so its configuration cannot be validated.`);
   if (after) after.config = config.toStored(after.config, before?.config);
 }

@@ -93,7 +93,8 @@ export class HostedPlugin {
   constructor(plugin: InstalledPlugin, deps: HostedPluginDeps) {
     const { host } = deps;
     const { name, window: maxUnacknowledged, calls = false, memoryMb = DEFAULT_MEMORY_MB } = plugin.manifest;
-    const onLine = (line: string): void => this.#log.debug({ event: "plugin.output", line: this.#redact(line) }, "plugin output");
+    const onLine = (line: string): void =>
+      this.#log.debug({ event: "plugin.output", line: this.#redact(line) }, "plugin output");
     this.#plugin = plugin;
     this.#deps = deps;
     this.#tail = createLogTail(host.clock);
@@ -190,7 +191,8 @@ export class HostedPlugin {
   restart(row: RowOf<typeof extensions>): Promise<void> {
     const restarting = this.#pending.then(() => {
       const wanted = this.#resolveRunConfig(row);
-      if (typeof wanted === "string") throw new ConflictError(`Plugin ${this.manifest.name} cannot be started: ${wanted}`);
+      if (typeof wanted === "string")
+        throw new ConflictError(`Plugin ${this.manifest.name} cannot be started: ${wanted}`);
       return this.#run(wanted, RESTART_REQUESTED_REASON);
     });
     this.#pending = restarting.catch(() => {});
@@ -309,15 +311,15 @@ export class HostedPlugin {
     this.#state = { state, reason };
     if (before.state === state && before.reason === reason) return;
     const reported = state === "running" ? { health: this.#health.health } : {};
-      this.#deps.host.events.emit("plugin.changed", { plugin: this.manifest.name, state, reason, ...reported });
-    }
-    
-    /** The host logs all plugins that are disabled at start-up in one line. */
-    #logDisabled(reason: string | null): void {
-      const values = { event: "plugin.disabled", reason };
-      if (this.#isFirstStart && reason === DISABLED_REASON) this.#tail.add("info", values, "plugin disabled");
-      else this.#log.info(values, "plugin disabled");
-    }
+    this.#deps.host.events.emit("plugin.changed", { plugin: this.manifest.name, state, reason, ...reported });
+  }
+
+  /** The host logs all plugins that are disabled at start-up in one line. */
+  #logDisabled(reason: string | null): void {
+    const values = { event: "plugin.disabled", reason };
+    if (this.#isFirstStart && reason === DISABLED_REASON) this.#tail.add("info", values, "plugin disabled");
+    else this.#log.info(values, "plugin disabled");
+  }
 
   #failDeliveries(): void {
     const reason = `${this.manifest.name} is not running: ${this.#state.reason ?? DISABLED_REASON}`;

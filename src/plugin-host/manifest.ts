@@ -43,7 +43,7 @@ export function readManifest(json: string, folder: string): ManifestResult {
   const errors = Object.entries(MEMBER_CHECKS).flatMap(([name, check]) => {
     if (!Object.hasOwn(given, name)) return OPTIONAL_MEMBERS.includes(name) ? [] : [`${name} is missing.`];
     const error = check(given[name]);
-      return error === null ? [] : [`${name} ${error}.`];
+    return error === null ? [] : [`${name} ${error}.`];
   });
   for (const name of Object.keys(given)) if (!Object.hasOwn(MEMBER_CHECKS, name)) errors.push(`${name} is unknown.`);
   if (errors.length === 0 && given.name !== folder) errors.push(`name must equal the folder name ${folder}.`);

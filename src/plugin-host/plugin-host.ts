@@ -197,9 +197,7 @@ export function createPluginHost(deps: PluginHostDeps): PluginHost {
       if (plugin) return void plugin.deliver(items);
       const details = { reason: `plugin ${provider} is not installed` };
       const at = clock.now();
-      deps.onOutcomes(
-        items.map(({ deliveryId }) => ({ provider, deliveryId, level: "failed" as const, details, at })),
-      );
+      deps.onOutcomes(items.map(({ deliveryId }) => ({ provider, deliveryId, level: "failed" as const, details, at })));
     },
     extensionHooks: extensionHooks({
       config: (name) => plugins.get(name)?.config ?? null,
@@ -215,7 +213,8 @@ export function createPluginHost(deps: PluginHostDeps): PluginHost {
 function findUsablePlugins({ pluginFolder, ownPluginFolder, log }: PluginHostDeps): InstalledPlugin[] {
   if (ownPluginFolder && existsSync(ownPluginFolder)) linkPluginApi(ownPluginFolder);
   const { installed, refused } = findPlugins(pluginFolder, ownPluginFolder);
-  for (const { name, reasons } of refused) log.error({ event: "plugin.refused", plugin: name, reasons }, "plugin refused");
+  for (const { name, reasons } of refused)
+    log.error({ event: "plugin.refused", plugin: name, reasons }, "plugin refused");
   return installed;
 }
 

@@ -26,7 +26,8 @@ export function createPluginRuntime(
   const reportFault = (error: unknown): void => link.send(faultMessage(error));
   const clock = createScopedClock(machineClock, reportFault);
   const log = createPluginLog(clock, (level, values, message) => link.send({ kind: "log", level, values, message }));
-  const onError = (error: unknown): void => log.error({ event: "plugin.request_failed", error: errorText(error) }, "request handler failed");
+  const onError = (error: unknown): void =>
+    log.error({ event: "plugin.request_failed", error: errorText(error) }, "request handler failed");
   const outcomes = createOutcomeBatcher(clock, (notes) => link.send({ kind: "outcomes", notes }));
   const calls = createHostRpcClient(clock, (id, method, args) => link.send({ kind: "call", id, method, args }));
   const registrations = emptyRegistrations();

@@ -43,7 +43,8 @@ export async function writePluginState(store: Store, plugin: string, key: unknow
       sealed,
     );
     const count = tx.one<{ n: number }>("SELECT count(*) n FROM plugin_state WHERE plugin = ?", plugin)?.n ?? 0;
-    if (count > MAX_VALUES) throw new CallerError("limit-exceeded", `state.set: a plugin must not store more than ${MAX_VALUES} values`);
+    if (count > MAX_VALUES)
+      throw new CallerError("limit-exceeded", `state.set: a plugin must not store more than ${MAX_VALUES} values`);
   });
 }
 

@@ -11,7 +11,9 @@ export function unknownPluginSettings(
     if (!manifest)
       return [`plugins.${name}: unknown plugin; available: ${manifests.map((each) => each.name).join(", ")}`];
     const strays = Object.keys(listen).filter((port) => !manifest.listens.includes(port));
-    return strays.map((port) => `plugins.${name}.listen.${port}: unknown port; available: ${listPorts(manifest.listens)}`);
+    return strays.map(
+      (port) => `plugins.${name}.listen.${port}: unknown port; available: ${listPorts(manifest.listens)}`,
+    );
   });
 }
 

@@ -1,4 +1,4 @@
-/** Observed state of an appliance that was told to upgrade. Times are epoch ms. */
+/** Observed state of an appliance with an ordered upgrade. Times are epoch ms. */
 export interface StepObservation {
   /** Result of the upgrade command; null while it is open. `reason` is set if it failed. */
   order: { failed: boolean; reason: string } | null;

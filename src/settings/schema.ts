@@ -275,7 +275,7 @@ export const settingsSchema = z
           .nullable()
           .default("30 2 * * *")
           .describe(
-            "Schedule of backups, which are verified by a test restore, as a cron expression in local time; null = manual backups only. backupSchedule in the config of the endpoint overrides it.",
+            "Schedule of backups as a cron expression in local time; each backup is verified by unpacking and comparing it. null = manual backups only. backupSchedule in the config of the endpoint overrides it.",
           ),
         folder: z
           .string()

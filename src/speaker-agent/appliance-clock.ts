@@ -27,13 +27,16 @@ const CLOCK_STEP_MS = 250;
 /** Creates the estimate; the exchange with the shortest round trip counts. @source RFC 5905 §8, on-wire protocol */
 export function createApplianceClock(): ApplianceClock {
   const kept: { offsetMs: number; roundTripMs: number }[] = [];
-  const best = () => kept.reduce((min, one) => (one.roundTripMs < min.roundTripMs ? one : min), kept[0] as (typeof kept)[0]);
+  const best = () =>
+    kept.reduce((min, one) => (one.roundTripMs < min.roundTripMs ? one : min), kept[0] as (typeof kept)[0]);
   return {
     addExchange({ askedAt, receivedAt, sentAt, answeredAt }) {
       const offsetMs = (receivedAt - askedAt + (sentAt - answeredAt)) / 2;
       const roundTripMs = answeredAt - askedAt - (sentAt - receivedAt);
       // Deviation beyond the uncertainty of both round trips.
-      const isSet = kept.some((one) => Math.abs(one.offsetMs - offsetMs) > (one.roundTripMs + roundTripMs) / 2 + CLOCK_STEP_MS);
+      const isSet = kept.some(
+        (one) => Math.abs(one.offsetMs - offsetMs) > (one.roundTripMs + roundTripMs) / 2 + CLOCK_STEP_MS,
+      );
       if (isSet) kept.length = 0;
       kept.push({ offsetMs, roundTripMs });
       if (kept.length > MAX_EXCHANGES) kept.shift();

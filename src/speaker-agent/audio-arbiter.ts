@@ -133,7 +133,8 @@ export function createAudioArbiter(deps: AudioArbiterDeps): AudioArbiter {
       current.onFailed?.(error);
       return emit(current.deliveryId, "failed", error);
     }
-    if (current.microphone && !current.hasHeard) emit(current.deliveryId, "unheard", "playing, but the microphone does not hear it");
+    if (current.microphone && !current.hasHeard)
+      emit(current.deliveryId, "unheard", "playing, but the microphone does not hear it");
     const lossy = report.missing > report.played * MAX_MISSING_SHARE;
     emit(current.deliveryId, "ended", lossy ? `${report.missing} of ${report.played} packets lost` : "");
   };

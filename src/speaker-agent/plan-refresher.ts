@@ -57,8 +57,8 @@ export function createPlanRefresher(deps: PlanRefresherDeps): () => void {
     refresh()
       .catch((error: unknown) => {
         const message = error instanceof Error ? error.message : String(error);
-            if (!signal.aborted && message !== lastError) log(`failed to refresh the ring plan: ${message}`);
-            lastError = message;
+        if (!signal.aborted && message !== lastError) log(`failed to refresh the ring plan: ${message}`);
+        lastError = message;
       })
       .finally(() => {
         isRunning = false;

@@ -68,7 +68,8 @@ export async function openRingPlanStore(deps: RingPlanStoreDeps): Promise<RingPl
   const isSameStart = stored !== null && stored.bootId !== null && stored.bootId === machine.bootId;
   let isClockSet = isSameStart || (await machine.isClockSet());
   let askedAt = clock.monotonicMs();
-  if (!isClockSet) log("the clock of this machine is not set: offline rings are disabled until it is set or the appliance is reached");
+  if (!isClockSet)
+    log("the clock of this machine is not set: offline rings are disabled until it is set or the appliance is reached");
   const recheckClock = (): null => {
     if (clock.monotonicMs() - askedAt < CLOCK_CHECK_EVERY_MS) return null;
     askedAt = clock.monotonicMs();
@@ -139,7 +140,9 @@ export async function openRingPlanStore(deps: RingPlanStoreDeps): Promise<RingPl
 function hasDrifted(stored: StoredPlan, next: StoredPlan): boolean {
   const moved = (one: number, other: number): boolean => Math.abs(one - other) > DRIFT_MS;
   return (
-    stored.bootId !== next.bootId || moved(stored.aheadMs, next.aheadMs) || moved(stored.sinceStartMs, next.sinceStartMs)
+    stored.bootId !== next.bootId ||
+    moved(stored.aheadMs, next.aheadMs) ||
+    moved(stored.sinceStartMs, next.sinceStartMs)
   );
 }
 

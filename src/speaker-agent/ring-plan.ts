@@ -53,7 +53,8 @@ export function verifyRingPlan(text: string, { key, mac, now, sequence }: PlanVe
   if (!isNumber(plan.sequence) || !isNumber(plan.madeAt) || !isNumber(plan.until))
     throw invalidPlanError("Invalid ring plan.");
   if (plan.sequence < sequence) throw invalidPlanError("The ring plan is older than the current one.");
-  if (now !== null && plan.until <= now) throw invalidPlanError(`The ring plan expired on ${new Date(plan.until).toISOString()}.`);
+  if (now !== null && plan.until <= now)
+    throw invalidPlanError(`The ring plan expired on ${new Date(plan.until).toISOString()}.`);
   return plan as OfflineRingPlan;
 }
 

@@ -22,9 +22,9 @@ const ENGLISH: AnswerMessages = {
   thanks: "Thank you. Your answer is: {option}",
   changeable: "You can still change it.",
   refusedTitle: "This link does not work",
-  refusedText: "It may be incomplete, or the message it leads to is gone.",
+  refusedText: "The link may be incomplete, or the message no longer exists.",
   overTitle: "Too late",
-  overText: "Answers to this message are taken no more.",
+  overText: "This message no longer accepts answers.",
 };
 
 const GERMAN: AnswerMessages = {

@@ -8,8 +8,8 @@ import { html, type Markup, rawHtml, renderHtmlPage } from "./html-page.ts";
  * The message with a button per answer. A GET never answers, because link scanners open links. `isNew` is true if the
  * answer was given by this request.
  */
-export function renderAnswerPage(messages: AnswerMessages, asked: LinkedQuestion, isNew: boolean): HttpResponse {
-  const { subject, body, drill, options, given, reply } = asked;
+export function renderAnswerPage(messages: AnswerMessages, question: LinkedQuestion, isNew: boolean): HttpResponse {
+  const { subject, body, drill, options, given, reply } = question;
   const replyMarkup = reply === null ? rawHtml("") : html`<p><strong>${reply}</strong></p>`;
   const state =
     given === null

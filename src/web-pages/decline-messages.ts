@@ -15,13 +15,13 @@ export interface DeclineMessages {
 const ENGLISH: DeclineMessages = {
   language: "en",
   askTitle: "No more messages like “{subject}”?",
-  askText: "You will no longer receive messages of this kind, unless one is an emergency.",
-  press: "Decline them",
-  doneTitle: "You will receive no more of them",
+  askText: "You will no longer receive messages of this kind, except in an emergency.",
+  press: "Unsubscribe",
+  doneTitle: "You will receive no more of these messages",
   doneText:
-    "Messages like “{subject}” no longer go to you, unless one is an emergency. On your message page you can take that back.",
+    "You will no longer receive messages like “{subject}”, except in an emergency. You can undo this on your message page.",
   refusedTitle: "This link does not work",
-  refusedText: "It may be incomplete or too old, or messages of this kind can't be declined.",
+  refusedText: "The link may be incomplete or too old, or messages of this kind cannot be declined.",
 };
 
 const GERMAN: DeclineMessages = {

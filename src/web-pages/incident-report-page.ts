@@ -35,8 +35,8 @@ export const INCIDENT_REPORT_HEADERS = pageHeaders(STYLE_HASH, "'none'", "Accept
 
 /** Labels of incident steps and notification activities. */
 const KINDS: Readonly<Record<string, string>> = {
-  "start-incident": "The incident began",
-  "end-incident": "The incident ended",
+  "start-incident": "Incident started",
+  "end-incident": "Incident ended",
   "all-clear": "All-clear",
   note: "Note",
   "roster-status": "Accounted for",
@@ -47,7 +47,7 @@ const KINDS: Readonly<Record<string, string>> = {
   "broadcast-finished": "Message finished",
   "broadcast-failed": "Message failed",
   "escalation-rule-skipped": "Escalation skipped",
-  info: "Remark",
+  info: "Note",
 } satisfies Record<RowOf<typeof incidentActivities>["type"] | (typeof TIMELINE_ACTIVITY_TYPES)[number], string>;
 
 /** How values are written. */
@@ -59,27 +59,27 @@ interface Formatting {
 
 /** Renders an incident report as a printable page, streamed; no scripts, no external resources. */
 export async function* renderIncidentReport(
-  pieces: AsyncIterable<IncidentRecordChunk>,
+  chunks: AsyncIterable<IncidentRecordChunk>,
   timeZone: string,
 ): AsyncGenerator<string> {
   const localTime = createLocalTimeFormatter(timeZone);
   const formatting: Formatting = { time: (at) => (at === null ? "" : localTime(at)), users: new Map() };
   let open: IncidentRecordChunk["kind"] | null = null;
   let asked = false;
-  for await (const piece of pieces) {
-    const ends = open !== piece.kind && (open === "devices" || open === "people") ? "</tbody></table>" : "";
-    const begins = open !== piece.kind;
-    open = piece.kind;
-    if (piece.kind === "head") {
-      formatting.users = piece.head.users;
-      yield* headPage(piece.head, timeZone, formatting);
-    } else if (piece.kind === "message") {
-      asked = piece.message.asked;
-      yield ends + messageHead(piece.message, formatting).text;
-    } else if (piece.kind === "devices") {
-      yield (begins ? DEVICES : "") + piece.rows.map((row) => deviceRow(row, formatting).text).join("");
+  for await (const chunk of chunks) {
+    const closing = open !== chunk.kind && (open === "devices" || open === "people") ? "</tbody></table>" : "";
+    const isFirst = open !== chunk.kind;
+    open = chunk.kind;
+    if (chunk.kind === "head") {
+      formatting.users = chunk.head.users;
+      yield* headPage(chunk.head, timeZone, formatting);
+    } else if (chunk.kind === "message") {
+      asked = chunk.message.asked;
+      yield closing + messageHead(chunk.message, formatting).text;
+    } else if (chunk.kind === "devices") {
+      yield (isFirst ? DEVICES : "") + chunk.rows.map((row) => deviceRow(row, formatting).text).join("");
     } else {
-      yield ends + (begins ? PEOPLE : "") + piece.rows.map((row) => personRow(row, asked, formatting).text).join("");
+      yield closing + (isFirst ? PEOPLE : "") + chunk.rows.map((row) => personRow(row, asked, formatting).text).join("");
     }
   }
   yield `${open === "devices" || open === "people" ? "</tbody></table>" : ""}</body></html>`;
@@ -95,19 +95,19 @@ function* headPage(head: IncidentRecordHead, timeZone: string, formatting: Forma
   const facts: [string, string][] = [
     ["Plan", plan ?? ""],
     ["Site", site ?? ""],
-    ["Began", formatting.time(incident.createdAt)],
+    ["Started", formatting.time(incident.createdAt)],
     ["Started by", startedBy],
-    ["Ended", incident.endedAt === null ? "goes on" : formatting.time(incident.endedAt)],
+    ["Ended", incident.endedAt === null ? "In progress" : formatting.time(incident.endedAt)],
     ["Messages", String(messages.length)],
-    ["Times", `${timeZone}, with the difference to UTC`],
-    ["Report made", formatting.time(madeAt)],
+    ["Times", `${timeZone}, with UTC offset`],
+    ["Report created", formatting.time(madeAt)],
   ];
-  yield html`<!doctype html><html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width, initial-scale=1"><title>${title} – Carillon</title><style>${rawHtml(STYLE)}</style></head><body><h1>${title}</h1>${incident.drill ? rawHtml('<p class="drill">DRILL</p>') : rawHtml("")}${factList(facts)}${countTables(total)}<h2 class="first">Time line</h2><table><thead><tr><th>When</th><th>What</th><th>Who</th><th>Words</th></tr></thead><tbody>`
+  yield html`<!doctype html><html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width, initial-scale=1"><title>${title} – Carillon</title><style>${rawHtml(STYLE)}</style></head><body><h1>${title}</h1>${incident.drill ? rawHtml('<p class="drill">DRILL</p>') : rawHtml("")}${factList(facts)}${countTables(total)}<h2 class="first">Timeline</h2><table><thead><tr><th>Time</th><th>Event</th><th>Who</th><th>Text</th></tr></thead><tbody>`
     .text;
   const subjects = new Map(messages.map(({ row }) => [row.id, row.subject ?? ""]));
   for (let from = 0; from < timeline.length; from += CHUNK_ENTRIES) {
-    const slice = timeline.slice(from, from + CHUNK_ENTRIES);
-    yield slice.map((entry) => entryRow(entry, subjects, formatting).text).join("");
+    const chunk = timeline.slice(from, from + CHUNK_ENTRIES);
+    yield chunk.map((entry) => entryRow(entry, subjects, formatting).text).join("");
   }
   yield "</tbody></table>";
 }
@@ -122,11 +122,11 @@ function countTables({ devices, recipients, readers, answers, silent }: Incident
   );
   const people = [
     ["recipients", recipients],
-    ["read it", readers],
+    ["read", readers],
     ...Object.entries(answers).map(([answer, n]) => [`answered ${answer}`, n] as const),
-    ["gave no answer", silent],
+    ["no answer", silent],
   ] as const;
-  return html`${countTable("Devices by what is proven", levels)}${countTable("People", people)}`;
+  return html`${countTable("Devices by level", levels)}${countTable("People", people)}`;
 }
 
 function countTable(caption: string, lines: readonly (readonly [string, number])[]): Markup {
@@ -162,9 +162,9 @@ function messageHead({ row, ...counts }: IncidentRecordMessage, { time, users }:
 }
 
 const DEVICES =
-  "<table><caption>Who got it: devices</caption><thead><tr><th>Device</th><th>Proven</th><th>Sent</th><th>Accepted</th><th>Playing</th><th>Heard or confirmed</th><th>Ended</th></tr></thead><tbody>";
+  "<table><caption>Deliveries by device</caption><thead><tr><th>Device</th><th>Level</th><th>Sent</th><th>Accepted</th><th>Playing</th><th>Heard or confirmed</th><th>Ended</th></tr></thead><tbody>";
 const PEOPLE =
-  "<table><caption>Who got it: people</caption><thead><tr><th>Person</th><th>Read</th><th>Answer</th><th>Answered</th></tr></thead><tbody>";
+  "<table><caption>Recipients</caption><thead><tr><th>Person</th><th>Read</th><th>Answer</th><th>Answered</th></tr></thead><tbody>";
 
 function deviceRow(row: IncidentDelivery, { time }: Formatting): Markup {
   const { name, deviceIdentifier, owner, level, reason } = row;

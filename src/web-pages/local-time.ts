@@ -10,14 +10,14 @@ const CACHED_SECONDS = 10_000;
  * The requested time zone; default: that of the appliance's configuration, otherwise of the operating system. Throws
  * invalid-value (`timeZone`) for an unknown zone.
  */
-export function resolveTimeZone(reader: StoreReader, asked: string | null): string {
+export function resolveTimeZone(reader: StoreReader, requested: string | null): string {
   const config = reader.find(endpoints, { extensionId: ONPREM_EXTENSION_ID }, 1)[0]?.config;
-  const own = (config as { timeZone?: unknown } | null | undefined)?.timeZone;
-  const known =
-    typeof own === "string" && isKnownTimeZone(own) ? own : Intl.DateTimeFormat().resolvedOptions().timeZone;
-  if (asked === null || asked === "") return known;
-  if (!isKnownTimeZone(asked)) throw invalidValue("timeZone", "Must be a time zone such as Europe/Berlin.");
-  return asked;
+  const configured = (config as { timeZone?: unknown } | null | undefined)?.timeZone;
+  const defaultZone =
+    typeof configured === "string" && isKnownTimeZone(configured) ? configured : Intl.DateTimeFormat().resolvedOptions().timeZone;
+  if (requested === null || requested === "") return defaultZone;
+  if (!isKnownTimeZone(requested)) throw invalidValue("timeZone", "Must be a time zone such as Europe/Berlin.");
+  return requested;
 }
 
 /** Writes epoch ms as the date and time of a zone with its difference to UTC: `2026-03-01 08:05:00 GMT+1`. */
@@ -27,12 +27,12 @@ export function createLocalTimeFormatter(timeZone: string): (at: number) => stri
     ...{ year: "numeric", month: "2-digit", day: "2-digit", hour: "2-digit", minute: "2-digit", second: "2-digit" },
     timeZoneName: "shortOffset",
   } as Intl.DateTimeFormatOptions);
-  const known = new Map<number, string>();
+  const defaultZone = new Map<number, string>();
   return (at) => {
     const second = Math.floor(at / 1_000);
-    const text = known.get(second) ?? format.format(second * 1_000);
-    if (known.size >= CACHED_SECONDS) known.clear();
-    known.set(second, text);
+    const text = defaultZone.get(second) ?? format.format(second * 1_000);
+    if (defaultZone.size >= CACHED_SECONDS) defaultZone.clear();
+    defaultZone.set(second, text);
     return text;
   };
 }

@@ -16,26 +16,26 @@ export interface LoginMessages {
 const ENGLISH: LoginMessages = {
   language: "en",
   goingOn: "You are logged in",
-  goOn: "Go on",
-  refused: "You could not be logged in",
-  again: "Back to log-in",
+  goOn: "Continue",
+  refused: "Login failed",
+  again: "Back to login",
   wait: "Too many attempts. Try again in {seconds} s.",
   errors: {
-    down: "The identity provider can't be reached or does not answer as it should. Try again in a moment. If it stays so, an administrator can log in with a break-glass account and its password.",
-    denied: "The identity provider did not let you in. Ask whoever runs it whether your account may use Carillon.",
-    stale: "This log-in was not begun in this browser, or more than 10 minutes ago. Begin once more.",
+    down: "The identity provider is not reachable or returned an error. Try again later. If the problem persists, an administrator can log in with a break-glass account and its password.",
+    denied: "The identity provider refused access. Ask its administrator whether your account may use Carillon.",
+    stale: "This login was not started in this browser, or more than 10 minutes ago. Please start again.",
     signature:
-      "What came back is not signed by the identity provider. Tell your administrator: the certificate or the keys of the provider may have changed.",
+      "The response is not signed by the identity provider. Tell your administrator: the certificate or keys of the provider may have changed.",
     expired:
-      "What came back is no longer good, or not yet. Try again; if it stays so, tell your administrator that the clocks of the appliance and the identity provider differ.",
-    replayed: "This log-in was used already, or its request is not known any more. Begin once more.",
+      "The response has expired or is not valid yet. Try again; if the problem persists, tell your administrator that the clocks of the appliance and the identity provider differ.",
+    replayed: "This login was already used, or its request is no longer known. Please start again.",
     audience:
-      "What came back is meant for somebody else. Tell your administrator: the identity provider names another recipient or sender than was set here.",
-    answer: "The answer of the identity provider can't be understood. Tell your administrator; the log says more.",
+      "The response is intended for another recipient. Tell your administrator: the audience or issuer of the identity provider differs from the configuration.",
+    answer: "The response of the identity provider is invalid. Tell your administrator; the log contains details.",
     "no-account":
-      "Nobody here has your account of the identity provider. Ask your administrator to make a user with your mail address.",
+      "There is no user for your account at the identity provider. Ask your administrator to create a user with your email address.",
     locked: "Your account is locked. Ask your administrator.",
-    off: "This way to log in is switched off. Choose another one.",
+    off: "This login method is disabled. Choose another one.",
   },
 };
 

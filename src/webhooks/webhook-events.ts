@@ -18,17 +18,17 @@ function segmentsOf(path: string): string[] {
 function matchesSegments(spec: readonly string[], path: readonly string[]): boolean {
   if (spec.length !== path.length) return false;
   return spec.every((part, at) => {
-    const own = path[at] as string;
-    return part === "*" || own.startsWith("{") || part.toLowerCase() === own.toLowerCase();
+    const segment = path[at] as string;
+    return part === "*" || segment.startsWith("{") || part.toLowerCase() === segment.toLowerCase();
   });
 }
 
 /** Names of the resources with rows at a path such as `/users/*`; empty if none is published there. */
 export function resourcesMatching(spec: string, catalogue: Catalogue): string[] {
-  const wanted = segmentsOf(spec);
+  const specSegments = segmentsOf(spec);
   return catalogue.all
     .filter(
-      (resource) => isPublished(resource) && patternsOf(resource).some((pattern) => matchesSegments(wanted, pattern)),
+      (resource) => isPublished(resource) && patternsOf(resource).some((pattern) => matchesSegments(specSegments, pattern)),
     )
     .map(({ name }) => name);
 }
@@ -45,15 +45,15 @@ export function rowPaths(resource: AnyResource, row: RowSnapshot): string[] {
     const ids = pathParams(path).map((name) => row[name]);
     if (!ids.every((id) => typeof id === "string")) return [];
     const collection = pathParams(path).reduce((at, name) => at.replace(`{${name}}`, String(row[name])), path.at);
-    const own = [row.id, ...(path.itemBy && typeof row[path.itemBy] === "string" ? [row[path.itemBy] as string] : [])];
-    return own.map((id) => `/${collection}/${id}`);
+    const segment = [row.id, ...(path.itemBy && typeof row[path.itemBy] === "string" ? [row[path.itemBy] as string] : [])];
+    return segment.map((id) => `/${collection}/${id}`);
   });
 }
 
 /** True if one of the paths matches the spec. */
 export function matchesSpec(spec: string, paths: readonly string[]): boolean {
-  const wanted = segmentsOf(spec);
-  return paths.some((path) => matchesSegments(wanted, segmentsOf(path)));
+  const specSegments = segmentsOf(spec);
+  return paths.some((path) => matchesSegments(specSegments, segmentsOf(path)));
 }
 
 /**

@@ -38,30 +38,30 @@ export function auditedWritesBetween(
   reader: StoreReader,
   catalogue: Catalogue,
 ): AuditedWrite[] {
-  const lines = reader.all<AuditLine>(
+  const rows = reader.all<AuditLine>(
     `SELECT ${COLUMNS} FROM audit_entries WHERE pk > ? AND pk <= ?
        AND resource IN (SELECT value FROM json_each(?)) AND op IN ('create', 'update', 'delete') ORDER BY pk`,
     range.position,
     range.upTo,
     JSON.stringify(range.resources),
   );
-  return lines.map((line) => entryOf(line, catalogue));
+  return rows.map((row) => entryOf(row, catalogue));
 }
 
 /** One entry by its number; null when it is not there or its resource is not declared any more. */
 export function auditedWriteAt(pk: number, reader: StoreReader, catalogue: Catalogue): AuditedWrite | null {
-  const line = reader.one<AuditLine>(`SELECT ${COLUMNS} FROM audit_entries WHERE pk = ?`, pk);
-  return line && catalogue.has(line.resource) ? entryOf(line, catalogue) : null;
+  const row = reader.one<AuditLine>(`SELECT ${COLUMNS} FROM audit_entries WHERE pk = ?`, pk);
+  return row && catalogue.has(row.resource) ? entryOf(row, catalogue) : null;
 }
 
-function entryOf(line: AuditLine, catalogue: Catalogue): AuditedWrite {
+function entryOf(row: AuditLine, catalogue: Catalogue): AuditedWrite {
   return {
-    pk: line.pk,
-    at: line.created_at,
-    op: line.op as AuditedWrite["op"],
-    resource: catalogue.byName(line.resource),
-    before: snapshotOf(line.before),
-    after: snapshotOf(line.after),
+    pk: row.pk,
+    at: row.created_at,
+    op: row.op as AuditedWrite["op"],
+    resource: catalogue.byName(row.resource),
+    before: snapshotOf(row.before),
+    after: snapshotOf(row.after),
   };
 }
 

@@ -198,7 +198,7 @@ describe("versions", () => {
     async (path) => {
       const { status, body } = await ask("GET", path);
       expect([status, body.type]).toEqual([404, "not-found"]);
-      expect(body.message).toMatch(/^Version v\d+ of this interface is not served; v1 is\.$/);
+      expect(body.message).toMatch(/^API version v\d+ is not supported; use v1\.$/);
     },
   );
 

@@ -55,7 +55,7 @@ it("says what was wrong, in the language of the browser, and keeps what was type
   expect(none.text).toContain("Bitte geben Sie eine E-Mail-Adresse oder eine Mobilnummer ein.");
   expect(none.text).toContain('value="Ann"');
   const badMail = await page(path, posted({ email: 'a b"><script>' }));
-  expect([badMail.status, badMail.text]).toEqual([400, expect.stringContaining("This e-mail address is not right.")]);
+  expect([badMail.status, badMail.text]).toEqual([400, expect.stringContaining("This email address is not valid.")]);
   expect(badMail.text).not.toContain("<script>");
   const badPhone = await page(path, posted({ phone: "call me" }));
   expect(badPhone.text).toContain("This number is not right.");

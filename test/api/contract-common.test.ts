@@ -150,7 +150,7 @@ const ERRORS: readonly Row[] = [
     async () => {
       const { body } = await daemon.call<Fault>("POST", LISTS, { name: 7 });
       expect(body).toMatchObject({ status: 400, type: "invalid-value" });
-      // own choice: words may follow that say what is expected.
+      // The message may continue with the expected value.
       expect(body.message).toMatch(/^Field name is not valid\.( |$)/);
     },
   ],

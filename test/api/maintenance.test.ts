@@ -33,7 +33,7 @@ it("a certificate from elsewhere is shown in the place of the own one, and goes 
   const pair = await issueServerCertificate(authority, ["box.example.org"], Date.now());
   const other = await issueServerCertificate(authority, ["box.example.org"], Date.now());
   const refused = await api.call("PUT", "/certificate", { json: { ...pair, key: other.key } });
-  expect([refused.status, refused.body.message]).toEqual([400, "The key is not that of the certificate."]);
+  expect([refused.status, refused.body.message]).toEqual([400, "The key does not match the certificate."]);
   expect((await api.call("PUT", "/certificate", { json: { certificate: pair.certificate } })).status).toBe(400);
   const { status, body } = await api.call("PUT", "/certificate", { json: pair });
   expect([status, body.origin, body.names]).toEqual([200, "installed", ["box.example.org"]]);

@@ -121,7 +121,7 @@ describe("log-in there", () => {
     const consent = await openAuthorize(api, parameters, { cookie: sent.cookie });
     expect(consent.text).toContain(`ann (${ANN})`);
     expect(consent.text).toContain("create, change and delete message templates");
-    expect(consent.text).toContain("go on while you are not here");
+    expect(consent.text).toContain("keep access while you are not logged in");
   });
 
   it("says the same of a wrong password and an unknown account, and keeps the address", async () => {

@@ -74,7 +74,7 @@ describe("the authorize page, in a browser without scripts", () => {
     expect(await audit(page)).toEqual([]);
     expect(await page.getByRole("listitem").allTextContents()).toEqual([
       "create, change and delete notifications",
-      "go on while you are not here",
+      "keep access while you are not logged in",
     ]);
     await page.getByRole("button", { name: "Allow", exact: true }).click();
     await page.waitForURL(`${appUrl}/back**`);

@@ -193,7 +193,7 @@ describe("an appliance that is linked to a cloud", () => {
     expect((await hub.call("DELETE", `/link/codes/${open?.id}`)).status).toBe(200);
     expect([await codes(), (await hub.call("DELETE", `/link/codes/${open?.id}`)).status]).toEqual([[], 404]);
     const tried = await site.call("POST", "/link", { hub: line.url, code: made.body.code });
-    expect([tried.status, tried.body.message]).toEqual([502, "There is no such code."]);
+    expect([tried.status, tried.body.message]).toEqual([502, "Enrolment code not found."]);
     const refused = [
       await hub.call("POST", "/link", { hub: line.url, code: "X" }),
       await site.call("POST", "/link/codes", {}),

@@ -128,7 +128,7 @@ postgres.describe("organisations of one database, served by one command", () => 
         const links = front
           .log()
           .split("\n")
-          .filter((line) => line.includes('"an appliance is linked"'));
+          .filter((line) => line.includes('"link.connected"'));
         const own = links.filter((line) => line.startsWith(`{"organisation":"${name}"`));
         expect(own.map((line) => JSON.parse(line).byCertificate)).toContain(true);
       }

@@ -10,7 +10,7 @@ import { type CuttableProxy, openCuttableProxy, pollUntil } from "../support/cut
 import { startTestDaemon, type TestDaemon } from "../support/daemon.ts";
 import { makeTempDir } from "../support/temp-dir.ts";
 
-/** All but a restart; what is not installed by versions is not upgraded. */
+/** All but a restart; what is not installed in versions is not upgraded. */
 const ORDERS = [
   ...["device-sync", "phone-cache-rebuild", "backup", "collect-logs", "upgrade"],
   ...["replication-clean-up", "full-resync", "replication-queue-reset"],
@@ -102,7 +102,7 @@ describe("an appliance that joined an organisation", () => {
     expect(value).toMatchObject({
       version: "9.9.9",
       sha256,
-      reason: expect.stringContaining("not installed by versions"),
+      reason: expect.stringContaining("not installed in versions"),
     });
     const came = async (): Promise<boolean> => existsSync(upgradeFilePath(site.dataDir, sha256) as string);
     expect(await pollUntil(came, Boolean)).toBe(true);
@@ -126,7 +126,7 @@ describe("an appliance that joined an organisation", () => {
       ({ state }) => state !== "running",
     );
     expect(now).toMatchObject({ state: "stopped", counts: { failed: 1, waiting: 0 }, wave: 1 });
-    expect(now?.reason).toContain("not installed by versions");
+    expect(now?.reason).toContain("not installed in versions");
     const { body } = await hub.call<{ data: object[] }>("GET", `${at}/turns`);
     expect(body.data).toMatchObject([{ state: "failed", endpointId: site.first.endpointId, wave: 1 }]);
     expect((await hub.call("POST", `${at}/pause`, {})).status).toBe(409);

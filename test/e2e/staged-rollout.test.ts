@@ -111,7 +111,7 @@ it("goes through all appliances in waves, stops where one does not get well, and
   );
   expect([stopped.state, stopped.reason]).toEqual([
     "stopped",
-    expect.stringContaining(`${NEW} did not get well: ${OLD} runs again`),
+    expect.stringContaining(`${NEW} did not become healthy: rolled back to ${OLD}`),
   ]);
   expect(await turnsOf(body.id)).toEqual(["done 1", "failed 2", "waiting null"]);
   expect(await running()).toEqual([NEW, OLD, OLD]);

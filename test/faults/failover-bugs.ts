@@ -2,10 +2,10 @@ import { loadModuleWithBug } from "../sim/bug-loader.ts";
 import type { PlantedBug } from "../sim/planted-bugs.ts";
 import type { killAroundBells } from "./failover.ts";
 
-/** What must be caught. */
+/** Bugs that the failover harness must find. */
 export const FAILOVER_BUGS: readonly PlantedBug[] = [
   {
-    name: "evidence-is-not-heeded",
+    name: "evidence-ignored",
     file: "src/failover/duty.ts",
     changes: [
       ['for (const id of starts) recordEvidence(id, "sounding");', ""],
@@ -18,7 +18,7 @@ export const FAILOVER_BUGS: readonly PlantedBug[] = [
     changes: [["if (delayMs > 0 && clock.now() < turnAt)", "if (delayMs > 0)"]],
   },
   {
-    name: "not-played-again-when-the-first-is-gone",
+    name: "not-replayed-after-a-loss",
     file: "src/failover/duty.ts",
     changes: [['if (goneMs < delayMs || !membership.isSettled() || deps.isIsolated()) return "wait";', 'return "wait";']],
   },
@@ -33,22 +33,22 @@ export const FAILOVER_BUGS: readonly PlantedBug[] = [
     ],
   },
   {
-    name: "nobody-is-waited-for-after-a-start",
+    name: "no-settling-after-a-start",
     file: "src/failover/membership.ts",
     changes: [["if (clock.monotonicMs() - awakeSince >= SETTLING_MS) return true;", "if (awakeSince >= 0) return true;"]],
   },
   {
-    name: "standing-still-is-not-noticed",
+    name: "stall-not-detected",
     file: "src/failover/membership.ts",
     changes: [["if (now - lastTickAt >= STALL_THRESHOLD_MS) awakeSince = now;", ""]],
   },
   {
-    name: "who-moves-up-does-not-wait",
+    name: "no-wait-after-moving-up",
     file: "src/failover/duty.ts",
     changes: [["const turnAt = Math.min(latest, from);", "const turnAt = Math.min(latest, at + delayMs, from);"]],
   },
   {
-    name: "nobody-stands-in",
+    name: "no-takeover",
     file: "src/failover/failover.ts",
     changes: [
       [
@@ -58,27 +58,27 @@ export const FAILOVER_BUGS: readonly PlantedBug[] = [
     ],
   },
   {
-    name: "a-share-counts-as-the-whole",
+    name: "partial-coverage-counts-as-full",
     file: "src/failover/duty.ts",
     changes: [
       ["covers: coversOf([...[...over.values()].filter(({ at }) => at >= before), ...sounding.values()]),", ""],
     ],
   },
   {
-    name: "a-share-is-not-made-anew",
+    name: "stale-distribution-kept",
     file: "src/failover/failover.ts",
     changes: [
       ["return new Set(isAlsoAlone ? [...keys, ownId] : keys).size > 1;", "return isAlsoAlone && keys.length < 0;"],
     ],
   },
   {
-    name: "roles-go-back-at-once",
+    name: "immediate-failback",
     file: "src/failover/membership.ts",
     changes: [["const FAILBACK_DELAY_MS = 60_000;", "const FAILBACK_DELAY_MS = 0;"]],
   },
 ];
 
-/** Plants each bug (or the one named) and kills until it is caught, at most `kills` times. Says which were not. */
+/** Plants each bug (or the named one) and kills until it is found, at most `kills` times. Returns those not found. */
 export async function detectPlantedBugs(
   name: string,
   kills: number,

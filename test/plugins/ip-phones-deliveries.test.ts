@@ -124,7 +124,7 @@ describe("deliveries to phones", () => {
   it("go on asking a phone that does not answer the question", async () => {
     let answers = 0;
     const { clock, log, deliver } = stage({
-      statistics: () => (++answers < 3 ? { fault: { message: "no answer", retryable: true } } : statistics(1)),
+      statistics: () => (++answers < 3 ? { error: { message: "no answer", retryable: true } } : statistics(1)),
     });
     await deliver(1);
     await clock.advance(60_000);

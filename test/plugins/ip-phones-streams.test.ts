@@ -48,7 +48,7 @@ it("a phone that is asked by the streaming API tells by itself that a call has e
     createConcurrencyLimit(clock, { min: 1, start: 8, max: 8 }),
   );
   const authentication = { respond: () => ({ status: 200 }), verdictFor: () => null, forget: () => {} };
-  const pusher = createPusher({ clock, ask, authentication, authUrl: url, authorization: AUTHORIZATION });
+  const pusher = createPusher({ clock, requestPhone: ask, authentication, authUrl: url, authorization: AUTHORIZATION });
   let tell = (): void => {};
   const told = new Promise<void>((resolve) => {
     tell = resolve;

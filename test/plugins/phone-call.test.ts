@@ -164,10 +164,10 @@ describe("a call to a telephone", () => {
     }
     // Digits before a number may make one of an emergency service of it.
     expect(
-      resolveDialling("+112", { internationalPrefix: "", outsidePrefix: "", ...parseBlockedNumbers("112") }).fault,
+      resolveDialling("+112", { internationalPrefix: "", outsidePrefix: "", ...parseBlockedNumbers("112") }).error,
     ).toMatch(/emergency/);
     expect(
-      resolveDialling("1833", { internationalPrefix: "+", outsidePrefix: "1", ...parseBlockedNumbers("11833") }).fault,
+      resolveDialling("1833", { internationalPrefix: "+", outsidePrefix: "1", ...parseBlockedNumbers("11833") }).error,
     ).toMatch(/emergency/);
     expect(
       resolveDialling("+49 30 123456", { internationalPrefix: "00", outsidePrefix: "0", ...parseBlockedNumbers("112") })

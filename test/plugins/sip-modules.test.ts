@@ -184,7 +184,7 @@ describe("names and passwords of SIP", () => {
   });
 
   it("are read from lines, and a bad line is named without what it holds", () => {
-    const { accounts, faults } = parseSipAccounts("gym:p:1 2\nphone 214:x\n\nsecret-without-name\ngym:again");
+    const { accounts, errors } = parseSipAccounts("gym:p:1 2\nphone 214:x\n\nsecret-without-name\ngym:again");
     expect([...accounts.values()]).toEqual([
       { user: "gym", password: "p:1 2", type: "speakers" },
       { user: "214", password: "x", type: "phones" },
@@ -202,10 +202,10 @@ describe("sound of SIP", () => {
     expect(read(answer("10.0.0.7", "4000 RTP/AVP 0 101")).media).toEqual(there);
     const keys = answer("10.0.0.7", "4000 RTP/AVP 9 0 96\r\na=rtpmap:96 telephone-event/8000");
     expect(read(keys).media).toEqual({ ...there, codec: "G722", keys: 96 });
-    expect(read(answer("10.0.0.7", "0 RTP/AVP 0")).fault).toMatch(/no sound/);
-    expect(read(answer("10.0.0.7", "4000 RTP/AVP 8")).fault).toMatch(/none of the codecs/);
+    expect(read(answer("10.0.0.7", "0 RTP/AVP 0")).error).toMatch(/no sound/);
+    expect(read(answer("10.0.0.7", "4000 RTP/AVP 8")).error).toMatch(/none of the codecs/);
     for (const address of ["0.0.0.0", "239.1.2.3", "host", "255.255.255.255"])
-      expect(read(answer(address, "4000 RTP/AVP 0")).fault).toMatch(/address/);
+      expect(read(answer(address, "4000 RTP/AVP 0")).error).toMatch(/address/);
   });
 
   it("is offered with the RTP clock of 8000 that G.722 has by an old mistake", () => {
@@ -238,9 +238,9 @@ describe("sound of SIP", () => {
       line.replace("_32", "_16"),
       line.replace("AAAA", "A"),
     ])
-      expect(parseSdpAnswer(theirs("RTP/AVP", bad), ["PCMU"], required).fault, bad).toMatch(/SRTP/);
-    expect(parseSdpAnswer(theirs("RTP/SAVP"), ["PCMU"], offered).fault).toMatch(/SRTP/);
-    expect(parseSdpAnswer(theirs("RTP/SAVP", line), ["PCMU"]).fault).toMatch(/SRTP/);
+      expect(parseSdpAnswer(theirs("RTP/AVP", bad), ["PCMU"], required).error, bad).toMatch(/SRTP/);
+    expect(parseSdpAnswer(theirs("RTP/SAVP"), ["PCMU"], offered).error).toMatch(/SRTP/);
+    expect(parseSdpAnswer(theirs("RTP/SAVP", line), ["PCMU"]).error).toMatch(/SRTP/);
     const answer = formatSdpAnswer({ ...rest, secrecy: offered }, theirs("RTP/SAVP", line.replace(":2", ":5")));
     expect(answer).toContain("m=audio 4000 RTP/SAVP");
     expect(answer.match(/a=crypto.*/g)).toEqual([second?.replace(":2", ":5")]);

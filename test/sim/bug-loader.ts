@@ -5,13 +5,13 @@ import { rolldown } from "rolldown";
 import type { PlantedBug } from "./planted-bugs.ts";
 import type { runOnMemory } from "./simulation.ts";
 
-/** The simulation with everything that it imports of the product, of which one file has the bug. Throws when its text is gone. */
+/** Loads the simulation with one planted bug. Throws if a text of the bug does not occur exactly once. */
 export async function loadSimulationWithBug(bug: PlantedBug, root: string): Promise<typeof runOnMemory> {
   return (await loadModuleWithBug<{ runOnMemory: typeof runOnMemory }>(bug, root, "test/sim/simulation.ts"))
     .runOnMemory;
 }
 
-/** As `simulationWith`, for any module that plays a part of the product. */
+/** As `loadSimulationWithBug`, for any module that imports the product. */
 export async function loadModuleWithBug<M>(bug: PlantedBug, root: string, entry: string): Promise<M> {
   const { module, remove } = await buildWithBug(bug, root, entry);
   try {
@@ -21,7 +21,7 @@ export async function loadModuleWithBug<M>(bug: PlantedBug, root: string, entry:
   }
 }
 
-/** A module with everything that it imports, in which the bug is, as an address to be imported, until it is removed. */
+/** Bundles a module with a planted bug; the URL can be imported until it is removed. */
 export async function buildWithBug(
   bug: PlantedBug,
   root: string,
@@ -33,7 +33,7 @@ export async function buildWithBug(
     if (id !== target) return null;
     let text = code;
     for (const [found, by] of bug.changes) {
-      if (text.split(found).length !== 2) throw new Error(`${bug.name}: "${found}" does not stand once in ${bug.file}`);
+      if (text.split(found).length !== 2) throw new Error(`${bug.name}: "${found}" must occur exactly once in ${bug.file}`);
       text = text.replace(found, () => by);
     }
     planted += 1;
@@ -51,7 +51,7 @@ export async function buildWithBug(
   try {
     await built.write({ dir: folder, format: "esm", entryFileNames: "world.mjs" });
     await built.close();
-    if (planted !== 1) throw new Error(`${bug.name}: ${bug.file} is no part of ${entry}`);
+    if (planted !== 1) throw new Error(`${bug.name}: ${bug.file} is not imported by ${entry}`);
   } catch (error) {
     remove();
     throw error;

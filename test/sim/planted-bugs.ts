@@ -1,15 +1,15 @@
-/** A bug that is put into a copy of the product's code, to prove that the simulation finds it. */
+/** A bug that is planted in a copy of the product's code, to prove that the simulation finds it. */
 export interface PlantedBug {
   name: string;
   /** Below the root of the repository. */
   file: string;
-  /** Each text stands there once, and is replaced. */
+  /** Each text must occur exactly once and is replaced. */
   changes: readonly (readonly [text: string, by: string])[];
-  /** Why nobody could ever tell the difference; it is named and not hunted. */
+  /** Why the bug has no observable effect; such a bug is listed but not hunted. */
   equivalent?: string;
 }
 
-/** What must be caught. */
+/** Bugs that the simulation must find. */
 export const PLANTED_BUGS: readonly PlantedBug[] = [
   {
     name: "rows-without-staging",
@@ -42,12 +42,12 @@ export const PLANTED_BUGS: readonly PlantedBug[] = [
     ],
   },
   {
-    name: "no-mark-owed-on-resume",
+    name: "no-checkpoint-owed-on-resume",
     file: "src/sync/hub/handshake.ts",
     changes: [["needsCheckpoint: hello.applied < hello.recv || snapshot !== null,", "needsCheckpoint: false,"]],
   },
   {
-    name: "no-mark-after-a-full-page",
+    name: "no-checkpoint-after-a-full-page",
     file: "src/sync/hub/site-session.ts",
     changes: [["cursor.needsCheckpoint = !page.mark;", "cursor.needsCheckpoint &&= !page.mark;"]],
   },
@@ -62,7 +62,7 @@ export const PLANTED_BUGS: readonly PlantedBug[] = [
     changes: [["if (last && last.seq > state.floor)", "if (last && last.seq < 0)"]],
   },
   {
-    name: "facts-taken-twice",
+    name: "facts-applied-twice",
     file: "src/sync/hub/upstream-feed.ts",
     changes: [["if (known?.uid === uid) return;", ""]],
   },
@@ -92,9 +92,9 @@ export const PLANTED_BUGS: readonly PlantedBug[] = [
   {
     name: "parts-changed-without-a-new-epoch",
     file: "src/sync/hub/handshake.ts",
-    // biome-ignore-start lint/suspicious/noTemplateCurlyInString: it is text of a program
+    // biome-ignore-start lint/suspicious/noTemplateCurlyInString: source text
     changes: [["`${epoch}/${given}`", "`${epoch}/${given * 0}`"]],
-    // biome-ignore-end lint/suspicious/noTemplateCurlyInString: it is text of a program
+    // biome-ignore-end lint/suspicious/noTemplateCurlyInString: source text
   },
   {
     name: "leases-at-once-after-a-restore",
@@ -117,37 +117,37 @@ export const PLANTED_BUGS: readonly PlantedBug[] = [
     ],
   },
   {
-    name: "frames-taken-unseen",
+    name: "frames-not-validated",
     file: "src/sync/protocol/frame-schemas.ts",
     changes: [["  if (!success) {", "  if (!success && error.issues.length < 0) {"]],
   },
   {
-    name: "files-never-asked-for-from-where-they-end",
+    name: "files-never-resumed",
     file: "src/sync/files/file-transfer.ts",
     changes: [["from: await blobs.partialSize(sha256) });", "from: 0 });"]],
   },
   {
-    name: "files-of-appliances-never-asked-for",
+    name: "files-of-appliances-never-requested",
     file: "src/sync/hub/upstream-feed.ts",
     changes: [["yield* requestFiles(HUB_FILE_REQUESTS, files, { holder: endpoint, rank: 1 });", ""]],
   },
   {
-    name: "state-of-a-restored-copy-not-told-anew",
+    name: "no-state-resend-after-a-restore",
     file: "src/sync/site/handshake.ts",
     changes: [['stateResend: { type: "", after: null },', "stateResend: null,"]],
   },
   {
-    name: "what-an-image-has-overtaken-not-sent-again",
+    name: "superseded-records-of-an-image-not-requeued",
     file: "src/sync/site/handshake.ts",
     changes: [["if (welcome.up.bulk.hw > link.bulkAcked) {", "if (link.incarnation < 0) {"]],
   },
   {
-    name: "untold-state-kept",
+    name: "unreported-state-kept",
     file: "src/sync/hub/upstream-feed.ts",
     changes: [["if (row.inc >= inc) continue;", "if (row.inc >= 0) continue;"]],
   },
   {
-    name: "rows-accounted-for-twice",
+    name: "rows-counted-twice",
     file: "src/sync/site/downstream-feed.ts",
     changes: [
       [
@@ -157,7 +157,7 @@ export const PLANTED_BUGS: readonly PlantedBug[] = [
     ],
   },
   {
-    name: "windows-never-open-again",
+    name: "windows-never-reopen",
     file: "src/sync/transport/flow-control-window.ts",
     changes: [["inFlightBytes -= inFlight.shift() ?? 0;", "inFlight.shift();"]],
   },
@@ -182,7 +182,7 @@ export const PLANTED_BUGS: readonly PlantedBug[] = [
     ],
   },
   {
-    name: "started-committed-after-the-sound",
+    name: "started-committed-after-playback",
     file: "src/sync/site/command-scheduler.ts",
     changes: [
       ['const isStarted = await transition(cid, "armed", "started");', "const isStarted = true;"],
@@ -193,7 +193,7 @@ export const PLANTED_BUGS: readonly PlantedBug[] = [
     ],
   },
   {
-    name: "numbers-of-commands-kept-over-epochs",
+    name: "command-numbers-kept-over-epochs",
     file: "src/sync/site/handshake.ts",
     changes: [["commandHighWatermark: isNewEpoch ? 0 : link.commandHighWatermark,", "commandHighWatermark: link.commandHighWatermark,"]],
   },
@@ -205,14 +205,14 @@ export const PLANTED_BUGS: readonly PlantedBug[] = [
     ],
   },
   {
-    name: "pages-taken-that-do-not-follow-on",
+    name: "out-of-sequence-pages-staged",
     file: "src/sync/site/downstream-feed.ts",
     changes: [["if (hasGap || isInSnapshot || link.applyingCheckpoint)", "if (isInSnapshot || link.applyingCheckpoint)"]],
   },
   {
-    name: "pages-of-appliances-taken-that-do-not-follow-on",
+    name: "out-of-sequence-pages-of-appliances-applied",
     file: "src/sync/hub/upstream-feed.ts",
-    // biome-ignore lint/suspicious/noTemplateCurlyInString: it is text of a program
+    // biome-ignore lint/suspicious/noTemplateCurlyInString: source text
     changes: [["if (page.from !== link[`${lane}Hw`])", "if (page.from < 0)"]],
   },
   {

@@ -1,9 +1,9 @@
 import type { PlantedBug } from "./planted-bugs.ts";
 
-/** What must be caught where the cloud's rows are in PostgreSQL: bugs of the nodes that keep them there. */
+/** Bugs of the PostgreSQL nodes that the simulation must find. */
 export const POSTGRES_BUGS: readonly PlantedBug[] = [
   {
-    name: "answered-before-the-database-has-it",
+    name: "acknowledged-before-commit",
     file: "src/store/write-queue.ts",
     changes: [
       [
@@ -13,7 +13,7 @@ export const POSTGRES_BUGS: readonly PlantedBug[] = [
     ],
   },
   {
-    name: "broken-commit-taken-for-kept",
+    name: "broken-commit-assumed-committed",
     file: "src/ha/postgres-row-log.ts",
     changes: [["if (head && Number(head.seq) <= base) throw cause;", "if (head && Number(head.seq) <= base) return;"]],
   },
@@ -23,7 +23,7 @@ export const POSTGRES_BUGS: readonly PlantedBug[] = [
     changes: [["DO UPDATE SET seq = excluded.seq, image = excluded.image", "DO NOTHING"]],
   },
   {
-    name: "gone-rows-stay-in-copies",
+    name: "deleted-rows-stay-in-replicas",
     file: "src/store/row-images.ts",
     changes: [["if (image === null) table.drop.run(...parts);", "if (image === null) return;"]],
   },
@@ -33,35 +33,35 @@ export const POSTGRES_BUGS: readonly PlantedBug[] = [
     changes: [["leadership.term === null || Number(head.term) !== leadership.term)", "leadership.term === null)"]],
   },
   {
-    name: "broken-commit-asked-for-in-vain",
+    name: "broken-commit-assumed-failed",
     file: "src/ha/postgres-row-log.ts",
     changes: [["if (head?.last_write === name) return;", "if (head?.last_write === name) throw cause;"]],
   },
   {
-    name: "rows-of-an-unknown-commit-not-taken",
+    name: "rows-of-an-unknown-commit-not-applied",
     file: "src/ha/postgres-row-log.ts",
     changes: [["const news = after < at ? await readRowsAfter(writer, after) : [];", "const news: StoredRow[] = [];"]],
   },
   {
-    name: "copies-outlive-a-restore",
+    name: "replicas-outlive-a-restore",
     file: "src/ha/leadership.ts",
     changes: [["SET history = gen_random_uuid() WHERE", "SET history = history WHERE"]],
   },
   {
-    name: "old-copies-not-made-anew",
+    name: "old-replicas-not-rebuilt",
     file: "src/ha/tenant-database.ts",
     changes: [["SET floor = greatest(floor, (SELECT seq FROM last))", "SET floor = floor"]],
   },
   {
     name: "organisation-not-locked",
     file: "src/ha/postgres-row-log.ts",
-    // biome-ignore-start lint/suspicious/noTemplateCurlyInString: it is text of a program
+    // biome-ignore-start lint/suspicious/noTemplateCurlyInString: source text
     changes: [
       [
         "`BEGIN; SELECT seq, term, history FROM carillon_organisations WHERE id = ${organisation} FOR UPDATE`",
         "`BEGIN; SELECT seq, term, history FROM carillon_organisations WHERE id = ${organisation}`",
       ],
     ],
-    // biome-ignore-end lint/suspicious/noTemplateCurlyInString: it is text of a program
+    // biome-ignore-end lint/suspicious/noTemplateCurlyInString: source text
   },
 ];

@@ -19,21 +19,21 @@ import { createSqliteDisks } from "./sqlite-disk.ts";
 const postgres = externalProgram("pg_ctlcluster");
 const ROOT = new URL("../../", import.meta.url).pathname;
 
-describe("the simulation", () => {
-  it("finds no broken promise in some seeds", async () => {
+describe("sync simulation", () => {
+  it("finds no violation in some seeds", async () => {
     for (const seed of [1, 2, 18, 43, 48]) {
       expect({ seed, violation: (await runOnMemory(seed, 100)).violation }).toEqual({ seed, violation: null });
     }
   });
 
-  it("runs a seed the same way each time, and another one differently", async () => {
+  it("is deterministic by seed", async () => {
     const [one, again, other] = [await runOnMemory(7, 40), await runOnMemory(7, 40), await runOnMemory(8, 40)];
     expect(again).toEqual(one);
     expect(other.trace).not.toBe(one.trace);
     expect(one.figures).not.toEqual(emptyStatistics());
   });
 
-  it("finds none on real files either", async () => {
+  it("finds no violation on real files", async () => {
     const disks = createSqliteDisks();
     const { violation, figures } = await runSeed(10, 40, disks.make);
     disks.remove();
@@ -41,7 +41,7 @@ describe("the simulation", () => {
     expect(figures.crashes + figures.marks).toBeGreaterThan(0);
   });
 
-  it("catches up with each row once, however often it was changed meanwhile, and what is stale stays silent", async () => {
+  it("catches up with each row once however often it changed, and plays nothing stale", async () => {
     const away = { rows: 500, changes: 3_000, awayMs: 1_800_000 };
     const found = await runCatchUpScenario(
       away,
@@ -61,7 +61,7 @@ describe("the simulation", () => {
   });
 
   it.each(["appliance", "cloud"] as const)(
-    "agrees after a backup of the %s was put back, and nothing old sounds",
+    "agrees after a backup of the %s was restored, and plays nothing old",
     async (side) => {
       const day = { rows: 100, commands: 8, dayMs: 1_800_000 };
       const found = await restoreOldBackup(side, day, () => createMemoryDisk(CATALOGUE));
@@ -71,7 +71,7 @@ describe("the simulation", () => {
     },
   );
 
-  it("has bugs to plant whose places are still there", () => {
+  it("has planted bugs whose texts occur exactly once in the sources", () => {
     for (const { name, file, changes } of [...PLANTED_BUGS, ...POSTGRES_BUGS, ...FAILOVER_BUGS]) {
       const text = readFileSync(join(ROOT, file), "utf8");
       for (const [found] of changes) expect({ name, times: text.split(found).length - 1 }).toEqual({ name, times: 1 });
@@ -87,7 +87,7 @@ describe("the simulation", () => {
   });
 });
 
-postgres.describe("the simulation with the cloud's rows in PostgreSQL", () => {
+postgres.describe("sync simulation with PostgreSQL", () => {
   let server: TestPostgres;
   beforeAll(async () => {
     server = await startPostgres();
@@ -95,7 +95,7 @@ postgres.describe("the simulation with the cloud's rows in PostgreSQL", () => {
   afterAll(() => server?.stop());
 
   postgres.it(
-    "finds no broken promise in some seeds, in which nodes die, lose their database and take each other's place",
+    "finds no violation in some seeds with crashing nodes, database outages and takeovers",
     async () => {
       const all = emptyStatistics();
       for (const seed of [1, 7]) {
@@ -110,7 +110,7 @@ postgres.describe("the simulation with the cloud's rows in PostgreSQL", () => {
   );
 
   postgres.it(
-    "runs a seed the same way each time, however long the database takes",
+    "is deterministic by seed however long the database takes",
     async () => {
       const [one, again] = [await runOnPostgres(5, 40, server.url), await runOnPostgres(5, 40, server.url)];
       expect(again).toEqual(one);
@@ -120,9 +120,9 @@ postgres.describe("the simulation with the cloud's rows in PostgreSQL", () => {
   );
 
   postgres.it(
-    "finds a planted bug of what keeps the rows there",
+    "finds a planted bug of the PostgreSQL row log",
     async () => {
-      const planted = POSTGRES_BUGS.find(({ name }) => name === "broken-commit-taken-for-kept") as PlantedBug;
+      const planted = POSTGRES_BUGS.find(({ name }) => name === "broken-commit-assumed-committed") as PlantedBug;
       const bugged = await loadModuleWithBug<{ runOnPostgres: typeof runOnPostgres }>(
         planted,
         ROOT,

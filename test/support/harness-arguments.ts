@@ -15,7 +15,7 @@ function usageOf(harness: string): string {
  * know ends with 2 and where to read more.
  */
 export function readArguments<const Options extends NonNullable<ParseArgsConfig["options"]>>(
-  harness: "bench" | "contract" | "faults" | "sim",
+  harness: "bench" | "contract" | "faults" | "mutate" | "sim",
   options: Options,
 ) {
   try {

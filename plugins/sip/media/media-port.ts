@@ -1,7 +1,7 @@
 import { createSocket, type Socket } from "node:dgram";
 import { SipError } from "../user-agent/hop.ts";
 
-/** A pair of ports of ours for one call: sound goes out from the even one, and what the other side sends is heard on both. */
+/** RTP and RTCP port of one call: audio is sent from the even port, and both receive. */
 export interface MediaPort {
   readonly port: number;
   onRtp: (packet: Buffer, from: string) => void;
@@ -9,24 +9,27 @@ export interface MediaPort {
   close(): void;
 }
 
-/** Lends pairs of ports. */
+/** Pool of port pairs. */
 export interface MediaPortPool {
-  /** Own IPv4 address that the call sees; rejects with SipFault when no pair is free. */
+  /** Opens a pair on the local address; rejects with SipError if none is free. */
   allocate(address: string): Promise<MediaPort>;
 }
 
 const MAX_ATTEMPTS = 50;
 
-/** Ports from `first` to `last`; the even ones are for sound. Those just used come last, for what is still on its way. */
+/**
+ * Creates a pool of ports from `first` to `last`; even ports carry RTP. Recently used ports are reused last, because
+ * packets may still arrive.
+ */
 export function createMediaPortPool({ first, last }: { first: number; last: number }): MediaPortPool {
-  const least = first + (first % 2);
-  const pairs = Math.floor((last - least + 1) / 2);
+  const firstEven = first + (first % 2);
+  const pairs = Math.floor((last - firstEven + 1) / 2);
   const used = new Set<number>();
   let next = 0;
 
   const nextFreePort = (): number | null => {
     for (let tried = 0; tried < pairs; tried++) {
-      const port = least + 2 * (next++ % pairs);
+      const port = firstEven + 2 * (next++ % pairs);
       if (!used.has(port)) return port;
     }
     return null;
@@ -45,13 +48,13 @@ export function createMediaPortPool({ first, last }: { first: number; last: numb
         }
         return createMediaPort(pair, port, () => used.delete(port));
       }
-      throw new SipError("no port for the sound is free");
+      throw new SipError("no free RTP port");
     },
   };
 }
 
 async function openPair(address: string, port: number): Promise<[Socket, Socket]> {
-  // The streamer sends from the same port, by a socket of its own.
+  // The streamer sends from the same port through its own socket.
   const rtp = await bindSocket(createSocket({ type: "udp4", reuseAddr: true }), port, address);
   try {
     return [rtp, await bindSocket(createSocket("udp4"), port + 1, address)];

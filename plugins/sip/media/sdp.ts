@@ -2,40 +2,40 @@ import { isIPv4 } from "node:net";
 import type { AudioCodec } from "#plugin-api";
 import { formatCryptoLine, type NegotiatedSrtp, negotiateSrtp, type SrtpOffer } from "./srtp-negotiation.ts";
 
-/** Where the other side of a call listens, and what it takes. */
+/** Media of the remote side. */
 export interface RemoteMedia {
   address: string;
   port: number;
   codec: AudioCodec;
-  /** Payload type by which it tells pressed keys; null where it doesn't. @source RFC 4733 */
+  /** Payload type of telephone events; null if not supported. @source RFC 4733 */
   dtmfPayloadType: number | null;
-  /** Null where nothing is encrypted. */
+  /** Null without encryption. */
   secrecy: NegotiatedSrtp | null;
 }
 
-/** What was read, or in words why no sound can be sent. */
-export type SdpAnswerResult = { media: RemoteMedia; fault?: never } | { fault: string; media?: never };
+/** The remote media, or an error message. */
+export type SdpAnswerResult = { media: RemoteMedia; error?: never } | { error: string; media?: never };
 
-/** What is offered. */
 export interface SdpOffer {
   address: string;
   port: number;
-  /** Names the session. */
+  /** Session id. */
   id: number;
-  /** The best first. */
+  /** In order of preference. */
   codecs: readonly AudioCodec[];
   secrecy: SrtpOffer | null;
 }
 
-/** Payload types that need no agreement; the RTP clock of G.722 is 8000, as it always was. @source RFC 3551 table 4, §4.5.2 */
+/** Static payload types; the RTP clock of G.722 is 8000 for historical reasons. @source RFC 3551 table 4, §4.5.2 */
 const PAYLOAD_TYPES: Readonly<Record<AudioCodec, number>> = { PCMU: 0, PCMA: 8, G722: 9 };
-/** Payload type that is offered for pressed keys. own choice */
+/** Dynamic payload type offered for telephone events. */
 const DTMF_PAYLOAD_TYPE = 101;
 const MAX_LINES = 400;
 
 /**
- * Describes what is offered: sound in both directions, and pressed keys. Some devices play nothing that is offered as
- * `sendonly`. @source RFC 4566, RFC 3264
+ * Formats an offer of audio in both directions and telephone events. Some devices play nothing that is offered as
+ * `sendonly`.
+ * @source RFC 4566, RFC 3264
  */
 export function formatSdpOffer(offer: SdpOffer): string {
   const { secrecy } = offer;
@@ -43,9 +43,9 @@ export function formatSdpOffer(offer: SdpOffer): string {
   return formatDescription(offer, secrecy?.isRequired ? SECURE : PLAIN, lines);
 }
 
-/** Describes the same in answer to what the other side wants to change: with the secret that it has chosen, if it has. */
-export function formatSdpAnswer(offer: SdpOffer, theirs: string): string {
-  const { profile, section } = audioSection(theirs);
+/** Formats the answer to a re-offer, with the SRTP key that the remote side chose, if any. */
+export function formatSdpAnswer(offer: SdpOffer, remoteOffer: string): string {
+  const { profile, section } = audioSection(remoteOffer);
   const chosen = offer.secrecy && negotiateSrtp(section, offer.secrecy);
   return formatDescription(offer, chosen ? profile : PLAIN, chosen ? [formatCryptoLine(chosen.tag, chosen.own)] : []);
 }
@@ -71,7 +71,7 @@ function formatDescription({ address, port, id, codecs }: SdpOffer, profile: str
   ].join("\r\n");
 }
 
-/** The part of a description that is about sound, and what stands before it. */
+/** The audio section of a description, and the session section before it. */
 function audioSection(description: string): {
   port: string;
   profile: string;
@@ -90,27 +90,25 @@ function audioSection(description: string): {
   };
 }
 
-/** Reads what the other side takes of the offer: its first choice counts. `own` is what of ours it was told to encrypt with. */
+/** Parses an answer; the remote side's first codec counts. `own` is our SRTP offer. */
 export function parseSdpAnswer(
   description: string,
   offered: readonly AudioCodec[],
   own: SrtpOffer | null = null,
 ): SdpAnswerResult {
   const { port, profile, formats, before, section } = audioSection(description);
-  if (Number(port) === 0) return { fault: "it takes no sound" };
+  if (Number(port) === 0) return { error: "the remote side refused audio" };
   const codec = formats.flatMap((format) => offered.find((each) => String(PAYLOAD_TYPES[each]) === format) ?? [])[0];
   const secrecy = own && negotiateSrtp(section, own);
-  if (![PLAIN, SECURE].includes(profile) || codec === undefined) return { fault: "it takes none of the codecs" };
-  if (!secrecy && (own?.isRequired || profile === SECURE))
-    return { fault: "it does not agree on encrypted sound (SRTP)" };
+  if (![PLAIN, SECURE].includes(profile) || codec === undefined) return { error: "no common codec" };
+  if (!secrecy && (own?.isRequired || profile === SECURE)) return { error: "SRTP negotiation failed" };
   const address = connectionAddress(section) ?? connectionAddress(before);
   const number = /^\d{1,5}$/.test(port) ? Number(port) : 0;
-  if (address === null || !isHost(address) || number < 1 || number > 65_535)
-    return { fault: "the address where it listens can't be used" };
+  if (address === null || !isHost(address) || number < 1 || number > 65_535) return { error: "invalid media address" };
   return { media: { address, port: number, codec, dtmfPayloadType: dtmfPayloadTypeIn(section, formats), secrecy } };
 }
 
-/** True where a description changes nothing of what is sent where. */
+/** True if target, codec and key are unchanged. */
 export function isSameMedia(one: RemoteMedia | null, other: RemoteMedia): boolean {
   return (
     one?.address === other.address &&
@@ -130,7 +128,7 @@ function connectionAddress(lines: readonly string[]): string | null {
   return line ? (line.slice("c=IN IP4 ".length).split("/", 1)[0] ?? "").trim() : null;
 }
 
-/** A single machine: neither nobody nor a group. */
+/** True for a unicast address. */
 function isHost(address: string): boolean {
   const first = Number(address.split(".", 1)[0]);
   return isIPv4(address) && first > 0 && first < 224;

@@ -22,7 +22,6 @@ import type { CallFailure, SipCall } from "../user-agent/call.ts";
 import type { SipUserAgent } from "../user-agent/user-agent.ts";
 import { callerNameFor, pagingHeaders, resolveDestination, type SipDirectory } from "./sip-directory.ts";
 
-/** What pages need. */
 export interface PagingCallsDeps {
   clock: Clock;
   userAgent: Pick<SipUserAgent, "call" | "addressTo">;
@@ -35,56 +34,56 @@ export interface PagingCallsDeps {
   stream: PluginContext["stream"];
 }
 
-/** Calls to devices that answer by themselves. */
+/** Calls to devices with auto-answer. */
 export interface PagingCalls {
   start(items: readonly DeliveryItem[]): void;
   stop(request: StopRequest): void;
-  /** Ends calls that nobody called off long after they were of any use. */
+  /** Ends calls that were never stopped, long after `notAfter`. */
   sweep(): void;
-  /** Ends all calls; for the end of the plugin. */
+  /** Ends all calls at shutdown. */
   close(): Promise<void>;
 }
 
-/** One delivery, from its arrival until its call has ended. */
+/** A delivery until its call has ended. */
 interface PagingCall {
   readonly item: DeliveryItem;
   state: "waiting" | "calling" | "accepted" | "playing" | "over";
-  /** Set once it is called off. */
+  /** Set when the delivery is cancelled. */
   cancelReason: StopRequest["reason"] | null;
   call: SipCall | null;
   media: MediaPort | null;
-  /** Where its sound goes. */
+  /** Target of the stream. */
   target: RemoteMedia | null;
-  /** Whose reports count, also after the sound has ended. */
+  /** Accepted source of reports, also after the stream ended. */
   peerAddress: string | null;
   srtpOffer: SrtpOffer | null;
-  /** What the device encrypts with. */
+  /** SRTP key of the device. */
   remoteSrtpKey: string | undefined;
-  /** Reads its reports. */
+  /** Decrypts the device's reports. */
   decryptor: MediaDecryptor;
   ringing: Timer | null;
   redials: number;
 }
 
-/** own choice: speech is far better understood in the wider band. */
+/** G.722 first: wideband speech is far easier to understand. */
 const CODECS: readonly AudioCodec[] = ["G722", "PCMU", "PCMA"];
-/** A device that rings so long, or whose server tries for so long, does not answer by itself. own choice */
+/** A device that rings this long, or whose server tries this long, has no auto-answer. */
 const RING_TIMEOUT_MS = 10_000;
-/** What a device still says of the sound after the call. own choice */
+/** Time for final reports after the call. */
 const FINAL_REPORTS_MS = 300;
-/** A device that ends the call of an emergency is called again. own choice */
+/** A device that hangs up during an emergency is called again. */
 const MAX_REDIALS = 3;
 const REDIAL_MS = 1_000;
-/** The core's answer is given up after 5 s, while a sound may have to wait for its moment. */
+/** A host call times out after 5 s, but a stream may wait longer for its start time. */
 const MAX_STREAM_OPEN_ATTEMPTS = 60;
 const RETENTION_MS = 3_600_000;
 const NO_BYTES = Buffer.alloc(0);
 
-/** Makes the flow: call, accepted, stream, follow up until playing, goodbye. */
-export function createPagingCalls(needs: PagingCallsDeps): PagingCalls {
-  const { clock, userAgent, outcome, stream, rateLimiter } = needs;
+/** Runs paging calls: call, open the stream, follow up until playing, hang up. */
+export function createPagingCalls(deps: PagingCallsDeps): PagingCalls {
+  const { clock, userAgent, outcome, stream, rateLimiter } = deps;
   const pages = new Map<number, PagingCall>();
-  /** Calls that are being ended, by device: it can't be called meanwhile. */
+  /** Hang-ups in progress by device, which cannot be called in the meantime. */
   const hangingUp = new Map<string, Promise<void>>();
 
   const end = (page: PagingCall, level: "failed" | "skipped" | "expired", reason: string, retryable = false): void => {
@@ -95,7 +94,7 @@ export function createPagingCalls(needs: PagingCallsDeps): PagingCalls {
     void hangUp(page);
   };
 
-  /** Ends call and stream; the ports stay a moment for last words. */
+  /** Ends call and stream; the ports stay open for final reports. */
   const hangUp = async (page: PagingCall): Promise<void> => {
     const { call, media } = page;
     page.ringing?.cancel();
@@ -122,15 +121,15 @@ export function createPagingCalls(needs: PagingCallsDeps): PagingCalls {
     const { item } = page;
     await hangingUp.get(item.device.id);
     if (page.cancelReason || page.state === "over") return;
-    if (clock.now() > item.notAfter) return end(page, "expired", "its time was over before it was called");
+    if (clock.now() > item.notAfter) return end(page, "expired", "expired before the call");
     page.state = "calling";
-    const { uri, hop, credentials } = await resolveDestination(item.device, needs.directory);
+    const { uri, hop, credentials } = await resolveDestination(item.device, deps.directory);
     const address = await userAgent.addressTo(hop.host);
-    const media = await needs.ports.allocate(address);
-    // It may have been called off meanwhile.
+    const media = await deps.ports.allocate(address);
+    // It may have been cancelled in the meantime.
     if (page.cancelReason) return media.close();
     page.media = media;
-    page.srtpOffer = createSrtpOffer(needs.srtp, hop);
+    page.srtpOffer = createSrtpOffer(deps.srtp, hop);
     const offer: SdpOffer = { address, port: media.port, id: item.deliveryId, codecs: CODECS, secrecy: page.srtpOffer };
     media.onRtcp = (packet, from) => {
       if (from === page.peerAddress) handleRtcp(page, packet);
@@ -138,7 +137,7 @@ export function createPagingCalls(needs: PagingCallsDeps): PagingCalls {
     page.call = userAgent.call(
       {
         ...{ uri, hop, credentials },
-        caller: { user: "carillon", name: callerNameFor(item, needs.callerName) },
+        caller: { user: "carillon", name: callerNameFor(item, deps.callerName) },
         headers: pagingHeaders(item, address),
         offer: formatSdpOffer(offer),
         answerTo: (theirs) => formatSdpAnswer(offer, theirs),
@@ -167,9 +166,9 @@ export function createPagingCalls(needs: PagingCallsDeps): PagingCalls {
 
   const handleAnswer = (page: PagingCall, description: string): void => {
     page.ringing?.cancel();
-    const { media, fault } = parseSdpAnswer(description, CODECS, page.srtpOffer);
+    const { media, error } = parseSdpAnswer(description, CODECS, page.srtpOffer);
     if (!media) {
-      end(page, "failed", fault);
+      end(page, "failed", error);
       return;
     }
     if (page.remoteSrtpKey !== media.secrecy?.theirs.key) {
@@ -197,7 +196,7 @@ export function createPagingCalls(needs: PagingCallsDeps): PagingCalls {
     };
     await stream.open(where, item.notificationId).catch((error: Error) => {
       if (tries > 1 && /no answer within/.test(error.message)) void openStream(page, target, tries - 1);
-      else if (page.target === target) end(page, "failed", `the stream could not be opened: ${error.message}`, true);
+      else if (page.target === target) end(page, "failed", `failed to open the stream: ${error.message}`, true);
     });
   };
 
@@ -210,14 +209,14 @@ export function createPagingCalls(needs: PagingCallsDeps): PagingCalls {
   const handleRemoteHangUp = (page: PagingCall): void => {
     page.call = null;
     if (page.state === "calling" && page.redials === 0) {
-      end(page, "failed", "it hung up when it was answered", true);
+      end(page, "failed", "hung up immediately", true);
       return;
     }
     const mayCallAgain = page.item.class === "emergency" && page.redials < MAX_REDIALS && !page.cancelReason;
     void hangUp(page);
     page.media = null;
     if (!mayCallAgain) {
-      // What was proven stays; the words are for what was not.
+      // The proven level stays.
       page.state = "over";
       return;
     }
@@ -238,21 +237,21 @@ export function createPagingCalls(needs: PagingCallsDeps): PagingCalls {
     const { deliveryId } = page.item;
     const { state } = page;
     if (state === "waiting")
-      return end(page, reason === "expired" ? "expired" : "skipped", `${STOP_REASONS[reason]} before it was called`);
+      return end(page, reason === "expired" ? "expired" : "skipped", `${STOP_REASONS[reason]} before the call`);
     await hangUp(page);
     pages.delete(deliveryId);
-    // Last words may have come meanwhile.
+    // A final report may have arrived in the meantime.
     const last = page.state;
     page.state = "over";
     if (last === "playing") outcome(deliveryId, "playing");
     else if (state === "calling")
-      outcome(deliveryId, "expired", { reason: `${STOP_REASONS[reason]} before it answered` });
+      outcome(deliveryId, "expired", { reason: `${STOP_REASONS[reason]} before the device answered` });
     else outcome(deliveryId, "accepted");
   };
 
   const startCall = (item: DeliveryItem): void => {
     if (!item.audio) {
-      outcome(item.deliveryId, "skipped", { reason: "it is only called for what is heard" });
+      outcome(item.deliveryId, "skipped", { reason: "the device receives only audio" });
       return;
     }
     const held = pages.get(item.deliveryId);
@@ -272,7 +271,7 @@ export function createPagingCalls(needs: PagingCallsDeps): PagingCalls {
       redials: 0,
     };
     pages.set(item.deliveryId, page);
-    // What an earlier run had called lost its sound with that run, so it is called again.
+    // Calls of an earlier run lost their audio with that run, so they are placed again.
     scheduleDial(page);
   };
 
@@ -291,7 +290,7 @@ export function createPagingCalls(needs: PagingCallsDeps): PagingCalls {
     async close() {
       const all = [...pages.values()];
       pages.clear();
-      // What waits is not begun any more.
+      // Waiting calls must not start.
       for (const page of all) page.cancelReason ??= "ended";
       await Promise.all(all.map(({ call }) => call?.hangUp()));
       for (const { media } of all) media?.close();
@@ -299,11 +298,11 @@ export function createPagingCalls(needs: PagingCallsDeps): PagingCalls {
   };
 }
 
-const NOT_ANSWERED = "the call gets through, and it does not answer by itself";
+const NOT_ANSWERED = "ringing, but no auto-answer";
 
 const STOP_REASONS: Readonly<Record<StopRequest["reason"], string>> = {
-  aborted: "the message was ended",
+  aborted: "the message was cancelled",
   expired: "the message expired",
-  preempted: "a more urgent message came",
-  ended: "the sound was over",
+  preempted: "preempted by a higher priority",
+  ended: "the audio ended",
 };

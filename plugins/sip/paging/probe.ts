@@ -3,10 +3,10 @@ import { explainCallFailure } from "../call-failures.ts";
 import type { SipUserAgent } from "../user-agent/user-agent.ts";
 import { resolveDestination, type SipDirectory } from "./sip-directory.ts";
 
-/** With these a server on the way says that the device is not there. */
+/** Statuses by which a proxy reports that the device is unavailable. */
 const UNREACHABLE_STATUSES = [404, 408, 410, 480, 502, 503, 504, 604];
 
-/** Asks a device by OPTIONS, which nobody hears. @source RFC 3261 §11 */
+/** Sends OPTIONS to a device, which is neither audible nor visible. @source RFC 3261 §11 */
 export async function probeSipDevice(
   device: DeliveryItem["device"],
   { agent, directory }: { agent: Pick<SipUserAgent, "options">; directory: SipDirectory },

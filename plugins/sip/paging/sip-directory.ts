@@ -6,26 +6,25 @@ import { type Hop, resolveHop, SipError } from "../user-agent/hop.ts";
 import type { SipHeaders } from "../user-agent/sip-message.ts";
 import { parseSipUri, type SipUri } from "../user-agent/sip-uri.ts";
 
-/** Where a device is called, and as whom. */
+/** Address and credentials of a device. */
 export interface SipDestination {
   uri: SipUri;
   hop: Hop;
   credentials: SipCredentials | null;
 }
 
-/** What finding devices needs. */
 export interface SipDirectory {
   registrar: Pick<SipRegistrar, "findBinding">;
   accounts: ReadonlyMap<string, SipAccount>;
-  /** For whoever asks and has no account here. */
+  /** For servers and devices without an own account. */
   credentials: SipCredentials | null;
 }
 
 const SCHEME = "sip:";
 
 /**
- * Where a device is: where it has registered, else where its `SipUri` or its identifier says, else where it had registered
- * when the appliance was started. Rejects with SipFault.
+ * Resolves a device: its registration, else its `SipUri` or identifier, else its last known contact from before the
+ * restart. Rejects with SipError.
  */
 export async function resolveDestination(
   { deviceIdentifier, attributes }: DeliveryItem["device"],
@@ -37,17 +36,17 @@ export async function resolveDestination(
   if (binding) return { ...binding, credentials };
   const own = name.includes("@") ? deviceIdentifier : undefined;
   const given = attributes.SipUri || own || attributes.RegisteredContact;
-  if (!given) throw new SipError("it is not registered");
+  if (!given) throw new SipError("not registered");
   const uri = parseSipUri(given);
-  if (!uri) throw new SipError(`its address ${given.slice(0, 100)} is no SIP address`);
+  if (!uri) throw new SipError(`invalid SIP URI ${given.slice(0, 100)}`);
   return { uri, hop: await resolveHop(uri), credentials };
 }
 
 const MAX_NAME_LENGTH = 60;
 
 /**
- * What makes a device answer by itself and tells it what the call is about. All the ways that are in use at once: a device
- * passes over what it does not know. @source RFC 5373 (Answer-Mode), RFC 3261 §20.4, §20.9, §20.26
+ * Headers that trigger auto-answer and describe the call. All common variants are sent; devices ignore unknown headers.
+ * @source RFC 5373 (Answer-Mode), RFC 3261 §20.4, §20.9, §20.26
  */
 export function pagingHeaders({ class: urgency, device }: DeliveryItem, address: string): SipHeaders {
   const alert = (device.attributes.AlertInfo ?? "").replace(/\p{Cc}+/gu, " ").trim();
@@ -59,9 +58,9 @@ export function pagingHeaders({ class: urgency, device }: DeliveryItem, address:
   ];
 }
 
-/** What displays show as the caller: the words of the message. */
-export function callerNameFor({ text }: DeliveryItem, otherwise: string): string {
-  return printable(text.short).slice(0, MAX_NAME_LENGTH) || otherwise;
+/** Caller name on displays: the short text of the message. */
+export function callerNameFor({ text }: DeliveryItem, fallback: string): string {
+  return printable(text.short).slice(0, MAX_NAME_LENGTH) || fallback;
 }
 
 function printable(text: string): string {

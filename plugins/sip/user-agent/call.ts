@@ -8,76 +8,75 @@ import type { Respond } from "./server-transactions.ts";
 import { firstHeader, type SipHeaders, type SipRequest, type SipResponse } from "./sip-message.ts";
 import { formatSipUri, type SipUri } from "./sip-uri.ts";
 
-/** Whom to call, and as whom. */
+/** Parameters of an outgoing call. */
 export interface CallParameters {
   uri: SipUri;
   hop: Hop;
-  /** For whoever asks for name and password on the way; null for none. */
+  /** Credentials for servers on the path; null for none. */
   credentials: SipCredentials | null;
-  /** Own user part and the name that displays show; `address` is told as the caller's where it is not the appliance's. */
+  /** Caller user and display name; `address` replaces the appliance's own address. */
   caller: { user: string; name: string; address?: string };
-  /** Headers for the device, such as those that make it answer by itself. */
+  /** Additional headers, such as those for auto-answer. */
   headers: SipHeaders;
-  /** Description of the session that is offered. */
+  /** SDP offer. */
   offer: string;
-  /** The same in answer to what the other side wants to change. */
+  /** SDP answer to a re-offer. */
   answerTo(description: string): string;
 }
 
-/** Why a call did not come about: a status of SIP, or no answer at all. */
+/** Failure of a call: a SIP status, or no response. */
 export interface CallFailure {
-  /** Null where nobody answered. */
+  /** Null without a response. */
   status: number | null;
   reason: string;
 }
 
-/** What the maker of a call is told; `onFailed` or `onEnded` comes once and last. */
+/** Callbacks of a call; `onFailed` or `onEnded` is called once, as the last one. */
 export interface CallHandlers {
-  /** The device has the call (180 and above), or whoever is on the way to it; may be told several times. */
+  /** Provisional response of the device (180 and above) or of a proxy; may be called several times. */
   onRinging?(status: number): void;
-  /** The other side's description of the session, at the answer and whenever it changes. */
+  /** SDP of the remote side, at the answer and on each change. */
   onAnswered(description: string): void;
   onFailed(failure: CallFailure): void;
-  /** The other side has ended the call. */
+  /** The remote side hung up. */
   onEnded(): void;
-  /** A message within the call, such as a key that was pressed. */
+  /** An INFO within the call, such as a pressed key. */
   onInfo?(contentType: string, body: string): void;
 }
 
-/** A call of ours. */
+/** An outgoing call. */
 export interface SipCall {
   readonly id: string;
-  /** Ends it, however far it has come; resolves when the other side has said so, or can't. No handler is called any more. */
+  /** Cancels or ends the call; resolves when the remote side confirmed, or on timeout. No callback follows. */
   hangUp(): Promise<void>;
-  /** Takes a request within the dialog; false when it is not of this call. */
+  /** Handles an in-dialog request; false if it does not belong to this call. */
   handleRequest(request: SipRequest, respond: Respond): boolean;
-  /** Takes a success that was repeated, or one of a second device. */
+  /** Handles a retransmitted 2xx, or one from another fork. */
   handleRetransmittedAnswer(response: SipResponse): void;
 }
 
-/** What calls need. */
 export interface SipCallDeps {
   clock: Clock;
   outbound: RequestSender;
   newId(): string;
-  /** Nothing of it follows any more. */
+  /** The call is finished and may be forgotten. */
   onOver(call: SipCall): void;
 }
 
-/** A device that is there says within this time that it has the call; one that doesn't is given up. own choice */
+/** A call without a provisional response for this time has failed. */
 const PROVISIONAL_TIMEOUT_MS = 6_000;
-/** How long a goodbye is waited for. own choice */
+/** Timeout of BYE and CANCEL. */
 const BYE_TIMEOUT_MS = 2_000;
-/** A call that is over is remembered so long, for what is still on its way. */
+/** A finished call is remembered this long for late messages. */
 const LINGER_MS = 32_000;
 
-/** Calls somebody at once. */
-export function placeCall(callee: CallParameters, handlers: CallHandlers, needs: SipCallDeps): SipCall {
-  const { clock, outbound } = needs;
-  const callId = needs.newId();
-  const localTag = needs.newId();
+/** Places a call. */
+export function placeCall(callee: CallParameters, handlers: CallHandlers, deps: SipCallDeps): SipCall {
+  const { clock, outbound } = deps;
+  const callId = deps.newId();
+  const localTag = deps.newId();
   const uri = formatSipUri(callee.uri);
-  const authentication = createDigestSession(callee.credentials, needs.newId);
+  const authentication = createDigestSession(callee.credentials, deps.newId);
   let sequence = 1;
   let local = "";
   let dialog: SipDialog | null = null;
@@ -91,17 +90,17 @@ export function placeCall(callee: CallParameters, handlers: CallHandlers, needs:
   const hungUp = new Promise<void>((resolve) => {
     onGone = resolve;
   });
-  let silence: Timer | null = null;
+  let provisionalTimer: Timer | null = null;
 
-  /** Nobody has given it up yet. */
+  /** Still calling and not cancelled. */
   const isActive = (): boolean => state === "calling" && !isHangingUp;
-  const finish = (tell: () => void): void => {
+  const finish = (notify: () => void): void => {
     if (state === "over") return;
     state = "over";
-    silence?.cancel();
+    provisionalTimer?.cancel();
     onGone();
-    clock.after(LINGER_MS, () => needs.onOver(call), { background: true });
-    if (!isHangingUp) tell();
+    clock.after(LINGER_MS, () => deps.onOver(call), { background: true });
+    if (!isHangingUp) notify();
   };
   const fail = (failure: CallFailure): void => finish(() => handlers.onFailed(failure));
 
@@ -130,17 +129,17 @@ export function placeCall(callee: CallParameters, handlers: CallHandlers, needs:
       {
         onProvisional({ status }) {
           hasProvisional = true;
-          silence?.cancel();
+          provisionalTimer?.cancel();
           if (!isActive()) cancel();
           else handlers.onRinging?.(status);
         },
         onFinal: (response) => void handleFinal(response).catch(failWithError),
-        onFailed: (words) => fail({ status: null, reason: words }),
+        onFailed: (reason) => fail({ status: null, reason }),
       },
     );
     if (hasProvisional) return;
-    silence?.cancel();
-    silence = clock.after(PROVISIONAL_TIMEOUT_MS, () => fail({ status: null, reason: "it does not answer" }));
+    provisionalTimer?.cancel();
+    provisionalTimer = clock.after(PROVISIONAL_TIMEOUT_MS, () => fail({ status: null, reason: "no response" }));
   };
 
   const handleFinal = async (response: SipResponse): Promise<void> => {
@@ -156,30 +155,30 @@ export function placeCall(callee: CallParameters, handlers: CallHandlers, needs:
   const failWithError = (error: Error): void => fail({ status: null, reason: error.message });
 
   const handleAnswer = async (response: SipResponse): Promise<void> => {
-    const made = await createSipDialog(response, { callId, localTag, local, sequence, uri }, callee.hop).catch(
+    const created = await createSipDialog(response, { callId, localTag, local, sequence, uri }, callee.hop).catch(
       failWithError,
     );
-    if (!made) return;
-    dialog = made;
-    ack = await acknowledge(made);
-    silence?.cancel();
-    // It was given up, or called off while it was answered.
-    if (!isActive()) return sendBye(made);
+    if (!created) return;
+    dialog = created;
+    ack = await acknowledge(created);
+    provisionalTimer?.cancel();
+    // Failed or cancelled while it was being answered.
+    if (!isActive()) return sendBye(created);
     state = "answered";
     handlers.onAnswered(response.body);
   };
 
-  /** What was proven goes with it, for it can't be asked for. @source RFC 3261 §22.1 */
-  const acknowledge = (made: SipDialog): Promise<SipRequest> =>
-    outbound.sendWithoutTransaction(made.hop, inDialogRequest(made, "ACK", sequence, authentication.headers));
+  /** The ACK repeats the credentials, because it cannot be challenged. @source RFC 3261 §22.1 */
+  const acknowledge = (created: SipDialog): Promise<SipRequest> =>
+    outbound.sendWithoutTransaction(created.hop, inDialogRequest(created, "ACK", sequence, authentication.headers));
 
-  const inDialogRequest = (made: SipDialog, method: string, number: number, more: SipHeaders = []) => ({
+  const inDialogRequest = (created: SipDialog, method: string, number: number, more: SipHeaders = []) => ({
     method,
-    uri: made.target,
+    uri: created.target,
     headers: [
-      ...made.routes.map((route) => ["Route", route] as const),
-      ["From", made.local],
-      ["To", made.remote],
+      ...created.routes.map((route) => ["Route", route] as const),
+      ["From", created.local],
+      ["To", created.remote],
       ["Call-ID", callId],
       ["CSeq", `${number} ${method}`],
       ...more,
@@ -187,21 +186,21 @@ export function placeCall(callee: CallParameters, handlers: CallHandlers, needs:
     body: "",
   });
 
-  const sendBye = async (made: SipDialog): Promise<void> => {
+  const sendBye = async (created: SipDialog): Promise<void> => {
     const leave = (): void => finish(() => {});
     clock.after(BYE_TIMEOUT_MS, leave, { background: true });
-    const goodbye = inDialogRequest(made, "BYE", ++made.localSequence);
+    const goodbye = inDialogRequest(created, "BYE", ++created.localSequence);
     await outbound
-      .request(made.hop, goodbye, callee.credentials)
+      .request(created.hop, goodbye, callee.credentials)
       .catch(() => {})
       .then(leave);
   };
 
   const cancel = (): void => {
-    // A device may say many times that it rings.
+    // A device may send many provisional responses.
     if (!invite || isCancelled) return;
     isCancelled = true;
-    // @source RFC 3261 §9.1: the same branch and number as what is called off
+    // CANCEL has the branch and CSeq number of the INVITE. @source RFC 3261 §9.1
     const headers: SipHeaders = [["Via", firstHeader(invite, "Via") ?? ""], ...headersOf("CANCEL")];
     outbound.sendWithVia(
       callee.hop,
@@ -223,7 +222,7 @@ export function placeCall(callee: CallParameters, handlers: CallHandlers, needs:
       ] as const;
       respond(200, "OK", agreed, request.body === "" ? callee.offer : callee.answerTo(request.body));
     };
-    // What was agreed before holds on where there is no way for now.
+    // Without a local address the previous session stays in effect.
     outbound.contact(callee.hop, callee.caller.user).then(agree, () => respond(500, "Server Internal Error"));
   };
 
@@ -234,7 +233,7 @@ export function placeCall(callee: CallParameters, handlers: CallHandlers, needs:
       isHangingUp = true;
       if (dialog) void sendBye(dialog);
       else if (hasProvisional) cancel();
-      // Without any answer there is nothing to be called off; what comes later is ended when it comes.
+      // Without any response there is nothing to cancel; a late response is ended on arrival.
       clock.after(BYE_TIMEOUT_MS, () => finish(() => {}), { background: true });
       return hungUp;
     },
@@ -244,7 +243,7 @@ export function placeCall(callee: CallParameters, handlers: CallHandlers, needs:
         tagParameter(firstHeader(request, "To")) === localTag &&
         tagParameter(firstHeader(request, "From")) === dialog.remoteTag;
       if (!dialog || !isOurs || state === "over") return false;
-      // What is no matter of the call is answered by whoever asks, however often it comes.
+      // Other methods are handled outside the call.
       if (!IN_DIALOG_METHODS.includes(request.method)) return false;
       const number = Number((firstHeader(request, "CSeq") ?? "0").split(" ", 1)[0]);
       if (number <= dialog.remoteSequence) {
@@ -276,7 +275,7 @@ export function placeCall(callee: CallParameters, handlers: CallHandlers, needs:
       if (dialog && remoteTag === dialog.remoteTag) {
         if (ack) outbound.resend(dialog.hop, ack);
       } else if (dialog || state === "over") {
-        // A second device has answered, or one that was given up.
+        // Another fork answered, or a failed call was answered late.
         void createSipDialog(response, { callId, localTag, local, sequence, uri }, callee.hop)
           .then(async (second) => {
             await acknowledge(second);
@@ -294,8 +293,8 @@ export function placeCall(callee: CallParameters, handlers: CallHandlers, needs:
   return call;
 }
 
-/** What a call itself takes. */
+/** Methods handled within a call. */
 const IN_DIALOG_METHODS: readonly string[] = ["BYE", "INFO", "INVITE", "UPDATE"];
 
-/** What is understood within calls. */
+/** Value of the Allow header. */
 export const ALLOWED_METHODS = "INVITE, ACK, CANCEL, BYE, OPTIONS, INFO, UPDATE, REGISTER";

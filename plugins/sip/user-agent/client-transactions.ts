@@ -11,24 +11,24 @@ import {
 import { parseParameters } from "./sip-uri.ts";
 import { T1_MS, T2_MS, T4_MS, TRANSACTION_TIMEOUT_MS } from "./timers.ts";
 
-/** What a request's sender is told. After `onFinal` or `onFailed` there is nothing more. */
+/** Callbacks of a transaction. Nothing follows `onFinal` or `onFailed`. */
 export interface ResponseHandlers {
   onProvisional?(response: SipResponse): void;
   onFinal(response: SipResponse): void;
-  /** No answer, or no way: in words. */
-  onFailed(words: string): void;
+  /** No response, or a transport error. */
+  onFailed(reason: string): void;
 }
 
-/** Requests that wait for their responses. @source RFC 3261 §17.1 */
+/** Client transactions. @source RFC 3261 §17.1 */
 export interface ClientTransactions {
-  /** Sends a request, whose first Via has a branch of its own; sent again over UDP until there is an answer. */
+  /** Sends a request whose first Via has a unique branch; retransmits over UDP until a response arrives. */
   start(hop: Hop, request: SipRequest, handlers: ResponseHandlers): void;
-  /** Gives a response to whom it is for; false when nobody waits for it. */
+  /** Dispatches a response; false if no transaction matches. */
   handleResponse(response: SipResponse): boolean;
   stop(): void;
 }
 
-/** @source RFC 3261 §16.6, timer C: proxies wait for more than 3 minutes */
+/** Proxies wait for more than 3 minutes. @source RFC 3261 §16.6, timer C */
 const MAX_RINGING_MS = 200_000;
 
 interface PendingTransaction {
@@ -39,16 +39,16 @@ interface PendingTransaction {
   state: "trying" | "proceeding" | "completed";
   again: Timer | null;
   end: Timer | null;
-  /** The ACK of a final response that was no success, for when it is repeated. */
+  /** ACK of a non-2xx response, for retransmissions. */
   ack: Buffer | null;
 }
 
-/** Where `send` rejects with words. */
-export function createClientTransactions(needs: {
+/** `send` rejects with an Error for people. */
+export function createClientTransactions(deps: {
   clock: Clock;
   send(hop: Hop, bytes: Buffer): Promise<void>;
 }): ClientTransactions {
-  const { clock, send } = needs;
+  const { clock, send } = deps;
   const pending = new Map<string, PendingTransaction>();
 
   const remove = (key: string, entry: PendingTransaction): void => {
@@ -56,10 +56,10 @@ export function createClientTransactions(needs: {
     entry.end?.cancel();
     if (pending.get(key) === entry) pending.delete(key);
   };
-  const fail = (key: string, entry: PendingTransaction, words: string): void => {
+  const fail = (key: string, entry: PendingTransaction, reason: string): void => {
     const was = entry.state;
     remove(key, entry);
-    if (was !== "completed") entry.handlers.onFailed(words);
+    if (was !== "completed") entry.handlers.onFailed(reason);
   };
   const scheduleRetransmission = (key: string, entry: PendingTransaction, delayMs: number): void => {
     if (entry.hop.protocol !== "udp") return;
@@ -81,7 +81,7 @@ export function createClientTransactions(needs: {
     }
     if (wasCompleted) return;
     entry.end?.cancel();
-    // A success of INVITE is repeated to whoever made the dialog.
+    // Retransmissions of a 2xx to INVITE go to the dialog's owner.
     if (isInvite && response.status < 300) remove(key, entry);
     else
       entry.end = clock.after(entry.hop.protocol !== "udp" ? 0 : isInvite ? TRANSACTION_TIMEOUT_MS : T4_MS, () =>
@@ -103,7 +103,7 @@ export function createClientTransactions(needs: {
       };
       pending.set(key, entry);
       scheduleRetransmission(key, entry, T1_MS);
-      entry.end = clock.after(TRANSACTION_TIMEOUT_MS, () => fail(key, entry, "it does not answer"));
+      entry.end = clock.after(TRANSACTION_TIMEOUT_MS, () => fail(key, entry, "no response"));
       send(hop, bytes).catch((error: Error) => fail(key, entry, error.message));
     },
     handleResponse(response) {
@@ -115,9 +115,9 @@ export function createClientTransactions(needs: {
         entry.state = "proceeding";
         if (entry.request.method === "INVITE") {
           entry.again?.cancel();
-          // How long it rings is for whoever called to say; this only keeps nobody waiting for ever.
+          // The caller limits the ring time; this only prevents an endless wait.
           entry.end?.cancel();
-          entry.end = clock.after(MAX_RINGING_MS, () => fail(key, entry, "it does not answer"));
+          entry.end = clock.after(MAX_RINGING_MS, () => fail(key, entry, "no response"));
         }
         entry.handlers.onProvisional?.(response);
       }
@@ -133,7 +133,7 @@ function transactionKey(message: SipRequest | SipResponse): string {
   return `${parseParameters((headerValues(message, "Via")[0] ?? "").replace(/^[^;]*/, "")).get("branch") ?? ""} ${cseqOf(message).method}`;
 }
 
-/** The ACK that belongs to the transaction. @source RFC 3261 §17.1.1.3 */
+/** ACK within the transaction. @source RFC 3261 §17.1.1.3 */
 function createAck(request: SipRequest, response: SipResponse): SipRequest {
   const keep = ["From", "Call-ID", "Route", "Max-Forwards"];
   return {

@@ -2,30 +2,32 @@ import { type Hop, resolveHop } from "./hop.ts";
 import { firstHeader, headerValues, type SipResponse } from "./sip-message.ts";
 import { formatSipUri, type NameAddress, parseNameAddress, parseParameters } from "./sip-uri.ts";
 
-/** What two user agents share while a call lasts, as the caller sees it. @source RFC 3261 §12 */
+/** Dialog state, as seen by the caller. @source RFC 3261 §12 */
 export interface SipDialog {
   callId: string;
   localTag: string;
   remoteTag: string;
-  /** From and To of requests of ours. */
+  /** From and To of our requests. */
   local: string;
   remote: string;
-  /** Request line of requests of ours. */
+  /** Request URI of our requests. */
   target: string;
-  /** Proxies on the way that asked for it, nearest first. */
+  /** Route set, nearest proxy first. */
   routes: readonly string[];
   hop: Hop;
-  /** Of the last request of ours and of theirs. */
+  /** CSeq numbers of the last requests of both sides. */
   localSequence: number;
   remoteSequence: number;
 }
 
-/** The tag of a From or To; empty for none. */
+/** Tag of a From or To header; empty if missing. */
 export function tagParameter(header: string | null): string {
   return parseParameters((header ?? "").replace(/^.*>|^[^;]*/, "")).get("tag") ?? "";
 }
 
-/** The dialog that a success makes; `fallback` is where the request went, for a next hop that is not known. */
+/**
+ * Creates the dialog of a 2xx response; `fallback` is the hop of the request, used if the next hop cannot be resolved.
+ */
 export async function createSipDialog(
   response: SipResponse,
   call: { callId: string; localTag: string; local: string; sequence: number; uri: string },
@@ -47,10 +49,10 @@ export async function createSipDialog(
   };
 }
 
-/** A connection that stands is kept to; else the way is where the nearest proxy or the device says it is. */
+/** Keeps an open connection; else uses the nearest proxy or the contact. */
 async function nextHop(routes: readonly string[], contact: NameAddress | null, fallback: Hop): Promise<Hop> {
   if (fallback.protocol !== "udp") return fallback;
   const next = parseNameAddress(routes[0] ?? "") ?? contact;
-  // A device that answered stands at its address, whatever name it gives itself: its call must be ended some day.
+  // The answering device is at its address, whatever name its contact has: the call must be endable.
   return next ? resolveHop(next.uri).catch(() => fallback) : fallback;
 }

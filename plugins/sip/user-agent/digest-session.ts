@@ -6,19 +6,19 @@ const CHALLENGE_HEADERS: Readonly<Record<number, readonly [asks: string, answers
   407: ["Proxy-Authenticate", "Proxy-Authorization"],
 };
 
-/** What one request proves, as it is asked on its way: by a server, and by whoever stands behind it. */
+/** Digest authentication of one request, by servers on the path and the target. */
 export interface DigestSession {
   readonly headers: SipHeaders;
-  /** Adds what a response asks for: then the request is to be sent again. False where that is of no use. */
+  /** Adds the challenge of a response, so that the request can be resent. False if that is useless. */
   addChallenge(response: SipResponse, request: { method: string; uri: string }): boolean;
 }
 
-/** Two servers, each of which has one challenge that is out of date. own choice */
+/** Two servers, each with one stale challenge. */
 export const MAX_ROUNDS = 4;
 
-/** Nothing is proven yet; `credentials` null proves nothing ever. @source RFC 3261 §22 */
+/** Creates a session without challenges; `credentials` null never authenticates. @source RFC 3261 §22 */
 export function createDigestSession(credentials: SipCredentials | null, cnonce: () => string): DigestSession {
-  const asked = new Map<string, { answers: string; challenge: DigestChallenge; count: number }>();
+  const challenges = new Map<string, { answers: string; challenge: DigestChallenge; count: number }>();
   let headers: SipHeaders = [];
   let rounds = 0;
   return {
@@ -29,12 +29,12 @@ export function createDigestSession(credentials: SipCredentials | null, cnonce: 
       const [asks, answers] = CHALLENGE_HEADERS[response.status] ?? [];
       if (asks === undefined || answers === undefined || !credentials) return false;
       const challenge = selectChallenge(rawHeaders(response, asks));
-      const whose = `${answers} ${challenge?.realm}`;
-      // Who was answered and asks once more does not believe the password.
-      if (!challenge || (asked.has(whose) && !challenge.isStale) || ++rounds > MAX_ROUNDS) return false;
-      asked.set(whose, { answers, challenge, count: 0 });
-      // A server on the way may take each count of its challenge once.
-      headers = [...asked.values()].map((each) => [
+      const key = `${answers} ${challenge?.realm}`;
+      // A repeated challenge means that the password was refused.
+      if (!challenge || (challenges.has(key) && !challenge.isStale) || ++rounds > MAX_ROUNDS) return false;
+      challenges.set(key, { answers, challenge, count: 0 });
+      // Each server accepts a nonce count only once.
+      headers = [...challenges.values()].map((each) => [
         each.answers,
         answerChallenge(each.challenge, request, credentials, cnonce(), ++each.count),
       ]);

@@ -1,19 +1,18 @@
 import { createHash, createHmac, timingSafeEqual } from "node:crypto";
 import { parseParameters, splitUnquoted } from "./sip-uri.ts";
 
-/** Name and password of somebody. */
 export interface SipCredentials {
   user: string;
   password: string;
 }
 
-/** The challenge to answer: the first by the strongest hash; null where none can be answered. @source RFC 8760 §2.4 */
+/** Selects the strongest supported challenge; null if none is supported. @source RFC 8760 §2.4 */
 export function selectChallenge(challenges: readonly string[]): DigestChallenge | null {
   const known = challenges.flatMap((text) => parseChallenge(text) ?? []);
   return known.find(({ algorithm }) => algorithm === "SHA-256") ?? known[0] ?? null;
 }
 
-/** Answers a challenge for the `count`th time: the value of the header that proves who asks. @source RFC 7616 §3.4 */
+/** Formats the Authorization value for a challenge, with nonce count `count`. @source RFC 7616 §3.4 */
 export function answerChallenge(
   { realm, nonce, algorithm, opaque, hasQop, namesAlgorithm }: DigestChallenge,
   request: { method: string; uri: string },
@@ -41,20 +40,19 @@ export function answerChallenge(
   return `Digest ${fields.join(", ")}`;
 }
 
-/** A hash that challenges name. */
+/** Supported digest algorithms. */
 export type DigestAlgorithm = "MD5" | "SHA-256";
 const HASHES: Readonly<Record<DigestAlgorithm, string>> = { MD5: "md5", "SHA-256": "sha256" };
 
-/** What a server asks to be answered. */
+/** A parsed challenge. */
 export interface DigestChallenge {
-  /** Whose password it asks for. */
   realm: string;
   nonce: string;
   algorithm: DigestAlgorithm;
   namesAlgorithm: boolean;
   opaque: string | null;
   hasQop: boolean;
-  /** The answer before was right, but to a challenge that is out of date. */
+  /** The previous response was correct but its nonce was stale. */
   isStale: boolean;
 }
 
@@ -64,7 +62,7 @@ function parseChallenge(text: string): DigestChallenge | null {
   const [realm, nonce] = [params?.get("realm"), params?.get("nonce")];
   if (!params || !algorithm || realm === undefined || nonce === undefined) return null;
   const qop = params.get("qop");
-  // A challenge that wants more than `auth` only can't be answered.
+  // Only qop `auth` is supported.
   if (qop !== undefined && !splitUnquoted(qop, ",").includes("auth")) return null;
   const opaque = params.get("opaque") ?? null;
   const isStale = params.get("stale")?.toLowerCase() === "true";
@@ -102,50 +100,51 @@ interface DigestInput {
 
 function digestResponse({ method, uri, algorithm, realm, nonce, user, password, qop }: DigestInput): string {
   const hashed = (text: string): string => createHash(HASHES[algorithm]).update(text).digest("hex");
-  const who = hashed(`${user}:${realm}:${password}`);
-  const what = hashed(`${method}:${uri}`);
-  return hashed(qop ? `${who}:${nonce}:${qop.nc}:${qop.cnonce}:auth:${what}` : `${who}:${nonce}:${what}`);
+  const ha1 = hashed(`${user}:${realm}:${password}`);
+  const ha2 = hashed(`${method}:${uri}`);
+  return hashed(qop ? `${ha1}:${nonce}:${qop.nc}:${qop.cnonce}:auth:${ha2}` : `${ha1}:${nonce}:${ha2}`);
 }
 
 function escapeQuoted(text: string): string {
   return text.replace(/["\\]/g, "\\$&");
 }
 
-/** Whether somebody is who they say; `ask`: the challenges to send instead, in order of preference. */
+/** Result of verification; `ask`: challenges to send, in order of preference. */
 export type DigestAuthResult = { user: string; ask?: never } | { ask: string[]; user?: never };
 
-/** Checks who sends requests. */
+/** Verifies requests. */
 export interface DigestVerifier {
-  /** `given` is what the request brings as Authorization. */
+  /** `given` are the request's Authorization values. */
   verify(given: readonly string[], request: { method: string; uri: string }): DigestAuthResult;
 }
 
-/** How long a challenge may be answered. own choice */
+/** Lifetime of a challenge. */
 const NONCE_LIFETIME_MS = 300_000;
 const MAX_NONCES = 20_000;
 
 /**
- * Makes a doorkeeper. A challenge is signed with `key` instead of remembered; once answered, its count must rise, so that
- * nobody repeats a request that was overheard.
+ * Creates a verifier. Challenges are signed with `key` instead of stored; the nonce count of an answered challenge must
+ * increase, which prevents replay.
  */
-export function createDigestVerifier(needs: {
+export function createDigestVerifier(deps: {
   realm: string;
   key: Uint8Array;
-  /** What may be answered with, in order of preference. */
+  /** Accepted algorithms in order of preference. */
   algorithms: readonly DigestAlgorithm[];
   now(): number;
-  /** Null for a name that nobody has. */
+  /** Null for an unknown user. */
   passwordOf(user: string): string | null;
 }): DigestVerifier {
-  const { realm, key, algorithms, now, passwordOf } = needs;
-  /** Highest count by answered challenge, oldest first. */
+  const { realm, key, algorithms, now, passwordOf } = deps;
+  /** Highest nonce count by nonce, oldest first. */
   const counts = new Map<string, number>();
   let made = 0;
 
-  const sign = (moment: string): string => createHmac("sha256", key).update(moment).digest("base64url").slice(0, 22);
+  const sign = (issuedAt: string): string =>
+    createHmac("sha256", key).update(issuedAt).digest("base64url").slice(0, 22);
   const challenges = (stale: boolean): string[] => {
-    const moment = `${now().toString(36)}.${(made++).toString(36)}`;
-    const nonce = `${moment}.${sign(moment)}`;
+    const issuedAt = `${now().toString(36)}.${(made++).toString(36)}`;
+    const nonce = `${issuedAt}.${sign(issuedAt)}`;
     const tail = stale ? ", stale=true" : "";
     return algorithms.map(
       (algorithm) => `Digest realm="${realm}", nonce="${nonce}", algorithm=${algorithm}, qop="auth"${tail}`,

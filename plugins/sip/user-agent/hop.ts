@@ -2,16 +2,16 @@ import { lookup } from "node:dns/promises";
 import { isIPv4 } from "node:net";
 import type { SipUri } from "./sip-uri.ts";
 
-/** How messages travel. */
+/** Transport protocols. */
 export type SipProtocol = "udp" | "tcp" | "tls";
 
-/** The next machine on a message's way. */
+/** Next hop of a message. */
 export interface Hop {
   protocol: SipProtocol;
   /** IPv4 address. */
   host: string;
   port: number;
-  /** What its certificate must say, for TLS. */
+  /** Expected certificate name, for TLS. */
   name?: string;
 }
 
@@ -19,8 +19,8 @@ export interface Hop {
 const DEFAULT_PORT = { udp: 5060, tcp: 5060, tls: 5061 } as const;
 
 /**
- * The hop that an address leads to; rejects in words. Ports and protocols are as the address says, else the usual ones:
- * records of names beside addresses (SRV, NAPTR) are not asked for.
+ * Resolves a SIP URI; rejects with SipError. Port and transport come from the URI or the defaults; SRV and NAPTR
+ * records are not used.
  */
 export async function resolveHop(uri: SipUri): Promise<Hop> {
   const protocol = protocolForUri(uri);
@@ -33,7 +33,7 @@ export async function resolveHop(uri: SipUri): Promise<Hop> {
   };
 }
 
-/** The protocol that an address asks for. */
+/** Transport of a SIP URI. */
 function protocolForUri({ scheme, params }: SipUri): SipProtocol {
   if (scheme === "sips") return "tls";
   const asked = params.get("transport")?.toLowerCase();
@@ -44,11 +44,11 @@ async function resolveAddress(name: string): Promise<string> {
   try {
     return (await lookup(name, { family: 4 })).address;
   } catch {
-    throw new SipError(`the address of ${name} is not known`);
+    throw new SipError(`host name ${name} not found`);
   }
 }
 
-/** Something that SIP does not get through, in words for people. */
+/** A SIP error with a message for people. */
 export class SipError extends Error {
-  override readonly name = "SipFault";
+  override readonly name = "SipError";
 }

@@ -5,30 +5,29 @@ import type { RequestSender } from "./request-sender.ts";
 import { firstHeader, headerValues, type SipResponse } from "./sip-message.ts";
 import { escapeUser, formatSipUri, parseNameAddress, parseSipUri, type SipUri } from "./sip-uri.ts";
 
-/** A place that is told to a registrar, time and again. */
+/** A registration to send. */
 export interface SipRegistrationRequest {
-  /** The registrar, and the name that is reached here. */
+  /** Registrar, and the user to register. */
   uri: SipUri;
   user: string;
   hop: Hop;
   credentials: SipCredentials | null;
-  /** How long it is to hold; 0 says that we are gone. */
+  /** Requested expiry; 0 unregisters. */
   seconds: number;
-  /** The same for all that is told of one place; `sequence` rises by ten at least. */
+  /** Constant per binding; `sequence` increases by at least ten per call. */
   callId: string;
   sequence: number;
 }
 
-/** What a registrar has answered. */
 export interface SipRegistrationResult extends Pick<SipResponse, "status" | "reason"> {
-  /** How long it holds, as the registrar says. */
+  /** Granted expiry. */
   seconds: number;
 }
 
-/** What a registrar may ask for at least, s; who asks for more is not believed. own choice */
+/** Upper limit of an accepted Min-Expires, s. */
 const MAX_EXPIRES_S = 86_400;
 
-/** Tells a registrar where we are; rejects with SipFault. @source RFC 3261 §10.2 */
+/** Sends a REGISTER; rejects with SipError. @source RFC 3261 §10.2 */
 export async function sendRegister(
   { uri, user, hop, credentials, seconds, callId, sequence }: SipRegistrationRequest,
   { outbound, id }: { outbound: Pick<RequestSender, "contact" | "request">; id(): string },
@@ -47,20 +46,24 @@ export async function sendRegister(
     ] as const;
     return outbound.request(hop, { method: "REGISTER", uri: registrar, headers, body: "" }, credentials);
   };
-  const answer = await sendOnce(sequence, seconds);
-  const least = parseSeconds(firstHeader(answer, "Min-Expires"));
+  const response = await sendOnce(sequence, seconds);
+  const minExpires = parseSeconds(firstHeader(response, "Min-Expires"));
   // @source RFC 3261 §10.2.8
   const isTooShort =
-    answer.status === 423 && seconds > 0 && least !== null && least > seconds && least <= MAX_EXPIRES_S;
-  const last = isTooShort ? await sendOnce(sequence + MAX_ROUNDS + 1, least) : answer;
+    response.status === 423 &&
+    seconds > 0 &&
+    minExpires !== null &&
+    minExpires > seconds &&
+    minExpires <= MAX_EXPIRES_S;
+  const last = isTooShort ? await sendOnce(sequence + MAX_ROUNDS + 1, minExpires) : response;
   return {
     status: last.status,
     reason: last.reason,
-    seconds: grantedSeconds(last, contact) ?? (isTooShort ? least : seconds),
+    seconds: grantedSeconds(last, contact) ?? (isTooShort ? minExpires : seconds),
   };
 }
 
-/** How long our own place holds, which may be among those of others; null where nothing is said. */
+/** Granted expiry of our contact, which may be one of several; null if not given. */
 function grantedSeconds(response: SipResponse, contact: string): number | null {
   const ours = parseSipUri(contact);
   const own = headerValues(response, "Contact")

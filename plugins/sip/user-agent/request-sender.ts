@@ -5,25 +5,22 @@ import { type Hop, SipError, type SipProtocol } from "./hop.ts";
 import { firstHeader, formatSipMessage, type SipHeaders, type SipRequest, type SipResponse } from "./sip-message.ts";
 import type { SipTransports } from "./transports.ts";
 
-/** A request as its sender thinks of it; what every request has is added. */
+/** A request without the common headers. */
 export type RequestDraft = Omit<SipRequest, "kind">;
 
-/** Sends requests of ours. */
+/** Sends outgoing requests. */
 export interface RequestSender {
-  /** Address under which a hop reaches us. */
+  /** Our address as seen by a hop. */
   contact(hop: Hop, user: string): Promise<{ uri: string; address: string }>;
-  /** Sends a request as a transaction; resolves with it as it was sent. */
-  send(hop: Hop, sketch: RequestDraft, handlers: ResponseHandlers): Promise<SipRequest>;
-  /** The same for a request that has its Via. */
+  /** Sends a request in a transaction; resolves with the complete request. */
+  send(hop: Hop, draft: RequestDraft, handlers: ResponseHandlers): Promise<SipRequest>;
+  /** Sends a request that already has a Via. */
   sendWithVia(hop: Hop, request: SipRequest, handlers: ResponseHandlers): void;
-  /** Sends what is not answered. */
-  sendWithoutTransaction(hop: Hop, sketch: RequestDraft): Promise<SipRequest>;
+  /** Sends a request without a response, such as ACK. */
+  sendWithoutTransaction(hop: Hop, draft: RequestDraft): Promise<SipRequest>;
   resend(hop: Hop, request: SipRequest): void;
-  /**
-   * Sends a request outside of INVITE, with name and password where it is asked for them, which takes a number more each
-   * time; rejects with SipFault.
-   */
-  request(hop: Hop, sketch: RequestDraft, credentials: SipCredentials | null): Promise<SipResponse>;
+  /** Sends a non-INVITE request and answers challenges, each with the next CSeq number; rejects with SipError. */
+  request(hop: Hop, draft: RequestDraft, credentials: SipCredentials | null): Promise<SipResponse>;
 }
 
 /** @source RFC 3261 §8.1.1.7 */
@@ -31,14 +28,12 @@ const BRANCH_PREFIX = "z9hG4bK";
 const MAX_FORWARDS = 70;
 const USER_AGENT = "Carillon";
 
-/** What sending needs. */
 export interface RequestSenderDeps {
   transports: Pick<SipTransports, "send" | "localAddressFor" | "ports">;
   transactions: Pick<ClientTransactions, "start">;
   newId(): string;
 }
 
-/** Makes it. */
 export function createRequestSender({ transports, transactions, newId }: RequestSenderDeps): RequestSender {
   const complete = async (hop: Hop, { method, uri, headers, body }: RequestDraft): Promise<SipRequest> => {
     const address = await transports.localAddressFor(hop.host);
@@ -50,13 +45,13 @@ export function createRequestSender({ transports, transactions, newId }: Request
     ];
     return { kind: "request", method, uri, headers: [...own, ...headers, ["User-Agent", USER_AGENT]], body };
   };
-  // Without a port of our own for TLS, answers come by the connection that we made.
+  // Without a TLS listener responses arrive on our own connection.
   const portOf = (protocol: SipProtocol): number => transports.ports[protocol] || transports.ports.tcp;
 
-  const askOnce = (hop: Hop, sketch: RequestDraft): Promise<SipResponse> =>
+  const requestOnce = (hop: Hop, draft: RequestDraft): Promise<SipResponse> =>
     new Promise((resolve, reject) => {
-      const onFailed = (words: string): void => reject(new SipError(words));
-      outbound.send(hop, sketch, { onFinal: resolve, onFailed }).catch(reject);
+      const onFailed = (reason: string): void => reject(new SipError(reason));
+      outbound.send(hop, draft, { onFinal: resolve, onFailed }).catch(reject);
     });
 
   const outbound: RequestSender = {
@@ -65,8 +60,8 @@ export function createRequestSender({ transports, transactions, newId }: Request
       const tail = hop.protocol === "udp" ? "" : `;transport=${hop.protocol}`;
       return { uri: `sip:${user}@${address}:${portOf(hop.protocol)}${tail}`, address };
     },
-    async send(hop, sketch, handlers) {
-      const request = await complete(hop, sketch);
+    async send(hop, draft, handlers) {
+      const request = await complete(hop, draft);
       transactions.start(hop, request, handlers);
       return request;
     },
@@ -76,17 +71,17 @@ export function createRequestSender({ transports, transactions, newId }: Request
         { ...request, headers: [...request.headers, ["Max-Forwards", String(MAX_FORWARDS)]] },
         handlers,
       ),
-    async sendWithoutTransaction(hop, sketch) {
-      const request = await complete(hop, sketch);
+    async sendWithoutTransaction(hop, draft) {
+      const request = await complete(hop, draft);
       outbound.resend(hop, request);
       return request;
     },
     resend: (hop, request) => void transports.send(hop, formatSipMessage(request)).catch(() => {}),
-    async request(hop, sketch, credentials) {
-      const proofs = createDigestSession(credentials, newId);
-      for (let { headers } = sketch; ; headers = headers.map(nextSequence)) {
-        const response = await askOnce(hop, { ...sketch, headers: [...headers, ...proofs.headers] });
-        if (!proofs.addChallenge(response, sketch)) return response;
+    async request(hop, draft, credentials) {
+      const digest = createDigestSession(credentials, newId);
+      for (let { headers } = draft; ; headers = headers.map(nextSequence)) {
+        const response = await requestOnce(hop, { ...draft, headers: [...headers, ...digest.headers] });
+        if (!digest.addChallenge(response, draft)) return response;
       }
     },
   };
@@ -97,7 +92,6 @@ function nextSequence([name, value]: SipHeaders[number]): SipHeaders[number] {
   return name === "CSeq" ? [name, value.replace(/^\d+/, (number) => String(Number(number) + 1))] : [name, value];
 }
 
-/** The Call-ID of a message, which names what belongs together. */
 export function callIdOf(message: SipRequest | SipResponse): string {
   return firstHeader(message, "Call-ID") ?? "";
 }

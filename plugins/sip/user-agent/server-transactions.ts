@@ -12,12 +12,12 @@ import { parseParameters } from "./sip-uri.ts";
 import { T1_MS, T2_MS, TRANSACTION_TIMEOUT_MS } from "./timers.ts";
 import type { IncomingSipMessage } from "./transports.ts";
 
-/** Answers a request; the last status of 200 or more is what counts. */
+/** Sends a response; the last status of 200 or more is final. */
 export type Respond = (status: number, reason: string, headers?: SipHeaders, body?: string) => void;
 
-/** Requests of others and what they were answered. @source RFC 3261 §17.2 */
+/** Server transactions. @source RFC 3261 §17.2 */
 export interface ServerTransactions {
-  /** Takes a request; `handle` is called once for each, repetitions get the answer again. */
+  /** Handles a request; `handle` is called once per request, retransmissions get the stored response. */
   handleRequest(arrival: IncomingSipMessage & { message: SipRequest }, handle: (respond: Respond) => void): void;
   stop(): void;
 }
@@ -28,12 +28,12 @@ interface TransactionState {
   end: Timer | null;
 }
 
-/** Above this nothing new is taken: somebody sends only to fill our memory. own choice */
+/** Limit that protects memory against floods. */
 const MAX_TRANSACTIONS = 20_000;
 
 /**
- * Makes it; `tag` gives what answers add to the To of a request that has none, the same for the same name. Refusals and
- * answers to OPTIONS are not kept but given anew: whoever sends under many names fills no memory with them.
+ * Creates the transactions. `tag` returns the To tag of responses, the same for the same name. Refusals and responses
+ * to OPTIONS are recomputed instead of stored, so that floods under many names use no memory.
  * @source RFC 3261 §8.2.7
  */
 export function createServerTransactions({
@@ -51,7 +51,7 @@ export function createServerTransactions({
     open.delete(key);
   };
 
-  /** A final answer to INVITE is repeated until it is acknowledged. */
+  /** Retransmits a final response to INVITE until it is acknowledged. */
   const scheduleRetransmission = (
     entry: TransactionState,
     bytes: Buffer,
@@ -69,7 +69,7 @@ export function createServerTransactions({
       const key = transactionKey(message, from.host);
       const known = open.get(key);
       if (message.method === "ACK") {
-        // What acknowledges a success has a branch of its own.
+        // The ACK of a 2xx has its own branch.
         for (const each of [key, callKey(key, message)]) open.get(each)?.again?.cancel();
         return;
       }
@@ -85,7 +85,7 @@ export function createServerTransactions({
       entry.end = clock.after(TRANSACTION_TIMEOUT_MS, () => keys.forEach(remove));
       const toTag = tag(key);
       handle((status, reason, headers = [], body = "") => {
-        // Whoever asked has given up, or the ports are closed.
+        // The transaction timed out, or the ports are closed.
         if (open.get(key) !== entry) return;
         const bytes = formatSipMessage(createResponse(message, from, { status, reason, headers, body, toTag }));
         reply(bytes);
@@ -107,7 +107,7 @@ function transactionKey(request: SipRequest, host: string): string {
   return `${branch.replace(/\s/g, "")} ${host} ${cseqOf(request).number} ${method}`;
 }
 
-/** What an INVITE and the ACK of its success have in common, in the place of the branch. */
+/** Key shared by an INVITE and the ACK of its 2xx, instead of the branch. */
 function callKey(key: string, request: SipRequest): string {
   return key.replace(/^\S+/, `call/${(firstHeader(request, "Call-ID") ?? "").replace(/\s/g, "")}`);
 }

@@ -1,6 +1,6 @@
 import { splitUnquoted } from "./sip-uri.ts";
 
-/** Header fields in order; names as they are usually written. */
+/** Header fields in order, with canonical names. */
 export type SipHeaders = readonly (readonly [name: string, value: string])[];
 
 /** A request. @source RFC 3261 §7.1 */
@@ -24,7 +24,7 @@ export interface SipResponse {
 /** A request or a response. */
 export type SipMessage = SipRequest | SipResponse;
 
-/** own choice: no device has reason to send more, and whoever sends more is not listened to */
+/** Limits of a message; no legitimate device exceeds them. */
 const MAX_HEADER_BYTES = 16_384;
 const MAX_BODY_BYTES = 65_536;
 const MAX_HEADERS = 128;
@@ -52,42 +52,42 @@ const START_OF_RESPONSE = /^SIP\/2\.0 ([1-6]\d\d)(?: (.{0,256}))?$/;
 const HEADER = /^([A-Za-z0-9.!%*_+`'~-]{1,64})[ \t]{0,8}:[ \t]{0,64}([^\r\n\0]*)$/;
 const REQUIRED_HEADERS = ["Via", "From", "To", "Call-ID", "CSeq"];
 
-/** The values of a header, in order, one for each that commas separate. */
+/** All values of a header, in order, split at commas. */
 export function headerValues({ headers }: Pick<SipMessage, "headers">, name: string): string[] {
   const wanted = name.toLowerCase();
   return headers.filter(([known]) => known.toLowerCase() === wanted).flatMap(([, value]) => splitUnquoted(value, ","));
 }
 
-/** The first header of a name as it stands, null when there is none. */
+/** First header field with this name, unsplit; null if missing. */
 export function firstHeader({ headers }: Pick<SipMessage, "headers">, name: string): string | null {
   const wanted = name.toLowerCase();
   return headers.find(([known]) => known.toLowerCase() === wanted)?.[1] ?? null;
 }
 
-/** Headers of a name as they stand: challenges have commas of their own. */
+/** Header fields with this name, unsplit: challenges contain commas. */
 export function rawHeaders({ headers }: Pick<SipMessage, "headers">, name: string): string[] {
   const wanted = name.toLowerCase();
   return headers.filter(([known]) => known.toLowerCase() === wanted).map(([, value]) => value);
 }
 
-/** Number and method of a message that was read. */
+/** CSeq number and method. */
 export function cseqOf(message: SipMessage): { number: number; method: string } {
   const [number = "0", method = ""] = (firstHeader(message, "CSeq") ?? "").split(/\s+/);
   return { number: Number(number), method };
 }
 
-/** Where the head of a message ends in `bytes`: after the empty line; -1 when it is not there yet. */
+/** Offset after the empty line that ends the head; -1 if incomplete. */
 export function headerEnd(bytes: Buffer): number {
   const at = bytes.indexOf("\r\n\r\n");
   return at < 0 ? -1 : at + 4;
 }
 
-/** Too long for a head, whether it is complete or not. */
+/** True if a complete or partial head is too long. */
 export function isHeaderTooLong(headBytes: number): boolean {
   return headBytes > MAX_HEADER_BYTES;
 }
 
-/** The length that a head says of the body, null when it says none; NaN for one that can't be. */
+/** Content-Length of a head, null if missing; NaN if invalid. */
 export function contentLength(head: string): number | null {
   const found = /\r\n(?:content-length|l)[ \t]{0,8}:[ \t]{0,64}(\d{1,9})[ \t]{0,64}\r\n/i.exec(head);
   if (!found) return /\r\n(?:content-length|l)[ \t]{0,8}:/i.test(head) ? Number.NaN : null;
@@ -95,7 +95,7 @@ export function contentLength(head: string): number | null {
   return length <= MAX_BODY_BYTES ? length : Number.NaN;
 }
 
-/** Reads one whole message; null for anything that is none, however it is broken. */
+/** Parses one complete message; null if invalid. */
 export function parseSipMessage(bytes: Buffer): SipMessage | null {
   const end = headerEnd(bytes);
   if (end < 0 || isHeaderTooLong(end)) return null;
@@ -143,7 +143,7 @@ function isValidMessage(message: SipMessage): boolean {
   return message.kind === "response" || message.method === method;
 }
 
-/** Writes a message; its length is added. */
+/** Formats a message and adds Content-Length. */
 export function formatSipMessage(message: SipMessage): Buffer {
   const start =
     message.kind === "request"

@@ -1,11 +1,11 @@
-/** A SIP address, as far as it says where somebody is. @source RFC 3261 §19.1 */
+/** A SIP URI. @source RFC 3261 §19.1 */
 export interface SipUri {
   scheme: "sip" | "sips";
-  /** As written, escapes included; null for an address of a host alone. */
+  /** As written, with escapes; null without a user part. */
   user: string | null;
   host: string;
   port: number | null;
-  /** Names in small letters; a parameter without value is an empty text. */
+  /** Names in lower case; a parameter without a value is an empty string. */
   params: ReadonlyMap<string, string>;
 }
 
@@ -13,7 +13,7 @@ const MAX_LENGTH = 512;
 const SIP_URI =
   /^(sips?):(?:([^@\s<>"]{1,255})@)?(\[[0-9a-f:.]{2,45}\]|[a-z0-9._-]{1,253})(?::(\d{1,5}))?((?:;[^;?\s<>"]{1,255})*)(?:\?\S{0,255})?$/i;
 
-/** Reads an address; null for what is none. What stands behind `?` is left out. */
+/** Parses a SIP URI; null if invalid. Headers after `?` are dropped. */
 export function parseSipUri(text: string): SipUri | null {
   const found = text.length <= MAX_LENGTH ? SIP_URI.exec(text) : null;
   if (!found) return null;
@@ -29,19 +29,19 @@ export function parseSipUri(text: string): SipUri | null {
   };
 }
 
-/** Writes an address as it goes into a request line. */
+/** Formats a URI for a request line. */
 export function formatSipUri({ scheme, user, host, port, params }: SipUri): string {
   const name = user === null ? "" : `${user}@`;
   const tail = [...params].map(([key, value]) => (value === "" ? `;${key}` : `;${key}=${value}`)).join("");
   return `${scheme}:${name}${host}${port === null ? "" : `:${port}`}${tail}`;
 }
 
-/** A name as the part of an address before the @. @source RFC 3261 §25.1, user */
+/** Escapes a user part. @source RFC 3261 §25.1, user */
 export function escapeUser(name: string): string {
   return encodeURIComponent(Buffer.from(name).toString()).replaceAll("%2B", "+");
 }
 
-/** Parameters of the form `;name=value;name`, the first of a name winning; quotes around values are taken off. */
+/** Parses `;name=value;name`; the first of a name wins, quotes around values are removed. */
 export function parseParameters(text: string): Map<string, string> {
   const params = new Map<string, string>();
   for (const part of splitUnquoted(text, ";")) {
@@ -53,7 +53,7 @@ export function parseParameters(text: string): Map<string, string> {
   return params;
 }
 
-/** Splits where `separator` stands outside of quotes and angle brackets; parts are trimmed, empty ones left out. */
+/** Splits at `separator` outside quotes and angle brackets; parts are trimmed, empty ones dropped. */
 export function splitUnquoted(text: string, separator: string): string[] {
   const parts: string[] = [];
   let from = 0;
@@ -74,21 +74,21 @@ export function splitUnquoted(text: string, separator: string): string[] {
   return parts.map((part) => part.trim()).filter((part) => part !== "");
 }
 
-/** Takes the quotes of a quoted text off. */
+/** Removes the quotes of a quoted string. */
 function unquote(text: string): string {
   return text.startsWith('"') && text.endsWith('"') && text.length >= 2
     ? text.slice(1, -1).replace(/\\(.)/g, "$1")
     : text;
 }
 
-/** A name with an address, as in From, To, Contact and Route. */
+/** A name-addr, as in From, To, Contact and Route. */
 export interface NameAddress {
   uri: SipUri;
-  /** Parameters of the header, not of the address. */
+  /** Header parameters, not URI parameters. */
   params: ReadonlyMap<string, string>;
 }
 
-/** Reads one address of such a header; null for what is none. */
+/** Parses a name-addr; null if invalid. */
 export function parseNameAddress(text: string): NameAddress | null {
   const open = text.indexOf("<");
   if (open >= 0) {

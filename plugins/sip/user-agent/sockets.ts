@@ -6,7 +6,9 @@ import { type Hop, SipError } from "./hop.ts";
 
 const CONNECT_TIMEOUT_MS = 4_000;
 
-/** Connects to a hop; rejects with SipFault. `authority` is whom to believe for TLS, in PEM; null for the system's. */
+/**
+ * Connects to a hop; rejects with SipError. `authority` is the trusted CA for TLS in PEM; null for the system's CAs.
+ */
 export function connectToHop(
   hop: Hop,
   { clock, authority }: { clock: Clock; authority: string | null },
@@ -21,10 +23,10 @@ export function connectToHop(
     const failed = (error: Error): void => {
       timer.cancel();
       socket.destroy();
-      reject(new SipError(`no connection to ${host}:${port}: ${error.message}`));
+      reject(new SipError(`connection to ${host}:${port} failed: ${error.message}`));
     };
     const timer = clock.after(CONNECT_TIMEOUT_MS, () =>
-      failed(new Error(`no answer within ${CONNECT_TIMEOUT_MS / 1_000} s`)),
+      failed(new Error(`timed out after ${CONNECT_TIMEOUT_MS / 1_000} s`)),
     );
     const options = { host, port, ...(name === undefined ? {} : { servername: name }) };
     const socket: Socket =
@@ -35,7 +37,7 @@ export function connectToHop(
   });
 }
 
-/** Resolves once a server listens; rejects when the port can't be had. */
+/** Resolves once the server listens; rejects if the port is not available. */
 export function listenOnPort(server: Server, port: number): Promise<Server> {
   return new Promise((resolve, reject) => {
     server.once("error", reject);
@@ -46,7 +48,7 @@ export function listenOnPort(server: Server, port: number): Promise<Server> {
   });
 }
 
-/** Resolves once a socket has the port; rejects when it can't be had. */
+/** Resolves once the socket is bound; rejects if the port is not available. */
 export function bindToPort(socket: UdpSocket, port: number): Promise<void> {
   return new Promise((resolve, reject) => {
     socket.once("error", reject);
@@ -57,13 +59,13 @@ export function bindToPort(socket: UdpSocket, port: number): Promise<void> {
   });
 }
 
-/** The address that the system would send from; rejects with SipFault where there is no way. */
+/** Local address the system would send from; rejects with SipError without a route. */
 export function localAddressTowards(host: string): Promise<string> {
   const socket = createSocket("udp4");
   return new Promise<string>((resolve, reject) => {
     socket.once("error", reject);
     socket.connect(9, host, () => resolve(socket.address().address));
   })
-    .catch((error: Error) => Promise.reject(new SipError(`there is no way to ${host}: ${error.message}`)))
+    .catch((error: Error) => Promise.reject(new SipError(`no route to ${host}: ${error.message}`)))
     .finally(() => socket.close());
 }

@@ -2,18 +2,18 @@ import { contentLength, headerEnd, isHeaderTooLong, parseSipMessage, type SipMes
 
 const LINE_END = "\r\n";
 
-/** Cuts messages out of a stream of bytes. @source RFC 3261 §18.3, RFC 5626 §3.5.1 */
+/** Extracts messages from a byte stream. @source RFC 3261 §18.3, RFC 5626 §3.5.1 */
 export interface SipStreamParser {
-  /** What came; null once it is no SIP, and nothing more can be made of it. */
+  /** Parses the next bytes; null once the stream is invalid. */
   push(bytes: Buffer): { messages: SipMessage[]; pings: number } | null;
 }
 
-/** Makes the frames of one connection. */
+/** Creates the parser of one connection. */
 export function createSipStreamParser(): SipStreamParser {
   let rest: Buffer = Buffer.alloc(0);
   let broken = false;
 
-  /** How long the message at the beginning is; 0 while it is not complete, null for what is none. */
+  /** Length of the first message; 0 while incomplete, null if invalid. */
   const nextLength = (): number | null => {
     const end = headerEnd(rest);
     if (end < 0) return isHeaderTooLong(rest.length) ? null : 0;

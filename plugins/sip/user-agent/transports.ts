@@ -7,52 +7,50 @@ import { parseSipMessage, type SipMessage } from "./sip-message.ts";
 import { bindToPort, connectToHop, listenOnPort, localAddressTowards } from "./sockets.ts";
 import { createSipStreamParser } from "./stream-framing.ts";
 
-/** A message that has arrived. */
+/** A received message. */
 export interface IncomingSipMessage {
   message: SipMessage;
-  /** Where it came from, and where an answer goes. */
+  /** Source of the message and target of the response. */
   from: Hop;
-  /** Sends an answer on the way that the message came; never throws, for nobody waits for it. */
+  /** Sends a response on the same path; never throws. */
   reply(bytes: Buffer): void;
 }
 
-/** The sockets of a user agent. */
 export interface SipTransports {
-  /** Sends to a hop, opening a connection where one is needed; rejects with SipFault. */
+  /** Sends to a hop, connecting if necessary; rejects with SipError. */
   send(hop: Hop, bytes: Buffer): Promise<void>;
-  /** Own address as a host sees it. */
+  /** Local address as seen by a host. */
   localAddressFor(host: string): Promise<string>;
-  /** Where it listens. */
+  /** Listen ports. */
   readonly ports: Readonly<Record<SipProtocol, number>>;
   close(): Promise<void>;
 }
 
-/** What transports need. */
 export interface SipTransportDeps {
   clock: Clock;
-  /** For UDP and TCP; 0 lets the system choose. */
+  /** UDP and TCP port; 0 lets the system choose. */
   port: number;
-  /** Null without a certificate of its own: then nothing listens for TLS. */
+  /** TLS listener; null without a certificate. */
   tls: { port: number; certificate: string; key: string } | null;
-  /** Whom to believe for TLS, in PEM; the system's unless given. */
+  /** Trusted CA for TLS in PEM; null for the system's CAs. */
   authority: string | null;
-  /** Own address that others reach; found by the system's routes unless given. */
+  /** Local address that others can reach; null to use the system's routes. */
   address: string | null;
   onMessage(arrival: IncomingSipMessage): void;
   onError(error: Error): void;
 }
 
 const MAX_CONNECTIONS = 2_048;
-/** Of one machine, lest it keep all others out; devices behind one address of a router share it. own choice */
+/** Limit per address, so that one machine cannot lock out others; devices behind a NAT share an address. */
 const MAX_CONNECTIONS_PER_HOST = 256;
-/** A peer that leaves so many bytes of answers unread, above what the system keeps for it, is let go. own choice */
+/** A peer that leaves more unread response bytes than this is disconnected. */
 const MAX_UNREAD_BYTES = 262_144;
 const HANDSHAKE_TIMEOUT_MS = 10_000;
 const SWEEP_MS = 60_000;
-/** A connection without a word for so long is closed; one that never said anything after the first of these. own choice */
+/** Idle timeout of connections; a connection that never sent a message is closed at the first sweep. */
 const IDLE_TIMEOUT_MS = 7_200_000;
 const MAX_ADDRESSES = 10_000;
-/** How often the system is asked for a port that is free for both. own choice */
+/** Attempts to find a port that is free for UDP and TCP. */
 const MAX_PORT_ATTEMPTS = 10;
 const PONG = "\r\n";
 
@@ -63,16 +61,16 @@ interface SipConnection {
   hasSentMessage: boolean;
 }
 
-/** Opens the sockets; rejects when a port can't be had. */
-export async function openSipTransports(needs: SipTransportDeps): Promise<SipTransports> {
-  const { clock, onMessage, onError } = needs;
+/** Opens the sockets; rejects if a port is not available. */
+export async function openSipTransports(deps: SipTransportDeps): Promise<SipTransports> {
+  const { clock, onMessage, onError } = deps;
   const connections = new Map<string, SipConnection>();
   const opening = new Map<string, Promise<SipConnection>>();
   const addresses = new Map<string, Promise<string>>();
   const udp = createSocket("udp4");
   let closed = false;
 
-  /** What a stranger's message sets off must not end the calls of all others. */
+  /** An exception caused by one message must not end the calls of others. */
   const dispatch = (arrival: IncomingSipMessage): void => {
     try {
       onMessage(arrival);
@@ -94,7 +92,7 @@ export async function openSipTransports(needs: SipTransportDeps): Promise<SipTra
       connection.heardAt = clock.monotonicMs();
       const heard = frames.push(bytes);
       if (!heard) return void socket.destroy();
-      // One is enough to show that the connection stands, however many signs of life came at once.
+      // One pong suffices for any number of pings.
       if (heard.pings > 0) write(socket, PONG);
       connection.hasSentMessage ||= heard.messages.length > 0;
       for (const message of heard.messages) dispatch({ message, from: hop, reply: (bytes) => write(socket, bytes) });
@@ -105,7 +103,7 @@ export async function openSipTransports(needs: SipTransportDeps): Promise<SipTra
     });
     return connection;
   };
-  /** Counted from the first packet on: for TLS, many that never speak would else keep others out. */
+  /** Counted from the TCP handshake on; otherwise silent TLS connections could lock out others. */
   const connectionsPerHost = new Map<string, number>();
   const admit = (socket: Socket): void => {
     const host = plainAddress(socket.remoteAddress ?? "");
@@ -133,16 +131,16 @@ export async function openSipTransports(needs: SipTransportDeps): Promise<SipTra
     if (known) return known;
     const under = opening.get(hopKey(hop));
     if (under !== undefined) return under;
-    const made = connectToHop(hop, needs).then((socket) => {
+    const connected = connectToHop(hop, deps).then((socket) => {
       if (closed) socket.destroy();
       return register(socket, hop);
     });
-    opening.set(hopKey(hop), made);
-    return made.finally(() => opening.delete(hopKey(hop)));
+    opening.set(hopKey(hop), connected);
+    return connected.finally(() => opening.delete(hopKey(hop)));
   };
 
   udp.on("message", (bytes, { address: host, port }) => {
-    // Nothing can be sent to port 0, which only a forged datagram comes from.
+    // Port 0 occurs only in forged datagrams and cannot be replied to.
     const message = port === 0 ? null : parseSipMessage(bytes);
     const from: Hop = { protocol: "udp", host, port };
     const reply = (bytes: Buffer): void => {
@@ -150,15 +148,15 @@ export async function openSipTransports(needs: SipTransportDeps): Promise<SipTra
     };
     if (message) dispatch({ message, from, reply });
   });
-  /** TCP first: where the system chooses, far more of its ports are taken than of UDP's; but that one may be, too. */
+  /** TCP first: of ports chosen by the system, many more are taken for TCP than for UDP. */
   const openBoth = async (tries: number): Promise<Server> => {
-    const tcp = await serve(createServer(acceptConnection("tcp")), needs.port);
+    const tcp = await serve(createServer(acceptConnection("tcp")), deps.port);
     try {
       await bindToPort(udp, (tcp.address() as { port: number }).port);
       return tcp;
     } catch (error) {
       await new Promise<void>((resolve) => tcp.close(() => resolve()));
-      if (needs.port !== 0 || tries <= 1) throw error;
+      if (deps.port !== 0 || tries <= 1) throw error;
       return openBoth(tries - 1);
     }
   };
@@ -169,11 +167,11 @@ export async function openSipTransports(needs: SipTransportDeps): Promise<SipTra
     servers.push(tcp);
     ports.udp = ports.tcp = (tcp.address() as { port: number }).port;
     udp.on("error", onError);
-    if (needs.tls) {
-      const { certificate: cert, key } = needs.tls;
+    if (deps.tls) {
+      const { certificate: cert, key } = deps.tls;
       const server = await serve(
         createTlsServer({ cert, key, handshakeTimeout: HANDSHAKE_TIMEOUT_MS }, acceptConnection("tls")),
-        needs.tls.port,
+        deps.tls.port,
       );
       servers.push(server);
       ports.tls = (server.address() as { port: number }).port;
@@ -199,20 +197,20 @@ export async function openSipTransports(needs: SipTransportDeps): Promise<SipTra
       }
       await new Promise<void>((resolve, reject) =>
         udp.send(bytes, hop.port, hop.host, (error) =>
-          error ? reject(new SipError(`nothing can be sent to ${hop.host}: ${error.message}`)) : resolve(),
+          error ? reject(new SipError(`sending to ${hop.host} failed: ${error.message}`)) : resolve(),
         ),
       );
     },
     localAddressFor(host) {
-      if (needs.address !== null) return Promise.resolve(needs.address);
+      if (deps.address !== null) return Promise.resolve(deps.address);
       const found = addresses.get(host);
       if (found !== undefined) return found;
       if (addresses.size >= MAX_ADDRESSES) addresses.clear();
-      const asked = localAddressTowards(host);
-      addresses.set(host, asked);
-      // Routes come and go with networks.
-      asked.catch(() => addresses.delete(host));
-      return asked;
+      const pending = localAddressTowards(host);
+      addresses.set(host, pending);
+      // Routes may change.
+      pending.catch(() => addresses.delete(host));
+      return pending;
     },
     async close() {
       closed = true;
@@ -230,7 +228,7 @@ function hopKey({ protocol, host, port }: Hop): string {
   return `${protocol} ${host}:${port}`;
 }
 
-/** Addresses of IPv4 as sockets for both say them. */
+/** Strips the IPv4-mapped IPv6 prefix. */
 function plainAddress(address: string): string {
   return address.replace(/^::ffff:/, "");
 }

@@ -12,31 +12,30 @@ import { cseqOf, firstHeader, type SipRequest, type SipResponse } from "./sip-me
 import { formatSipUri, type SipUri } from "./sip-uri.ts";
 import { type IncomingSipMessage, openSipTransports, type SipTransportDeps, type SipTransports } from "./transports.ts";
 
-/** A SIP user agent: it calls, asks and answers. @source RFC 3261 */
+/** A SIP user agent. @source RFC 3261 */
 export interface SipUserAgent {
   readonly ports: SipTransports["ports"];
-  /** Own address as a host sees it. */
+  /** Local address as seen by a host. */
   addressTo(host: string): Promise<string>;
   call(callee: CallParameters, handlers: CallHandlers): SipCall;
-  /** Asks a device or a server whether it is there; rejects with SipFault. */
+  /** Sends OPTIONS; rejects with SipError. */
   options(uri: SipUri, hop: Hop, credentials: SipCredentials | null): Promise<SipResponse>;
-  /** Tells a registrar where we are, or with 0 seconds that we are gone; rejects with SipFault. */
+  /** Sends REGISTER, with 0 seconds to unregister; rejects with SipError. */
   register(binding: SipRegistrationRequest): Promise<SipRegistrationResult>;
   close(): Promise<void>;
 }
 
-/** What an agent needs. */
 export interface SipUserAgentDeps extends Omit<SipTransportDeps, "onMessage"> {
   clock: Clock;
-  /** Takes a REGISTER; without, none is taken. */
+  /** Handles REGISTER; without it, registrations are refused. */
   onRegister?(arrival: IncomingSipMessage & { message: SipRequest }, respond: Respond): void;
 }
 
 const ID_BYTES = 12;
 
-/** Opens an agent; rejects when a port can't be had. */
-export async function openSipUserAgent(needs: SipUserAgentDeps): Promise<SipUserAgent> {
-  const { clock, onRegister } = needs;
+/** Opens a user agent; rejects if a port is not available. */
+export async function openSipUserAgent(deps: SipUserAgentDeps): Promise<SipUserAgent> {
+  const { clock, onRegister } = deps;
   const calls = new Map<string, SipCall>();
   const newId = (): string => randomBytes(ID_BYTES).toString("hex");
   const secret = randomBytes(ID_BYTES);
@@ -69,7 +68,7 @@ export async function openSipUserAgent(needs: SipUserAgentDeps): Promise<SipUser
   };
 
   const transports = await openSipTransports({
-    ...needs,
+    ...deps,
     onMessage(arrival) {
       const { message } = arrival;
       if (message.kind === "response") handleResponse(message);

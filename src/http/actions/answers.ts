@@ -38,9 +38,9 @@ export const answerActions: readonly Action[] = [
 ];
 
 function renderAnswer(request: PublicRequest, isNew: boolean) {
-  const asked = request.deps.answerLinks.find(request.params.token ?? "");
-  return asked
-    ? renderAnswerPage(messagesFor(request), asked, isNew)
+  const question = request.deps.answerLinks.find(request.params.token ?? "");
+  return question
+    ? renderAnswerPage(messagesFor(request), question, isNew)
     : renderAnswerErrorPage(messagesFor(request), 404);
 }
 

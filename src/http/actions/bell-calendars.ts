@@ -52,8 +52,8 @@ export const bellCalendarActions: readonly Action[] = [
     async handle(request) {
       const { deps } = request;
       const row = await readableSchedule(request);
-      const pieces = await renderScheduleCalendar(row, { reader: deps.store, clock: deps.clock, times: deps.bells });
-      return { type: "text/calendar; charset=utf-8", body: Readable.from(pieces) };
+      const chunks = await renderScheduleCalendar(row, { reader: deps.store, clock: deps.clock, times: deps.bells });
+      return { type: "text/calendar; charset=utf-8", body: Readable.from(chunks) };
     },
   },
   {

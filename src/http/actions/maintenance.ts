@@ -26,7 +26,7 @@ const BACKUP = {
 const BACKUPS = {
   folder: text("Backup folder.", { required: true, ...LONG }),
   schedule: text("Backup schedule, as a cron expression in local time; null for manual backups only."),
-  provenAt: timestamp("Time of the last backup that was restored and verified; null without one."),
+  provenAt: timestamp("Time of the last backup that was unpacked, compared and verified; null without one."),
   provenFile: text("Path of that backup.", LONG),
   provenBytes: integer("Size of that backup in bytes.", { max: Number.MAX_SAFE_INTEGER }),
   failedAt: timestamp("Time of the last failure since then; null without one."),

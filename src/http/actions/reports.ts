@@ -56,12 +56,12 @@ export const reportActions: readonly Action[] = [
       if (!report) throw notFound();
       const format = textParameter(query, "format") ?? "json";
       if (format !== "json" && format !== "csv") throw invalidValue("format", "Must be `json` or `csv`.");
-      const needed = { store: deps.store, clock: deps.clock, by };
-      const slices = reportLines(report.sources(query, needed), needed);
-      if (format === "json") return { body: Readable.from(writeReportJson(report, slices)) };
+      const reportDeps = { store: deps.store, clock: deps.clock, by };
+      const chunks = reportLines(report.sources(query, reportDeps), reportDeps);
+      if (format === "json") return { body: Readable.from(writeReportJson(report, chunks)) };
       const fileName = `${report.name.toLowerCase().replaceAll(" ", "-")}.csv`;
       const headers = { "Content-Disposition": `attachment; filename="${fileName}"` };
-      return { type: "text/csv; charset=utf-8", headers, body: Readable.from(writeReportCsv(report, slices)) };
+      return { type: "text/csv; charset=utf-8", headers, body: Readable.from(writeReportCsv(report, chunks)) };
     },
   },
 ];

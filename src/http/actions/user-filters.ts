@@ -94,11 +94,11 @@ function oneId(query: Query, name: string): string | null {
  * Internal keys of the users that match all filters; null without filters. Devices and areas only match if `sight`
  * shows them, so that callers cannot probe for phone numbers, addresses and positions.
  */
-function matchingUserKeys(reader: StoreReader, query: Query, sight: RowVisibility): number[] | null {
+function matchingUserKeys(reader: StoreReader, query: Query, visibility: RowVisibility): number[] | null {
   const found: number[][] = [];
   const add = (sql: string, ...values: SqlValue[]): void =>
     void found.push(reader.all<{ pk: number }>(sql, ...values).map(({ pk }) => pk));
-  const seen = buildVisibilitySql(sight.visible(userDevices));
+  const seen = buildVisibilitySql(visibility.visible(userDevices));
   const ofDevices = (condition: string, value: string): void =>
     add(
       `SELECT DISTINCT t.user_pk AS pk FROM user_devices t WHERE ${condition} AND ${seen.sql}`,
@@ -108,7 +108,7 @@ function matchingUserKeys(reader: StoreReader, query: Query, sight: RowVisibilit
 
   const area = oneId(query, "areaOfInterestId");
   if (area !== null) {
-    const known = reader.get(areasOfInterest, area, sight);
+    const known = reader.get(areasOfInterest, area, visibility);
     ofDevices("t.pk IN (SELECT device FROM area_presence WHERE area = ?)", known?.id ?? "");
   }
   const type = textParameter(query, "deviceType");

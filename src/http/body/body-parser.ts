@@ -11,7 +11,7 @@ export const MAX_REQUEST_BODY_BYTES = 1_572_864;
 /** Observes the body while it is read. */
 export interface BodyObserver {
   /** Sees each piece before the parser does. */
-  onChunk(piece: Buffer): void;
+  onChunk(chunk: Buffer): void;
   /** Rejects to end the reading early; never resolves. */
   failed: Promise<never>;
   /** Receives the stream at the start; it may be paused. */
@@ -25,7 +25,7 @@ export async function parseBody(
   clock: Clock,
   observer?: BodyObserver,
 ): Promise<unknown> {
-  const { stream, release } = openUploadStream(request, clock, (piece) => observer?.onChunk(piece));
+  const { stream, release } = openUploadStream(request, clock, (chunk) => observer?.onChunk(chunk));
   observer?.onStart(stream);
   const { headers } = request;
   // Minimal koa context: the parser uses nothing else. Whether there is a body was checked before.

@@ -30,7 +30,7 @@ interface Uploads {
   /** Takes a file part; reading stops when it can't be stored. */
   acceptPart(part: Part, name: string, field: FileFieldData): void;
   /** Collects the value of the field `priority`, which precedes the files. */
-  notePriority(piece: Buffer): void;
+  notePriority(chunk: Buffer): void;
   /** Ends the reading of the body. */
   fail(error: unknown): void;
   failed: Promise<never>;
@@ -126,8 +126,8 @@ function createUploads(files: FileStore, source: () => Transform | null): Upload
   return {
     fail: (error) => fail(error),
     failed,
-    notePriority(piece) {
-      priority = (priority + piece.toString("latin1")).slice(0, MAX_PRIORITY_LENGTH);
+    notePriority(chunk) {
+      priority = (priority + chunk.toString("latin1")).slice(0, MAX_PRIORITY_LENGTH);
     },
     acceptPart(part, name, { maxBytes, types }) {
       // The parser emits buffered parts even after an abort.
@@ -188,13 +188,13 @@ function limitPartHeaders(...[form, options]: Parameters<typeof multipart>): voi
  * Detects truncation: formidable accepts a body that ends with a boundary, although the closing boundary ends with
  * `--`.
  */
-function watchClosingBoundary(contentType: string): { push(piece: Buffer): void; isCut(): boolean } {
+function watchClosingBoundary(contentType: string): { push(chunk: Buffer): void; isCut(): boolean } {
   const match = /boundary=(?:"([^"]+)"|([^;]+))/i.exec(contentType);
   const boundary = `--${match?.[1] ?? match?.[2] ?? ""}`;
   let tail = "";
   return {
-    push(piece) {
-      tail = (tail + piece.toString("latin1", Math.max(0, piece.length - boundary.length - 2))).slice(
+    push(chunk) {
+      tail = (tail + chunk.toString("latin1", Math.max(0, chunk.length - boundary.length - 2))).slice(
         -boundary.length - 2,
       );
     },

@@ -48,16 +48,16 @@ export interface UploadStream {
 export function openUploadStream(
   request: IncomingMessage,
   clock: Clock,
-  onChunk: (piece: Buffer) => void,
+  onChunk: (chunk: Buffer) => void,
 ): UploadStream {
   const watch = watchProgress(clock);
   const stream = new Transform({
-    transform(piece: Buffer, _encoding, done) {
-      watch.addBytes(piece.length);
-      onChunk(piece);
+    transform(chunk: Buffer, _encoding, done) {
+      watch.addBytes(chunk.length);
+      onChunk(chunk);
       const pass = (from: number): void => {
-        stream.push(piece.subarray(from, from + CHUNK_BYTES));
-        if (from + CHUNK_BYTES >= piece.length) done();
+        stream.push(chunk.subarray(from, from + CHUNK_BYTES));
+        if (from + CHUNK_BYTES >= chunk.length) done();
         else clock.defer(() => pass(from + CHUNK_BYTES));
       };
       pass(0);

@@ -24,7 +24,7 @@ interface RenderedDocument {
  */
 export function openApiActions(describe: Describe): Action[] {
   let written: Promise<RenderedDocument> | null = null;
-  const whole = ({ deps }: PublicRequest): Promise<RenderedDocument> => {
+  const documentOf = ({ deps }: PublicRequest): Promise<RenderedDocument> => {
     written ??= write(describe, deps.clock);
     return written;
   };
@@ -36,7 +36,7 @@ export function openApiActions(describe: Describe): Action[] {
       doc: "Returns the OpenAPI 3.1 document of this API.",
       response: { kind: "json", schema: { type: "object", required: ["openapi", "info", "paths", "components"] } },
       async handle(request) {
-        const { text, etag } = await whole(request);
+        const { text, etag } = await documentOf(request);
         return { headers: { ETag: etag, "Cache-Control": "no-cache" }, body: text };
       },
     },
@@ -46,7 +46,7 @@ export function openApiActions(describe: Describe): Action[] {
       permission: "open",
       doc: "Lists the resource families of the API as HTML.",
       response: { kind: "bytes", types: ["text/html"] },
-      handle: async (request) => pageResponse(renderDocsOverview((await whole(request)).document)),
+      handle: async (request) => pageResponse(renderDocsOverview((await documentOf(request)).document)),
     },
     {
       method: "get",
@@ -55,7 +55,7 @@ export function openApiActions(describe: Describe): Action[] {
       doc: "Documents one resource family of the API as HTML.",
       response: { kind: "bytes", types: ["text/html"] },
       async handle(request) {
-        const page = renderDocsFamily((await whole(request)).document, request.params.family ?? "");
+        const page = renderDocsFamily((await documentOf(request)).document, request.params.family ?? "");
         if (page === null) throw notFound();
         return pageResponse(page);
       },
@@ -65,12 +65,12 @@ export function openApiActions(describe: Describe): Action[] {
 
 async function write(describe: Describe, clock: Clock): Promise<RenderedDocument> {
   const steps = describe();
-  let began = clock.monotonicMs();
+  let startedAt = clock.monotonicMs();
   let step = steps.next();
   for (; !step.done; step = steps.next()) {
-    if (clock.monotonicMs() - began < CHUNK_MS) continue;
+    if (clock.monotonicMs() - startedAt < CHUNK_MS) continue;
     await yieldToEventLoop(clock);
-    began = clock.monotonicMs();
+    startedAt = clock.monotonicMs();
   }
   const document = step.value;
   await yieldToEventLoop(clock);

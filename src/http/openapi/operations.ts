@@ -57,11 +57,11 @@ function parametersOf(action: Action, open: boolean): Parameter[] {
       : response.kind === "row"
         ? presentationParameters(response.resource)
         : [];
-  const named = new Set(declared.map(({ name }) => name));
+  const declaredNames = new Set(declared.map(({ name }) => name));
   return [
     ...pathParameters(at),
     ...declared,
-    ...shown.filter(({ name }) => !named.has(name)),
+    ...shown.filter(({ name }) => !declaredNames.has(name)),
     ...headerParameters(headers),
     ...(method === "post" && !open ? IDEMPOTENCY_HEADER : []),
     ...(method === "get" && response.kind !== "nothing" ? CONDITIONAL_HEADER : []),

@@ -95,26 +95,26 @@ const CLOSING = { nothing: "", devices: '],"people":[]}', people: "]}" } as cons
 
 /** A record as JSON text, piece by piece. */
 export async function* writeIncidentReportJson(
-  pieces: AsyncIterable<IncidentRecordChunk>,
+  chunks: AsyncIterable<IncidentRecordChunk>,
   timeZone: string,
 ): AsyncGenerator<string> {
   let users: IncidentRecordHead["users"] = new Map();
   let open: keyof typeof CLOSING = "nothing";
   let rows = 0;
-  for await (const piece of pieces) {
-    if (piece.kind === "head") {
-      users = piece.head.users;
-      yield `${headText(piece.head, timeZone)},"messages":[`;
-    } else if (piece.kind === "message") {
-      yield `${CLOSING[open]}${open === "nothing" ? "" : ","}${messageText(piece.message, users)},"deliveries":[`;
+  for await (const chunk of chunks) {
+    if (chunk.kind === "head") {
+      users = chunk.head.users;
+      yield `${headText(chunk.head, timeZone)},"messages":[`;
+    } else if (chunk.kind === "message") {
+      yield `${CLOSING[open]}${open === "nothing" ? "" : ","}${messageText(chunk.message, users)},"deliveries":[`;
       open = "devices";
       rows = 0;
     } else {
-      const turns = piece.kind === "people" && open === "devices";
-      if (turns) rows = 0;
-      open = piece.kind;
-      yield `${turns ? '],"people":[' : ""}${rows > 0 ? "," : ""}${(piece.rows as readonly object[]).map(rowText).join()}`;
-      rows += piece.rows.length;
+      const switchesToPeople = chunk.kind === "people" && open === "devices";
+      if (switchesToPeople) rows = 0;
+      open = chunk.kind;
+      yield `${switchesToPeople ? '],"people":[' : ""}${rows > 0 ? "," : ""}${(chunk.rows as readonly object[]).map(rowText).join()}`;
+      rows += chunk.rows.length;
     }
   }
   yield `${CLOSING[open]}]}`;

@@ -41,14 +41,14 @@ export const recipientReport: ReportDefinition = {
     if (userId) shared.push({ field: "userId", op: "eq", value: userId });
     const ids = idsParameter(query, "notificationId");
     const templates = idsParameter(query, "messageTemplateId");
-    const wanted = templates
+    const selected = templates
       ? notificationsFromTemplates(store, templates).filter((id) => !ids || ids.includes(id))
       : ids;
     const lines = (rows: readonly RecipientRow[]) => recipientLines(store, rows);
     const one = (filters: FieldFilter[]): ReportSource =>
       reportSource({ resource: notificationRecipients, restriction: { filters }, lines });
-    if (wanted === null) return [one(shared)];
-    return wanted.map((id) => one([...shared, { field: "notificationId", op: "eq", value: id }]));
+    if (selected === null) return [one(shared)];
+    return selected.map((id) => one([...shared, { field: "notificationId", op: "eq", value: id }]));
   },
 };
 
@@ -130,11 +130,11 @@ function userFilters(query: Query): FieldFilter[] {
 }
 
 function userLines(query: Query, { clock }: ReportDeps): (rows: readonly UserRow[]) => (string | boolean | null)[][] {
-  const wanted = flagParameter(query, "isLocked");
+  const selected = flagParameter(query, "isLocked");
   return (rows) =>
     rows.flatMap(({ id, name, email, type, lock, passwordResetRequired, selfRegistered, createdAt }) => {
       const locked = isAccountLocked(lock, clock.now());
-      if (wanted !== null && wanted !== locked) return [];
+      if (selected !== null && selected !== locked) return [];
       return [[id, name, email, type, locked, passwordResetRequired, selfRegistered, isoText(createdAt)]];
     });
 }

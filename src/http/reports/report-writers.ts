@@ -4,11 +4,11 @@ import type { ReportCell, ReportDefinition } from "./report.ts";
 /** A report as JSON: `{"id", "name", "data": [{column: value}]}`, piece by piece. */
 export async function* writeReportJson(
   { id, name, columns }: ReportDefinition,
-  slices: AsyncIterable<ReportCell[][]>,
+  chunks: AsyncIterable<ReportCell[][]>,
 ): AsyncGenerator<string> {
   yield `${JSON.stringify({ id, name }).slice(0, -1)},"data":[`;
   let separator = "";
-  for await (const lines of slices) {
+  for await (const lines of chunks) {
     if (lines.length === 0) continue;
     const objects = lines.map((line) =>
       JSON.stringify(Object.fromEntries(columns.map((name, at) => [name, line[at]]))),
@@ -22,10 +22,10 @@ export async function* writeReportJson(
 /** A report as CSV with a header line, streamed; spreadsheet formulas are escaped. @source RFC 4180 */
 export async function* writeReportCsv(
   { columns }: ReportDefinition,
-  slices: AsyncIterable<ReportCell[][]>,
+  chunks: AsyncIterable<ReportCell[][]>,
 ): AsyncGenerator<string> {
   yield csvLine(columns);
-  for await (const lines of slices) yield lines.map(csvLine).join("");
+  for await (const lines of chunks) yield lines.map(csvLine).join("");
 }
 
 function csvLine(cells: readonly ReportCell[]): string {

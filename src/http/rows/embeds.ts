@@ -120,8 +120,8 @@ function createRelatedReader({
       representationOf(resource).hide(related, scope)) as PresentContext["hide"];
     for (let from = 0; from < ids.length; from += CHUNK_ROWS) {
       if (from > 0) await yieldToEventLoop(clock);
-      const slice = ids.slice(from, from + CHUNK_ROWS);
-      const rows = hide(rowsOf(target, slice, visibleOnly ? { scope } : {}), scope);
+      const chunk = ids.slice(from, from + CHUNK_ROWS);
+      const rows = hide(rowsOf(target, chunk, visibleOnly ? { scope } : {}), scope);
       // The `present` hook may hide stored values (such as plugin secrets), so it also runs for related rows.
       const extras = present?.(rows as never, {
         reader: store,

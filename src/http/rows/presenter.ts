@@ -84,15 +84,15 @@ export function createPresenter({ catalogue, store, clock }: ApiDeps, base: stri
     const texts: string[] = [];
     for (let from = 0; from < rows.length; from += CHUNK_ROWS) {
       if (from > 0) await yieldToEventLoop(clock);
-      const slice = rows.slice(from, from + CHUNK_ROWS);
-      const extras = present?.(slice as never, {
+      const chunk = rows.slice(from, from + CHUNK_ROWS);
+      const extras = present?.(chunk as never, {
         reader: store,
         scope: by.scope,
         query,
         params,
         hide: referenceHiderFor(by.scope),
       });
-      for (const [at, row] of slice.entries()) {
+      for (const [at, row] of chunk.entries()) {
         const id = itemIdOf(row, place.path);
         const fileUrl = withUrls ? (field: string) => `${base}${place.collection}/${id}/${field}` : NO_FILE_URL;
         const more = embeds[from + at] + permissions(id, row.id);

@@ -89,16 +89,16 @@ function callerOf(scim: ScimServer, raw: IncomingMessage): ScimCaller {
 async function bodyOf(raw: IncomingMessage, clock: ApiDeps["clock"]): Promise<unknown> {
   const type = (raw.headers["content-type"] ?? "").split(";", 1)[0]?.trim().toLowerCase() ?? "";
   if (!BODY_TYPES.has(type)) throw new CallerError("unsupported-media-type", `The content type must be ${SCIM_TYPE}.`);
-  const pieces: Buffer[] = [];
+  const chunks: Buffer[] = [];
   let size = 0;
-  for await (const piece of readUpload(raw, clock)) {
-    size += piece.length;
+  for await (const chunk of readUpload(raw, clock)) {
+    size += chunk.length;
     if (size > SCIM_LIMITS.bytes)
       throw new CallerError("too-large", `The body must have at most ${SCIM_LIMITS.bytes} bytes.`);
-    pieces.push(piece);
+    chunks.push(chunk);
   }
   try {
-    return parseUntrustedJson(new TextDecoder("utf-8", { fatal: true }).decode(Buffer.concat(pieces)));
+    return parseUntrustedJson(new TextDecoder("utf-8", { fatal: true }).decode(Buffer.concat(chunks)));
   } catch (error) {
     throw new ScimRequestError(
       "invalidSyntax",

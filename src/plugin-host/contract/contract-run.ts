@@ -79,7 +79,7 @@ export async function startContractRun(deps: ContractRunDeps): Promise<{ run: Co
     await instance.kill();
     return {
       error:
-              observed.error ?? observed.ended ?? (inTime ? "exited" : `start timed out after ${START_TIMEOUT_MS / 1000} s`),
+        observed.error ?? observed.ended ?? (inTime ? "exited" : `start timed out after ${START_TIMEOUT_MS / 1000} s`),
     };
   }
   const deliver = (item: DeliveryItem): void => instance.send({ kind: "deliver", items: [item] });

@@ -31,7 +31,10 @@ const UNPROVEN: Readonly<Record<MutePeer["proves"], readonly OutcomeLevel[]>> = 
 export async function checkAgainstMutePeer({ plugin, peer: open, clock, toRun }: MutePeerCheckDeps): Promise<string[]> {
   const { manifest, entry } = plugin;
   const delivers = manifest.claims.length > 0 || manifest.deviceType !== undefined;
-  if (!open) return delivers ? ["peer.ts is missing: it must export a device on loopback that accepts everything and never responds."] : [];
+  if (!open)
+    return delivers
+      ? ["peer.ts is missing: it must export a device on loopback that accepts everything and never responds."]
+      : [];
   let run: ContractRun | null = null;
   const peer = await open({ urls: () => run?.urls() ?? {} });
   try {

@@ -11,9 +11,9 @@ export function waveSizeAt({ firstWave, waveSize, growth }: WaveSizes, wave: num
 }
 
 /** Sizes of the waves after wave `last` for those that are still `waiting`; `most` of them at most. */
-export function remainingWaves(sizes: WaveSizes, last: number, waiting: number, most: number): number[] {
+export function remainingWaves(sizes: WaveSizes, last: number, waiting: number, maxWaves: number): number[] {
   const waves: number[] = [];
-  for (let left = waiting; left > 0 && waves.length < most; ) {
+  for (let left = waiting; left > 0 && waves.length < maxWaves; ) {
     const size = Math.min(left, waveSizeAt(sizes, last + waves.length + 1));
     waves.push(size);
     left -= size;

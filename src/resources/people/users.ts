@@ -25,7 +25,7 @@ const SUBSCRIPTION = {
 };
 
 /**
- * Whoever holds an account.
+ * Accounts of people, applications and appliances.
  * @source docs/decisions/0003-authentication.md; docs/decisions/0005-users-and-devices.md;
  * docs/decisions/0042-api-contract.md, `/v1/users`
  */

@@ -12,11 +12,11 @@ const B = { code: "b", reason: "B" };
 
 /** Statuses entered, by time, when looked at every ms; `seen` says what is wrong then. */
 function follow(until: number, seen: (at: number) => readonly (typeof A)[]): string[] {
-  let fault: AlarmCondition = new Map();
+  let condition: AlarmCondition = new Map();
   const entered: string[] = [];
   for (let at = 0; at <= until; at++) {
-    const step = evaluateCondition(fault, seen(at), at, HOLD);
-    fault = step.condition;
+    const step = evaluateCondition(condition, seen(at), at, HOLD);
+    condition = step.condition;
     if (step.newStatus) entered.push(`${at} ${step.newStatus}`);
   }
   return entered;
@@ -44,20 +44,20 @@ describe("a fault", () => {
 
   it("says which reasons began and which are over, with their newest words", () => {
     const first = evaluateCondition(new Map(), [{ ...A, certain: true }], 0, HOLD);
-    expect(first).toMatchObject({ entered: "ACTIVE", began: [{ code: "a" }], ended: [] });
+    expect(first).toMatchObject({ newStatus: "ACTIVE", raised: [{ code: "a" }], cleared: [] });
     const worse = { code: "a", reason: "A, and worse" };
     const second = evaluateCondition(first.condition, [worse, { ...B, certain: true }], 1, HOLD);
-    expect(second).toMatchObject({ entered: null, began: [{ code: "b" }] });
+    expect(second).toMatchObject({ newStatus: null, raised: [{ code: "b" }] });
     expect(evaluateCondition(second.condition, [], 100, HOLD)).toMatchObject({
-      entered: "OK",
-      ended: [{ reason: "A, and worse" }, { reason: "B" }],
+      newStatus: "OK",
+      cleared: [{ reason: "A, and worse" }, { reason: "B" }],
     });
   });
 
   it("can be ended by hand", () => {
     const { condition } = evaluateCondition(new Map(), [{ ...A, certain: true }, B], 0, HOLD);
     const over = clearCondition(condition);
-    expect(over).toMatchObject({ entered: "OK", ended: [{ code: "a" }] });
+    expect(over).toMatchObject({ newStatus: "OK", cleared: [{ code: "a" }] });
     expect(isConditionActive(over.condition)).toBe(false);
     expect(clearCondition(new Map()).newStatus).toBeNull();
   });

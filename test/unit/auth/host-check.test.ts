@@ -3,7 +3,7 @@ import { describe, expect, it } from "vitest";
 import { createHostCheck, isSameOrigin } from "../../../src/auth/host-check.ts";
 import { buildSessionCookie, readSessionCookie } from "../../../src/auth/session-cookie.ts";
 
-describe("the hosts of an appliance", () => {
+describe("Host check", () => {
   const isOurs = createHostCheck({ listen: "bells.example.org:8080", hosts: ["Alias.example.org", "192.0.2.7"] });
 
   it.each([
@@ -30,12 +30,12 @@ describe("the hosts of an appliance", () => {
     expect(isOurs({ host, localAddress: "::ffff:10.1.2.3" })).toBe(ours);
   });
 
-  it("need no header, which every browser sends", () => {
+  it("accepts a request without a Host header", () => {
     expect(isOurs({ host: null, localAddress: "10.1.2.3" })).toBe(true);
   });
 });
 
-describe("the origin of a request", () => {
+describe("CSRF check of the Origin header", () => {
   it.each([
     ["http://box:8080", "box:8080", false, true],
     ["http://BOX:8080", "box:8080", false, true],
@@ -54,8 +54,8 @@ describe("the origin of a request", () => {
   });
 });
 
-describe("the session's cookie", () => {
-  it("is read by no script and sent by no other site; under TLS it is bound to this host", () => {
+describe("session cookie", () => {
+  it("is HttpOnly and SameSite=Strict, and with TLS bound to this host", () => {
     expect(buildSessionCookie("t", false)).toBe("carillon=t; Path=/; HttpOnly; SameSite=Strict");
     expect(buildSessionCookie("t", true)).toBe("__Host-carillon=t; Path=/; HttpOnly; SameSite=Strict; Secure");
     expect(buildSessionCookie(null, false)).toContain("; Max-Age=0");

@@ -27,8 +27,8 @@ afterEach(() => fixture.close());
 const sessions = () => fixture.store.find(userTokens, { userId: annId, kind: "session" });
 const holder = (token: string) => fixture.access.authenticate(token, "cookie");
 
-describe("log-in", () => {
-  it("begins a session that is good in a cookie alone and never tells its token", async () => {
+describe("login", () => {
+  it("starts a session that is valid in its cookie only and never returns the token", async () => {
     const token = await signIn.loginWithPassword({ email: " ANN@example.org", password: PASSWORD }, "10.0.0.1");
     expect(holder(token)).toMatchObject({ userId: annId, accessToken: null });
     expect(fixture.access.authenticate(token)).toBeNull();
@@ -39,7 +39,7 @@ describe("log-in", () => {
     expect(holder(permanent.token)).toBeNull();
   });
 
-  it("says the same of a wrong password, an unknown address, a locked user and one without a password", async () => {
+  it("gives the same error for a wrong password, an unknown address, a locked user and one without a password", async () => {
     await fixture.store.create(users, { name: "Cid", email: "cid@example.org" }, fixture.system);
     const passwordHash = await hashPassword(PASSWORD);
     const lock = { start: null, end: null };
@@ -62,7 +62,7 @@ describe("log-in", () => {
     expect(new Set(words)).toEqual(new Set(["unauthorized: E-mail address or password is not correct."]));
   });
 
-  it("is refused from the start of a lock to its end, and sessions rest meanwhile", async () => {
+  it("is refused from the start of a lock to its end, and so are sessions", async () => {
     const token = await signIn.loginWithPassword(ANN, null);
     const at = (ms: number) => new Date(fixture.clock.now() + ms).toISOString();
     const lock = { start: at(60_000), end: at(120_000) };
@@ -81,7 +81,7 @@ describe("log-in", () => {
     expect(await tries()).toEqual(["fulfilled", true]);
   });
 
-  it("hashes for nobody too", async () => {
+  it("hashes a password for unknown accounts too", async () => {
     const began = performance.now();
     expect(await verifyPassword(PASSWORD, null)).toBe(false);
     // Without a hash it takes microseconds.
@@ -89,7 +89,7 @@ describe("log-in", () => {
     expect(await verifyPassword(PASSWORD, await hashPassword(PASSWORD))).toBe(true);
   });
 
-  it("makes those who guess an account wait longer and longer, from wherever they come; success forgets it", async () => {
+  it("throttles an account with growing delays from any address and resets on success", async () => {
     const guess = (address: string) => signIn.loginWithPassword(WRONG, address);
     for (let at = 0; at < 6; at++) await expect(guess(`10.0.0.${at}`)).rejects.toMatchObject({ type: "unauthorized" });
     await expect(guess("10.0.0.9")).rejects.toMatchObject({ type: "too-many-requests", retryAfterS: 1 });
@@ -102,7 +102,7 @@ describe("log-in", () => {
     await signIn.loginWithPassword(ANN, "10.0.0.9");
   });
 
-  it("makes an address that tries many accounts wait, a whole IPv6 network together, and others not", async () => {
+  it("throttles an address that tries many accounts, a whole IPv6 /64 together, and not others", async () => {
     const statuses: string[] = [];
     for (let at = 0; at < 22; at++) {
       const account = { email: `user${at}@example.org`, password: PASSWORD };
@@ -116,8 +116,8 @@ describe("log-in", () => {
   });
 });
 
-describe("a session", () => {
-  it("ends when it idles for too long, which requests put off", async () => {
+describe("session", () => {
+  it("ends after the idle timeout, which requests extend", async () => {
     const token = await signIn.loginWithPassword(ANN, null);
     fixture.clock.advanceSync(29 * MINUTE);
     expect(holder(token)).not.toBeNull();
@@ -127,7 +127,7 @@ describe("a session", () => {
     expect(holder(token)).toBeNull();
   });
 
-  it("takes its user's own idle time-out, and 12 h at most", async () => {
+  it("uses the user's idle timeout and lasts at most 12 h", async () => {
     await fixture.store.update(users, annId, { idleTimeout: 720 }, fixture.system);
     const token = await signIn.loginWithPassword(ANN, null);
     fixture.clock.advanceSync(719 * MINUTE);
@@ -138,7 +138,7 @@ describe("a session", () => {
     expect(principal && fixture.access.isStillValid(principal)).toBe(false);
   });
 
-  it("is not kept alive by what its page asks for by itself", async () => {
+  it("is not extended by automatic requests", async () => {
     const token = await signIn.loginWithPassword(ANN, null);
     fixture.clock.advanceSync(29 * MINUTE);
     expect(fixture.access.authenticate(token, "cookie", false)).not.toBeNull();
@@ -146,7 +146,7 @@ describe("a session", () => {
     expect(fixture.access.authenticate(token, "cookie", false)).toBeNull();
   });
 
-  it("is not kept alive by asking whether it is still good", async () => {
+  it("is not extended by isStillValid", async () => {
     const principal = holder(await signIn.loginWithPassword(ANN, null));
     if (!principal) throw new Error("no session");
     await fixture.clock.advance(20 * MINUTE);
@@ -155,7 +155,7 @@ describe("a session", () => {
     expect(fixture.access.isStillValid(principal)).toBe(false);
   });
 
-  it("ends at log-out, while its user is locked, and at a new password; permanent tokens stay", async () => {
+  it("ends at logout, during a lock and at a new password; permanent tokens stay", async () => {
     const first = await signIn.loginWithPassword(ANN, null);
     const second = await signIn.loginWithPassword(ANN, null);
     const principal = holder(first);
@@ -176,7 +176,7 @@ describe("a session", () => {
     expect(fixture.access.authenticate(permanent)).not.toBeNull();
   });
 
-  it("clears away what ended before it, and the oldest of too many", async () => {
+  it("deletes expired sessions and the oldest of too many", async () => {
     await signIn.loginVerifiedUser(annId, null);
     fixture.clock.advanceSync(13 * 60 * MINUTE);
     const tokens: string[] = [];

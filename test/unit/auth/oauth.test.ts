@@ -63,8 +63,8 @@ const byRefresh = (refreshToken: string | null) => exchange({ grantType: "refres
 const holder = (token: string) => fixture.access.authenticate(token);
 const REFUSED = { error: "invalid_grant" };
 
-describe("lifetimes", () => {
-  it("of a code: less than a minute", async () => {
+describe("token lifetimes", () => {
+  it("expires a code within a minute", async () => {
     const [early, late] = [await newCode(), await newCode()];
     fixture.clock.advanceSync(59_999);
     expect(holder((await byCode(early)).accessToken)).toMatchObject({ userId: ann.id });
@@ -72,7 +72,7 @@ describe("lifetimes", () => {
     await expect(byCode(late)).rejects.toMatchObject(REFUSED);
   });
 
-  it("of a log-in without offline access: a session's, until it idles, 12 h at most", async () => {
+  it("expires a login without offline access like a session", async () => {
     const { accessToken, refreshToken, expiresInS } = await byCode(await newCode("urn:service:users:read"));
     expect([refreshToken, expiresInS]).toEqual([null, 12 * 3_600]);
     for (let half = 0; half < 23; half++) {
@@ -84,7 +84,7 @@ describe("lifetimes", () => {
     expect([holder(idle), holder(accessToken)]).toEqual([null, null]);
   });
 
-  it("of another access token: an hour, used or not", async () => {
+  it("expires other access tokens after an hour, used or not", async () => {
     const { accessToken, expiresInS } = await byCode(await newCode());
     expect(expiresInS).toBe(3_600);
     fixture.clock.advanceSync(expiresInS * 1_000 - 1);
@@ -93,7 +93,7 @@ describe("lifetimes", () => {
     expect(holder(accessToken)).toBeNull();
   });
 
-  it("of a refresh token: 30 days, from each exchange anew", async () => {
+  it("expires a refresh token 30 days after its exchange", async () => {
     let { refreshToken } = await byCode(await newCode());
     for (let round = 0; round < 3; round++) {
       fixture.clock.advanceSync(30 * DAY - 1);
@@ -105,7 +105,7 @@ describe("lifetimes", () => {
 });
 
 describe("parallel exchanges", () => {
-  it("of one refresh token: one wins and stays good, the others are merely refused", async () => {
+  it("accepts one of parallel refresh-token exchanges and refuses the others", async () => {
     const { refreshToken } = await byCode(await newCode());
     const ends = await Promise.allSettled(Array.from({ length: 20 }, () => byRefresh(refreshToken)));
     const won = ends.flatMap((end) => (end.status === "fulfilled" ? [end.value] : []));
@@ -115,7 +115,7 @@ describe("parallel exchanges", () => {
     expect((await byRefresh(won[0]?.refreshToken ?? "")).accessToken).toBeTruthy();
   });
 
-  it("of a refresh token: those that come soon after the winner are refused alone, later ones revoke all", async () => {
+  it("refuses refresh-token reuse within the grace period and revokes the chain later", async () => {
     const { accessToken, refreshToken } = await byCode(await newCode());
     fixture.clock.advanceSync(1_000);
     const won = await byRefresh(refreshToken);
@@ -128,7 +128,7 @@ describe("parallel exchanges", () => {
     await expect(byRefresh(won.refreshToken)).rejects.toMatchObject(REFUSED);
   });
 
-  it("of one code: one wins and stays good", async () => {
+  it("accepts one of parallel code exchanges", async () => {
     const code = await newCode();
     const ends = await Promise.allSettled(Array.from({ length: 20 }, () => byCode(code)));
     const won = ends.flatMap((end) => (end.status === "fulfilled" ? [end.value] : []));
@@ -137,8 +137,8 @@ describe("parallel exchanges", () => {
   });
 });
 
-describe("what an application holds", () => {
-  it("is refused while its user is locked, and good again after it", async () => {
+describe("application tokens", () => {
+  it("are refused while the user is locked and valid again after it", async () => {
     const { accessToken, refreshToken } = await byCode(await newCode());
     const end = new Date(fixture.clock.now() + 60_000).toISOString();
     await fixture.store.update(users, ann.id, { lock: { start: null, end } }, fixture.system);
@@ -149,14 +149,14 @@ describe("what an application holds", () => {
     expect((await byRefresh(refreshToken)).refreshToken).toBeTruthy();
   });
 
-  it("ends with a new password of its user", async () => {
+  it("are revoked by a new password of the user", async () => {
     const { accessToken, refreshToken } = await byCode(await newCode());
     await fixture.store.update(users, ann.id, {}, fixture.system, { passwordHash: "x" });
     expect([holder(accessToken), holder(ann.token)?.userId]).toEqual([null, ann.id]);
     await expect(byRefresh(refreshToken)).rejects.toMatchObject(REFUSED);
   });
 
-  it("is cleared away a day after it lapsed, in slices, and no sooner", async () => {
+  it("are deleted a day after they expire, in chunks", async () => {
     for (let at = 0; at < 40; at++) await byCode(await newCode());
     expect(fixture.store.count(userTokens, { kind: "oauth" })).toBe(120);
     await fixture.clock.advance(DAY);
@@ -169,8 +169,8 @@ describe("what an application holds", () => {
   });
 });
 
-describe("proofs of forms", () => {
-  it("are good for their subject, for half an hour, with the key of their maker", () => {
+describe("CSRF tokens", () => {
+  it("are valid for their subject, for 30 minutes, with the issuer's key", () => {
     const clock = createFakeClock();
     const forms = createCsrfTokens(clock);
     const token = forms.issue("a");
@@ -202,7 +202,7 @@ describe("scopes", () => {
     expect(isOAuthScope(text)).toBe(known);
   });
 
-  it("granted are those asked for, or all that the application may have", () => {
+  it("grants the requested scopes, or all of the application", () => {
     const [read, write] = ["urn:service:users:read", "urn:service:users:write"];
     expect(resolveGrantedScopes([], { scopes: [read] })).toEqual([read]);
     expect(resolveGrantedScopes([], { scopes: [] })).toEqual([]);

@@ -56,7 +56,7 @@ describe("10,000 guesses", () => {
     ["one address", () => "10.0.0.1"],
     ["an address each", (at: number) => `10.1.${at >> 8}.${at & 255}`],
   ])(
-    "at one account from %s: at most 20 a minute are looked at, and others get in at once",
+    "at one account from %s are throttled to 20 a minute while others log in at once",
     async (_what, from) => {
       const verified: number[] = [];
       // Two minutes of guessing, a guess each 12 ms.
@@ -75,7 +75,7 @@ describe("10,000 guesses", () => {
     180_000,
   );
 
-  it("at once, while others log in: they wait for less than a second", async () => {
+  it("in parallel delay logins by less than a second", async () => {
     const guesses = Array.from({ length: GUESSES }, (_, at) => guess("ann", `10.1.${at >> 8}.${at & 255}`));
     const others = () => Promise.all([logIn("bob", "10.2.0.1"), logIn("cid", "10.2.0.2")]);
     expect(await timed(others)).toBeLessThan(1_000);
@@ -83,7 +83,7 @@ describe("10,000 guesses", () => {
     expect(ends.filter((end) => end === "verified").length).toBeLessThanOrEqual(20);
   }, 180_000);
 
-  it("at as many accounts from one address: few are looked at, and other addresses get in", async () => {
+  it("at many accounts from one address are throttled while other addresses log in", async () => {
     let verified = 0;
     for (let at = 0; at < GUESSES; at++) {
       if ((await guess(`user${at}`, "10.0.0.1")) === "verified") verified += 1;

@@ -4,7 +4,7 @@ import { type NodeProgress, parseProgressLine, progressLine } from "../../../src
 import { createFakeClock } from "../../support/fake-clock.ts";
 
 const rows = (done: number): NodeProgress => ({ doing: "brings-rows", done, of: 9 });
-const WORDS = "Brings its rows to the organisation's database";
+const WORDS = "Uploading rows to the database";
 
 function scene() {
   const clock = createFakeClock();
@@ -49,7 +49,7 @@ describe("a node of a cloud that is not ready yet", () => {
     await clock.advance(1_000);
     telling.report({ doing: "compares", done: 2, of: 2 });
     telling.report({ doing: "begins" });
-    const compared = ["STATUS=Compares its copy with the organisation's database: 2 of 2."];
+    const compared = ["STATUS=Verifying the replica against the database: 2 of 2."];
     const ready = ["READY=1", "STATUS=Stands by."];
     expect(told).toEqual([ready, ["WATCHDOG=1"], compared, ["STATUS=Begins to act."]]);
     telling.stop();

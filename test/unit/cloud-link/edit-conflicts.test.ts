@@ -35,13 +35,13 @@ async function shown(type: string, op: "create" | "update", set: object): Promis
   return seen && [seen.rowName, seen.actorName === adminId];
 }
 
-it("what lost and is not there is shown where it would belong, and nowhere else", async () => {
+it("shows a conflict of a missing row only to users who would see the row", async () => {
   expect(await shown("sites", "create", { name: "Hut", domainId: north })).toEqual(["Hut", true]);
   expect(await shown("sites", "create", { name: "Hut", domainId: south })).toBeNull();
   expect(await shown("sites", "update", { name: "Hut" })).toBeNull();
 });
 
-it("what lies in something else is shown to who sees that", async () => {
+it("shows a conflict of a nested row to users who see its parent", async () => {
   const { store, system } = fixture;
   const own = await store.create(sites, { name: "Mill" }, system, { domainId: north });
   expect(await shown("buildings", "create", { name: "A", siteId: own.id })).toEqual(["A", true]);

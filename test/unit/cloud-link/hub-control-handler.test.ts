@@ -21,7 +21,7 @@ function talkOf(needs: Partial<HubControlHandlerDeps>): ReturnType<typeof create
 const linked = (endpoint: string, said: HubControlMessage[] = []): LinkedSite =>
   ({ endpoint, keyHash: "", sendControl: (talk: HubControlMessage) => void said.push(talk) }) as unknown as LinkedSite;
 
-it("appliances that don't hear each other on the local network hear each other through the cloud, and who is last acts", async () => {
+it("relays heartbeats between appliances that do not hear each other, so the last live one is active", async () => {
   const clock = createFakeClock(Date.now());
   const all = new Map<string, Failover>();
   const sendControl = (endpoint: string, talk: HubControlMessage): void =>
@@ -57,7 +57,7 @@ it("appliances that don't hear each other on the local network hear each other t
   all.get("west")?.stop();
 });
 
-it("answers so many questions of a connection at a time and refuses more, of that connection alone", async () => {
+it("limits concurrent requests per connection", async () => {
   const answers: (() => void)[] = [];
   const request: HubControlHandlerDeps["request"] = () =>
     new Promise((resolve) => answers.push(() => resolve({ status: 204 })));
@@ -67,7 +67,7 @@ it("answers so many questions of a connection at a time and refuses more, of tha
   const ask = (by: LinkedSite, ref: string): void => hub(by, { t: "ask", ref, of: { kind: "request" } as never });
   for (let nth = 1; nth <= 33; nth += 1) ask(one, `q${nth}`);
   ask(other, "theirs");
-  expect([mine, theirs]).toEqual([[{ t: "answer", ref: "q33", refused: "Too much is asked at once." }], []]);
+  expect([mine, theirs]).toEqual([[{ t: "answer", ref: "q33", refused: "Too many concurrent requests." }], []]);
   for (const answer of answers.splice(0)) answer();
   await new Promise(setImmediate);
   expect(mine.at(-1)).toEqual({ t: "answer", ref: "q32", given: { status: 204, head: 7 } });

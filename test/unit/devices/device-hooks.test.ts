@@ -37,7 +37,7 @@ it.each([
   ["Port", "99999999", "Must be a whole number from 1 to 65535."],
   ["Port", "5004x", "Must be a whole number from 1 to 65535."],
   ["Codec", "G711", "Must be one of PCMU, G722."],
-  ["Group", "10.0.0.1", "It is an IPv4 multicast address."],
+  ["Group", "10.0.0.1", "Must be an IPv4 multicast address."],
 ])("takes no %s %s of a device whose plugin asks for another", (name, value, words) => {
   const attributes = {
     Port: { from: 1, to: 65_535 },

@@ -18,8 +18,8 @@ function turnsOf(alive: readonly string[], awakeMs: number) {
   return { clock, turns: createRingDuty({ ownId: "east", clock, membership, ...silent }) };
 }
 
-describe("whose turn a bell is", () => {
-  it("is not at once that of whoever was away at its moment and hears nobody", async () => {
+describe("duty for a bell", () => {
+  it("waits on an appliance that was away at the scheduled time and hears no peer", async () => {
     const { clock, turns } = turnsOf(["east"], 2_500);
     const due = { id: "bell", at: FAKE_CLOCK_START - 9_000, groups: [GROUP] };
     expect(turns.decide(due)).toBe("wait");
@@ -41,13 +41,13 @@ describe("whose turn a bell is", () => {
     expect(turns.decide(other)).toBe("go");
   });
 
-  it("is that of whoever was there and hears nobody", () => {
+  it("goes to an appliance that was present and hears no peer", () => {
     const { turns } = turnsOf(["east"], 60_000);
     expect(turns.decide({ id: "bell", at: FAKE_CLOCK_START, groups: [GROUP] })).toBe("go");
   });
 });
 
-describe("a bell that appliances share out by groups", () => {
+describe("duty by group", () => {
   const OTHER = { ...GROUP, id: "h" };
   const beat = {
     endpoint: "west",
@@ -61,7 +61,7 @@ describe("a bell that appliances share out by groups", () => {
   };
   const due = { id: "bell", at: FAKE_CLOCK_START, groups: [GROUP] };
 
-  it("is sounded for one's own groups whatever others sound for theirs, and for all who say nothing of groups", () => {
+  it("plays for own groups regardless of other groups, and accepts evidence without groups for all", () => {
     const { turns } = turnsOf(["east", "west"], 60_000);
     turns.receive({ ...beat, over: ["bell"], covers: { bell: ["h"] } });
     expect(turns.decide(due)).toBe("go");
@@ -73,7 +73,7 @@ describe("a bell that appliances share out by groups", () => {
     expect(older.decide(due)).toBe("yield");
   });
 
-  it("is sounded in a silent neighbour's place when that one's time is over, and told with its groups", async () => {
+  it("takes over for a silent peer after its timeout, and reports the groups", async () => {
     const { clock, turns } = turnsOf(["west", "east"], 60_000);
     const part = { ...due, groups: [OTHER], part: "h" };
     turns.markStarted({ id: "bell", part: null, groups: ["g"] });
@@ -88,7 +88,7 @@ describe("a bell that appliances share out by groups", () => {
     expect(turns.heartbeatFields()).toMatchObject({ sounding: [], over: ["bell"] });
   });
 
-  it("is alike at groups whose turn comes together, until one of them was sounded elsewhere", () => {
+  it("treats groups with equal order alike until one was played elsewhere", () => {
     const { turns } = turnsOf(["east", "west"], 60_000);
     const shared = (id: string) => turns.forecast("bell", { ...GROUP, id });
     expect([shared("g"), shared("h")]).toEqual(Array(2).fill({ holder: "east", equivalenceKey: "east" }));
@@ -100,7 +100,7 @@ describe("a bell that appliances share out by groups", () => {
     expect(second.forecast("bell", GROUP)).toEqual({ holder: "west", like: "west,east" });
   });
 
-  it("keeps roles where they are from the sharing out on, for a minute at most", async () => {
+  it("prevents failback from distribution on, for at most a minute", async () => {
     const { clock, turns } = turnsOf(["east", "west"], 60_000);
     turns.expectStart("bell");
     expect([turns.isBusy(), turns.heartbeatFields().armed]).toEqual([true, 1]);
@@ -109,7 +109,7 @@ describe("a bell that appliances share out by groups", () => {
     expect([turns.heartbeatFields().armed, turns.isBusy()]).toEqual([0, false]);
   });
 
-  it("names groups as far as a beat has room, of what ended a while ago none", async () => {
+  it("limits the groups in a heartbeat, and omits those of sounds that ended earlier", async () => {
     const { clock, turns } = turnsOf(["east", "west"], 60_000);
     const groups = (n: number): string[] => Array.from({ length: n }, (_, at) => `g${at}`);
     turns.markStarted({ id: "over", part: null, groups: groups(1) });

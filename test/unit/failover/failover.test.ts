@@ -1,7 +1,7 @@
 import { expect, it } from "vitest";
 import { killAroundBells } from "../../faults/failover.ts";
 
-it("rings every bell though the appliance that acts is killed around it, and twice only for a reason", {
+it("rings every bell although the active appliance is killed around it, and twice only for a reason", {
   timeout: 60_000,
 }, async () => {
   const { broken, ...figures } = await killAroundBells(6, 3);

@@ -62,7 +62,7 @@ async function start(
   return { lan, identity };
 }
 
-it("tells neighbours its beats, who hear it under its own name alone", async () => {
+it("sends heartbeats to peers, which accept them only under the certificate's name", async () => {
   const [one, two] = [await unusedPort(), await unusedPort()];
   const heard = new EventEmitter();
   await start(NAMES[0], one, two, (beat) => heard.emit("at-one", beat));
@@ -75,7 +75,7 @@ it("tells neighbours its beats, who hear it under its own name alone", async () 
   expect(await second).toEqual([beatOf(NAMES[1], 2)]);
 });
 
-it("hears nobody of another organisation, nobody whose key was taken away, and nobody who speaks for another", async () => {
+it("ignores peers of another organisation, revoked keys, and heartbeats for another appliance", async () => {
   const [one, ...others] = await Promise.all([unusedPort(), unusedPort(), unusedPort(), unusedPort(), unusedPort()]);
   const revoked: string[] = [];
   const heard: PeerHeartbeat[] = [];
@@ -106,7 +106,7 @@ it("hears nobody of another organisation, nobody whose key was taken away, and n
   expect(heard).toEqual([beatOf(NAMES[2]), beatOf(NAMES[1])]);
 });
 
-it("reads beats alone", () => {
+it("rejects malformed heartbeats", () => {
   expect(parseHeartbeat(JSON.stringify(beatOf("x")))).toEqual(beatOf("x"));
   const bad = [
     {},

@@ -24,7 +24,7 @@ const MANY = 4_500;
 const SOUND = Buffer.from("a sound");
 const SOUND_NAME = createHash("sha256").update(SOUND).digest("hex");
 
-postgres.describe("the rows that the first node of an organisation brings", () => {
+postgres.describe("initial upload of the first node", () => {
   let server: TestPostgres;
   let number = 0;
   let north: string;
@@ -92,7 +92,7 @@ postgres.describe("the rows that the first node of an organisation brings", () =
   }
 
   postgres.it(
-    "come all at once, and none where bringing them fails: the next start brings them",
+    "uploads all rows atomically, and retries at the next start after a failure",
     async () => {
       const looking = await opened(makeTempDir());
       const failing = started(north, async (rows, real) => {
@@ -116,7 +116,7 @@ postgres.describe("the rows that the first node of an organisation brings", () =
   );
 
   postgres.it(
-    "find their files there already",
+    "uploads files before rows",
     async () => {
       const looking = await opened(makeTempDir());
       const dataDir = makeTempDir();
@@ -132,7 +132,7 @@ postgres.describe("the rows that the first node of an organisation brings", () =
   );
 
   postgres.it(
-    "are known again by a node that ended before it noted that they are there: it goes on, and they came once",
+    "recognizes its own rows after a crash before it was recorded, and does not upload them twice",
     async () => {
       const looking = await opened(makeTempDir());
       const ended = started(north, async (rows, real) => {
@@ -143,7 +143,7 @@ postgres.describe("the rows that the first node of an organisation brings", () =
       const { seq } = await looking.readHead();
       expect(seq).toBeGreaterThan(MANY);
       const node = await joined(north);
-      expect(node.warnings).toEqual([expect.stringContaining("ended before it noted that")]);
+      expect(node.warnings).toEqual([expect.stringContaining("ended before recording it")]);
       expect([node.notes().length, (await looking.readHead()).seq]).toEqual([MANY, seq]);
       await node.note("later");
       await node.end();
@@ -155,7 +155,7 @@ postgres.describe("the rows that the first node of an organisation brings", () =
   );
 
   postgres.it(
-    "are refused where another folder's are there by then, and stay in theirs",
+    "refuses to upload when another folder's rows exist, and keeps its own",
     async () => {
       const south = join(makeTempDir(), "south");
       cpSync(north, south, { recursive: true });
@@ -164,14 +164,14 @@ postgres.describe("the rows that the first node of an organisation brings", () =
       await expect(ended).rejects.toThrow("switched off");
       const other = await joined(south);
       await other.end();
-      await expect(joined(north)).rejects.toThrow("is none of the organisation");
+      await expect(joined(north)).rejects.toThrow("do not belong to the organisation");
       expect([loseHere(north, 0), loseHere(south, 0)]).toEqual([MANY, MANY - 4]);
     },
     TIMEOUT_MS,
   );
 
   postgres.it(
-    "are not put behind what somebody else wrote in the meantime",
+    "does not append rows to those that another node has written",
     async () => {
       const { Client } = (await import("pg")).default;
       const client = new Client({ connectionString: server.url });
@@ -192,7 +192,7 @@ postgres.describe("the rows that the first node of an organisation brings", () =
   );
 
   postgres.it(
-    "are told as they are brought, by a node that does not say meanwhile that it stands by; a further one does once it has all",
+    "reports the upload as progress, and a further node reports standby once it is complete",
     async () => {
       const organisation = await opened(north);
       await organisation.leadership.acquire(new AbortController().signal);

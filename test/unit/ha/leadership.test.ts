@@ -32,7 +32,7 @@ async function actingNode() {
   return { state, clock, acting };
 }
 
-it("knows after 10 s that it does not hear the database, and goes on when it does", async () => {
+it("reports an unreachable database after 10 s, and recovers", async () => {
   const { state, clock, acting } = await actingNode();
   await clock.advance(60_000);
   expect([acting.isHeard(), state.locks]).toEqual([true, 1]);
@@ -48,7 +48,7 @@ it("knows after 10 s that it does not hear the database, and goes on when it doe
   acting.release();
 });
 
-it("learns by itself that another node acts", async () => {
+it("detects another leader by itself", async () => {
   const { state, clock, acting } = await actingNode();
   state.term += 1;
   await clock.advance(1_000);

@@ -12,7 +12,7 @@ it.each([
   expect(isPostgresConnectionError(error)).toBe(isGone);
 });
 
-it("a lock that was not got is no broken connection", () => {
+it("does not count a lock timeout as a connection error", () => {
   const error = { severity: "ERROR", code: "55P03" };
   expect([isLockTimeout(error), isPostgresConnectionError(error)]).toEqual([true, false]);
 });

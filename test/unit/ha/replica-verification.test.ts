@@ -17,10 +17,10 @@ import { makeTempDir } from "../../support/temp-dir.ts";
 
 const postgres = externalProgram("pg_ctlcluster");
 const TIMEOUT_MS = 120_000;
-const LESS = "the copy lacks rows that the organisation's database has";
-const DIFFER = "the organisation's database and the copy differ";
+const LESS = "the replica lacks rows that the database has";
+const DIFFER = "database and replica differ";
 
-postgres.describe("a copy of a cloud's rows, and the database", () => {
+postgres.describe("replica verification", () => {
   let server: TestPostgres;
   let number = 0;
   let north: string;
@@ -53,7 +53,7 @@ postgres.describe("a copy of a cloud's rows, and the database", () => {
   }
 
   postgres.it(
-    "that hold the same are left as they are",
+    "changes nothing when replica and database are equal",
     async () => {
       const same = { notes: ["one", "three", "two"], warnings: [], faults: [] };
       expect([await found(north), await found(south), await found(north)]).toEqual([same, same, same]);
@@ -62,12 +62,12 @@ postgres.describe("a copy of a cloud's rows, and the database", () => {
   );
 
   postgres.it(
-    "of which the database got a part: the rest is brought, and other nodes have it too",
+    "uploads rows that the database lacks, for all nodes",
     async () => {
       await loseThere("two", "one");
       expect(await found(north)).toEqual({
         notes: ["one", "three", "two"],
-        warnings: [DIFFER, "rows that the organisation's database never got are brought to it"],
+        warnings: [DIFFER, "uploading rows that the database never got"],
         faults: [],
       });
       expect(await found(south)).toEqual({ notes: ["one", "three", "two"], warnings: [], faults: [] });
@@ -76,7 +76,7 @@ postgres.describe("a copy of a cloud's rows, and the database", () => {
   );
 
   postgres.it(
-    "of which the copy has a part: it is made anew, and health says so",
+    "rebuilds an incomplete replica and reports it in health",
     async () => {
       loseHere(north, "three");
       expect(await found(north)).toEqual({
@@ -89,7 +89,7 @@ postgres.describe("a copy of a cloud's rows, and the database", () => {
   );
 
   postgres.it(
-    "of which the copy has a part however often it is made: the node acts all the same, and health is red",
+    "leads with red health when a rebuilt replica is incomplete, too",
     async () => {
       // Two rows of the database are one to the copy.
       await withDatabase(async (client) => {
@@ -108,13 +108,13 @@ postgres.describe("a copy of a cloud's rows, and the database", () => {
   );
 
   postgres.it(
-    "of which each lacks some: the node goes on with what the database has, and keeps the copy beside",
+    "uses the database's rows when both lack some, and keeps the old replica",
     async () => {
       await loseThere("one", "two");
       loseHere(north, "three");
       const { notes, warnings, faults } = await found(north);
       expect(notes).toEqual(["three"]);
-      expect(warnings).toContain("the organisation's database lacks rows that the copy has, and the copy others");
+      expect(warnings).toContain("replica and database have diverged: each has rows that the other lacks");
       const [kept = "none"] = readdirSync(north).filter((name) => /^parted-\d+[.]db$/.test(name));
       const db = new Database(join(north, kept), { readonly: true });
       expect(db.prepare(`SELECT name FROM "${UNIQUE_NAMES.name}" ORDER BY name`).pluck().all()).toEqual(["one", "two"]);
@@ -128,7 +128,7 @@ postgres.describe("a copy of a cloud's rows, and the database", () => {
   );
 
   postgres.it(
-    "that was forgotten to hold a row while the copy took the news: it is not brought back",
+    "does not bring a deleted row back that the replica still had",
     async () => {
       await found(south);
       const other = await joined(north);

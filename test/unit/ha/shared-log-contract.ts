@@ -53,7 +53,7 @@ export function storePort(open: () => Promise<OpenPort>): void {
   const numbers = (port: OpenPort) =>
     Object.fromEntries(feed(port).map(({ id, seq }) => [id, seq])) as Record<string, number>;
 
-  it("keeps each of the writes of one moment by itself, and nothing of one that fails", async () => {
+  it("commits concurrent writes separately, and nothing of a failed one", async () => {
     const port = await begun();
     const [first, failed, last] = await Promise.allSettled([
       port.work.transact(() => publishRows([room("a", "Hall")], TYPES)),
@@ -68,7 +68,7 @@ export function storePort(open: () => Promise<OpenPort>): void {
     expect(port.work.readSync(() => listProductIds("rooms", null, 10))).toEqual(["a", "c"]);
   });
 
-  it("gives numbers in the order of writes, without a hole, and what was answered is there", async () => {
+  it("numbers writes in order without gaps, and keeps all acknowledged ones", async () => {
     const port = await begun();
     const writes = Array.from({ length: 12 }, async (_, at) => {
       const id = `r${String(at).padStart(2, "0")}`;
@@ -84,7 +84,7 @@ export function storePort(open: () => Promise<OpenPort>): void {
     expect(port.work.readSync(readFeedHead).seq).toBe(24);
   });
 
-  it("lets an emergency go before what waits", async () => {
+  it("runs an emergency write before waiting ones", async () => {
     const port = await begun();
     const one = (id: string, lane: "normal" | "emergency") =>
       port.work.transact(() => publishRows([room(id, id)], TYPES), lane);
@@ -92,7 +92,7 @@ export function storePort(open: () => Promise<OpenPort>): void {
     expect(numbers(port)).toEqual({ c: 1, a: 2, b: 3 });
   });
 
-  it("keeps names to one row, and says who waits for one", async () => {
+  it("enforces unique names, and lets the second row wait", async () => {
     const port = await begun();
     expect(await port.work.transact(() => publishRows([room("a", "Hall"), room("b", "Hall")], TYPES))).toEqual([
       "done",
@@ -105,7 +105,7 @@ export function storePort(open: () => Promise<OpenPort>): void {
     expect(port.work.readSync(() => scanRecords(UNIQUE_NAMES))).toHaveLength(1);
   });
 
-  it("fences a connection by the one that came after it, and takes a page once", async () => {
+  it("fences a connection by a newer one, and applies a page once", async () => {
     const port = await begun();
     const page: UpstreamPage = {
       ...{ t: "rows", feed: "up.bulk", from: 0, to: 1, tail: "u1" },
@@ -123,7 +123,7 @@ export function storePort(open: () => Promise<OpenPort>): void {
     });
   });
 
-  it("gives the next process all of it: rows, numbers, and internal keys", async () => {
+  it("restores rows, numbers and internal keys in the next process", async () => {
     const port = await begun();
     const rows = [room("a", "Hall"), room("b", "Yard"), room("c", "Gate")];
     await port.work.transact(() => publishRows(rows, TYPES));
@@ -136,7 +136,7 @@ export function storePort(open: () => Promise<OpenPort>): void {
     expect(numbers(next).d).toBe(5);
   });
 
-  it("gives the next process the files that rows name", async () => {
+  it("restores referenced files in the next process", async () => {
     const port = await begun();
     const bytes = Buffer.from("a sound");
     const how = { fileName: "sound", maxBytes: 100, types: ["*/*"] };

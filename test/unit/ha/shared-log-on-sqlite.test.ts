@@ -10,7 +10,7 @@ import { CATALOGUE } from "../../sim/resources.ts";
 import { makeTempDir } from "../../support/temp-dir.ts";
 import { BY, type OpenPort, storePort } from "./shared-log-contract.ts";
 
-describe("a cloud's rows on SQLite alone", () => {
+describe("shared log on SQLite", () => {
   const stores: Store[] = [];
   afterEach(async () => {
     for (const store of stores.splice(0)) await store.close();

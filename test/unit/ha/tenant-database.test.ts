@@ -46,7 +46,7 @@ interface Node {
   dir: string;
 }
 
-postgres.describe("a cloud's rows on PostgreSQL", () => {
+postgres.describe("tenant database", () => {
   let server: TestPostgres;
   const nodes: Node[] = [];
   let number = 0;
@@ -80,7 +80,7 @@ postgres.describe("a cloud's rows on PostgreSQL", () => {
     return made;
   }
 
-  describe("behave as everywhere", () => {
+  describe("fulfils the contract of the shared log", () => {
     let process = 0;
     async function open(): Promise<OpenPort> {
       process += 1;
@@ -101,7 +101,7 @@ postgres.describe("a cloud's rows on PostgreSQL", () => {
     storePort(open);
   });
 
-  postgres.it("are at the other node as they are at the one that wrote them", async () => {
+  postgres.it("replicates rows to the other node", async () => {
     const one = await node("one");
     await one.work.transact(() => initializeFeed("epoch"));
     await one.work.transact(() => publishRows([room("a", "Hall"), room("b", "Yard")], TYPES));
@@ -123,7 +123,7 @@ postgres.describe("a cloud's rows on PostgreSQL", () => {
     expect(keys(other)).toEqual(keys(one));
   });
 
-  postgres.it("are told with those of other organisations, their nodes and appliances", async () => {
+  postgres.it("lists organisations with their nodes and appliances", async () => {
     const one = await node("one");
     await node("other", true);
     await one.work.transact(() => initializeFeed("epoch"));
@@ -146,7 +146,7 @@ postgres.describe("a cloud's rows on PostgreSQL", () => {
     await hosts.close();
   });
 
-  postgres.it("are all there although another turn is asked for, and ended, while many are brought", async () => {
+  postgres.it("keeps all rows of a large write while another write is requested and released", async () => {
     const { log } = (await node("one")).organisation;
     const rows = Array.from({ length: 6_001 }, (_, at) => ({ table: "rooms", key: `[${at}]`, image: "{}" }));
     const first = await log.acquireWriteLock(0);
@@ -161,7 +161,7 @@ postgres.describe("a cloud's rows on PostgreSQL", () => {
     expect([found, at]).toEqual([rows.length, rows.length]);
   });
 
-  postgres.it("are asked for one by one, which the driver warns who does not", async () => {
+  postgres.it("sends one query at a time to the driver", async () => {
     const { organisation } = await node("one");
     const warnings: Error[] = [];
     const note = (warning: Error): void => void warnings.push(warning);
@@ -173,7 +173,7 @@ postgres.describe("a cloud's rows on PostgreSQL", () => {
     expect(warnings.map(String)).toEqual([]);
   });
 
-  postgres.it("have host names, each of one organisation", async () => {
+  postgres.it("assigns each host name to one organisation", async () => {
     const hosts = await openTenantHosts(server.url, systemClock);
     const own = async () => (await hosts.list()).filter((each) => each.name.startsWith(name));
     await hosts.assign(name, "first.example.org");
@@ -193,7 +193,7 @@ postgres.describe("a cloud's rows on PostgreSQL", () => {
   });
 
   postgres.it(
-    "are written by one node at a time: who was taken the place of keeps nothing, and has what the other wrote",
+    "lets only the leader write: a replaced leader keeps nothing and receives the rows of the new one",
     async () => {
       const one = await node("one");
       await one.work.transact(() => initializeFeed("epoch"));
@@ -215,7 +215,7 @@ postgres.describe("a cloud's rows on PostgreSQL", () => {
   );
 
   postgres.it(
-    "wait for a database that is restarted, and nothing is written twice",
+    "waits for a restarted database and writes nothing twice",
     async () => {
       const one = await node("one");
       await one.work.transact(() => initializeFeed("epoch"));
@@ -240,7 +240,7 @@ postgres.describe("a cloud's rows on PostgreSQL", () => {
     60_000,
   );
 
-  postgres.it("lie beside those of other organisations, each with its own numbers, files and agreements", async () => {
+  postgres.it("separates organisations by sequence numbers, files and settings", async () => {
     const one = await node("one");
     const bytes = Buffer.from("a file");
     const sha256 = createHash("sha256").update(bytes).digest("hex");
@@ -260,7 +260,7 @@ postgres.describe("a cloud's rows on PostgreSQL", () => {
     expect(await other.organisation.readSetting("key")).toBeNull();
   });
 
-  postgres.it("are forgotten once they are gone for long, and who has been away longer is told so", async () => {
+  postgres.it("prunes old tombstones and raises the floor for replicas that were away longer", async () => {
     const one = await node("one");
     await one.work.transact(() => initializeFeed("epoch"));
     for (const id of ["a", "b"]) await one.work.transact(() => publishRows([room(id, id)], TYPES));
@@ -275,7 +275,7 @@ postgres.describe("a cloud's rows on PostgreSQL", () => {
     );
   });
 
-  postgres.it("are written again after a wait for another's lock was broken off", async () => {
+  postgres.it("writes again after a lock timeout", async () => {
     const one = await node("one");
     await one.work.transact(() => initializeFeed("epoch"));
     const other = await connected();
@@ -290,7 +290,7 @@ postgres.describe("a cloud's rows on PostgreSQL", () => {
   });
 
   postgres.it(
-    "begin another history when the database was brought back from a backup, and copies of the old one are made anew",
+    "starts a new history after a restore, and rebuilds older replicas",
     async () => {
       const home = makeTempDir();
       const north = await joined(join(home, "north"));
@@ -305,7 +305,7 @@ postgres.describe("a cloud's rows on PostgreSQL", () => {
       expect(south.notes()).toEqual(["after", "before"]);
       await south.end();
       await bringBack();
-      await expect(joined(join(home, "north"))).rejects.toThrow("The database stands behind the copy");
+      await expect(joined(join(home, "north"))).rejects.toThrow("The database is older than the replica");
       const restored = await joined(join(home, "north"), true);
       expect(restored.notes()).toEqual(["before"]);
       expect(restored.database.readSync(readFeedHead).epoch).not.toBe("first");
@@ -320,7 +320,7 @@ postgres.describe("a cloud's rows on PostgreSQL", () => {
   );
 
   postgres.it(
-    "are copied anew by a node that follows once what it did not hear of is forgotten",
+    "rebuilds a replica that is below the floor",
     async () => {
       const [north, south] = [join(makeTempDir(), "north"), makeTempDir()];
       const acting = await joined(north);
@@ -345,7 +345,7 @@ postgres.describe("a cloud's rows on PostgreSQL", () => {
   );
 
   postgres.it(
-    "are not followed by a node of an earlier version, whose copy is made anew once it is upgraded",
+    "is not followed by a node of an earlier version, whose replica is rebuilt after the upgrade",
     async () => {
       const [north, south] = [join(makeTempDir(), "north"), makeTempDir()];
       const acting = await joined(north);

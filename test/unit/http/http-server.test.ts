@@ -4,7 +4,7 @@ import { startHttpServer } from "../../../src/http/http-server.ts";
 import { systemClock } from "../../../src/lib/clock.ts";
 
 describe("main server", () => {
-  it("answers `starting` until it is opened", async () => {
+  it("responds `starting` until a request listener is set", async () => {
     const server = await startHttpServer({ host: "127.0.0.1", port: 0 }, systemClock);
     const early = await fetch(server.url);
     expect([early.status, early.headers.get("retry-after")]).toEqual([503, "1"]);
@@ -15,20 +15,20 @@ describe("main server", () => {
     await expect(fetch(server.url)).rejects.toThrow();
   });
 
-  it("names an address that can be reached", async () => {
+  it("returns a reachable URL", async () => {
     const server = await startHttpServer({ host: "0.0.0.0", port: 0 }, systemClock);
     expect(server.url).toMatch(/^http:\/\/127\.0\.0\.1:\d+$/);
     await server.stop();
   });
 
-  it("keeps a connection for longer than proxies do", async () => {
+  it("keeps idle connections longer than proxies do", async () => {
     const server = await startHttpServer({ host: "127.0.0.1", port: 0 }, systemClock);
     server.setRequestListener((_request, response) => response.end());
     expect((await fetch(server.url)).headers.get("keep-alive")).toBe("timeout=65");
     await server.stop();
   });
 
-  it("refuses connections beyond the most that it may have", async () => {
+  it("refuses connections above the limit", async () => {
     const server = await startHttpServer({ host: "127.0.0.1", port: 0 }, systemClock, null, 1);
     const port = Number(new URL(server.url).port);
     const [first, second] = [connect(port, "127.0.0.1"), connect(port, "127.0.0.1")];
@@ -47,7 +47,7 @@ describe("main server", () => {
     await server.stop();
   });
 
-  it("begins the requests of one packet a few at a time, in their order", async () => {
+  it("starts pipelined requests a few per event loop turn, in order", async () => {
     const server = await startHttpServer({ host: "127.0.0.1", port: 0 }, systemClock);
     let inTurn = 0;
     let most = 0;
@@ -73,7 +73,7 @@ describe("main server", () => {
     await server.stop();
   });
 
-  it("stops although a client never ends its request", async () => {
+  it("stops even if a client never completes its request", async () => {
     const server = await startHttpServer({ host: "127.0.0.1", port: 0 }, systemClock);
     const hanging = new Promise<void>((resolve) => server.setRequestListener(() => resolve()));
     const socket = connect(Number(new URL(server.url).port), "127.0.0.1");
@@ -85,7 +85,7 @@ describe("main server", () => {
     await closed;
   });
 
-  it("hands on who wants a WebSocket, and answers those who only offer to speak something else", async () => {
+  it("passes WebSocket upgrades on and responds normally to other upgrade offers", async () => {
     const server = await startHttpServer({ host: "127.0.0.1", port: 0 }, systemClock);
     server.setRequestListener(
       (request, response) => {

@@ -14,7 +14,7 @@ function asked(handOn: (request: ForwardedRequest) => Promise<ForwardedResponse 
   return withCloudProxy(() => Promise.reject(fault), { base, principal, body } as never, handOn);
 }
 
-it("what only the cloud does is done there, with no more rights than the token has", async () => {
+it("forwards requests for cloud-owned rows with the scopes of the token", async () => {
   const requests: ForwardedRequest[] = [];
   const answer = await asked(async (request) => {
     requests.push(request);
@@ -26,7 +26,7 @@ it("what only the cloud does is done there, with no more rights than the token h
   ]);
 });
 
-it("stays refused without a link, is refused in the cloud's words, or has an outcome that nobody knows", async () => {
+it("keeps the error without a link, passes on the cloud's refusal, or reports an unknown outcome", async () => {
   await expect(asked(async () => null)).rejects.toBe(elsewhere);
   for (const type of ["upstream", "outcome-unknown"] as const) {
     const fault = new UpstreamError(type, "There is no such user here.");

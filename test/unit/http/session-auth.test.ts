@@ -16,6 +16,6 @@ it.each([
   ["one by the page itself", { cookie: "carillon=t", "x-carillon-background": "1" }, false, [["t", "cookie", false]]],
   ["one over TLS", { cookie: "carillon=t; __Host-carillon=s" }, true, [["s", "cookie", true]]],
   ["one without a session", { cookie: "other=t" }, false, []],
-])("looks at the session of %s", (_what, headers, secure, asked) => {
+])("authenticates the session of %s", (_what, headers, secure, asked) => {
   expect(ask(headers, secure)).toEqual(asked);
 });

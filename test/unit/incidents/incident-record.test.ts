@@ -145,7 +145,7 @@ describe("the record of an incident", () => {
     }
     const page = await textOf(renderIncidentReport(pieces(incident.id), "UTC"));
     expect(page).toContain("<td>Linked</td><td></td><td>To the district</td>");
-    for (const words of ["Message failed", "Message finished", "Escalation skipped", "Message expired", "Remark"]) {
+    for (const words of ["Message failed", "Message finished", "Escalation skipped", "Message expired", "Note"]) {
       expect(page).toContain(`<td>${words}</td>`);
     }
     expect(page).not.toMatch(/<td>[a-z]+(-[a-z]+)+<\/td>/);

@@ -82,7 +82,7 @@ describe("the licence", () => {
     expect([licence.isValid(), told]).toEqual([true, []]);
     await addUser("two");
     await clock.advance(180_000);
-    const words = "2 users are in use; the licence covers 1.";
+    const words = "2 users in use; the licence allows 1.";
     expect(licence.state()).toMatchObject({ edition: "licensed", isValid: false, violations: [{ reason: words }] });
     expect(new Set(told.map(([code, reason]) => `${code} ${reason}`))).toEqual(new Set([`licence:users ${words}`]));
     expect(licence.isValid()).toBe(false);

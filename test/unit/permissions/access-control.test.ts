@@ -24,7 +24,7 @@ beforeAll(async () => {
 afterAll(() => fixture.close());
 
 describe("tokens", () => {
-  it("lead to their user; only the hash is stored", async () => {
+  it("authenticate their user and are stored only as a hash", async () => {
     const { id, token } = await fixture.user("Ann");
     expect(token).toMatch(/^carillon_[\w-]{43}$/);
     expect(fixture.access.authenticate(token)).toMatchObject({ userId: id, name: "Ann", accessToken: token });
@@ -35,13 +35,13 @@ describe("tokens", () => {
   });
 
   it.each(["", "carillon_x", "x".repeat(10_000), "\u0000", "carillon_'; DROP TABLE users"])(
-    "unlike %j are refused",
+    "are refused if malformed: %j",
     (token) => {
       expect(fixture.access.authenticate(token)).toBeNull();
     },
   );
 
-  it("end when revoked, with the very commit", async () => {
+  it("are refused with the commit that revokes them", async () => {
     const { id, token } = await fixture.user("Ben");
     const { tokenId } = fixture.principal(token);
     await fixture.store.remove(userTokens, tokenId, fixture.system);
@@ -49,7 +49,7 @@ describe("tokens", () => {
     expect(fixture.store.get(users, id)).not.toBeNull();
   });
 
-  it("all end with a new password or at a directory's word, however many applications left", async () => {
+  it("are all revoked by a new password or a directory, however many there are", async () => {
     const { id } = await fixture.user("Zoe");
     const made = (at: number) => ({ tokenHash: hashToken(`${id} ${at}`), kind: "oauth", originId: id }) as const;
     await fixture.store.write((tx) => {
@@ -61,7 +61,7 @@ describe("tokens", () => {
     expect(fixture.store.find(userTokens, { userId: id })).toEqual([]);
   });
 
-  it("end when they expire", async () => {
+  it("are refused after they expire", async () => {
     const { id } = await fixture.user("Cat");
     const expires = new Date(fixture.clock.now() + 60_000).toISOString();
     const { token } = await createToken(fixture.store, id, { name: "short", expires }, fixture.system);
@@ -74,7 +74,7 @@ describe("tokens", () => {
     await expect(late).rejects.toMatchObject({ type: "invalid-value", faults: [{ field: "expires" }] });
   });
 
-  it("are refused while their user is locked, and with a deleted user", async () => {
+  it("are refused while the user is locked and after it is deleted", async () => {
     const { id, token } = await fixture.user("Dan");
     fixture.principal(token);
     const at = (ms: number) => new Date(fixture.clock.now() + ms).toISOString();
@@ -92,14 +92,14 @@ describe("tokens", () => {
     expect(fixture.access.authenticate(token)).toBeNull();
   });
 
-  it("follow a change of the user's name at once", async () => {
+  it("reflect a new user name at once", async () => {
     const { id, token } = await fixture.user("Eve");
     fixture.principal(token);
     await fixture.store.update(users, id, { name: "Eva" }, fixture.system);
     expect(fixture.principal(token).name).toBe("Eva");
   });
 
-  it("note their last use, at most once a minute, neither audited nor fed", async () => {
+  it("record their last use at most once a minute, without audit or feed entries", async () => {
     const { token } = await fixture.user("Flo");
     const { tokenId } = fixture.principal(token);
     const changes = () => fixture.store.one("SELECT max(seq) AS seq FROM changes");
@@ -113,7 +113,7 @@ describe("tokens", () => {
 });
 
 describe("acting domain", () => {
-  it("is the root, in any case of letters; every other one is refused", async () => {
+  it("accepts the root in any case and rejects other domains", async () => {
     const { token } = await fixture.user("Gil");
     const principal = fixture.principal(token);
     expect(fixture.access.resolveScope(principal, null).domainId).toBe(fixture.rootId);
@@ -127,7 +127,7 @@ describe("acting domain", () => {
 });
 
 describe("scopes", () => {
-  it("of a new user show the own rows alone", async () => {
+  it("show a new user only its own rows", async () => {
     const { id, token } = await fixture.user("Hal");
     const other = await fixture.user("Ida");
     const scope = fixture.scope(token);
@@ -150,7 +150,7 @@ describe("scopes", () => {
     expect(scope.allows("post", "/notifications")).toBe(false);
   });
 
-  it("follow permissions, memberships and groups at once", async () => {
+  it("reflect permissions, memberships and groups at once", async () => {
     const { id, token } = await fixture.user("Jon");
     const { store, system } = fixture;
     const allowed = () => fixture.scope(token).allows("get", "/distribution-lists");
@@ -170,7 +170,7 @@ describe("scopes", () => {
     }
   });
 
-  it("narrow to the ids in a grant, and add up", async () => {
+  it("restrict rows to the ids of grants, which add up", async () => {
     const [one, two, three] = await Promise.all(["Kim", "Lea", "Max"].map((name) => fixture.user(name)));
     const ids = [one?.id, two?.id];
     const { id, token } = await fixture.user("Nia", `get /users/${one?.id}`, `get /users/${two?.id}`);
@@ -180,7 +180,7 @@ describe("scopes", () => {
     expect(fixture.store.get(users, three?.id as string, scope)).toBeNull();
   });
 
-  it("that are lent leave no more than the scopes of the token that was shown elsewhere", async () => {
+  it("of temporary tokens keep the restriction of the original token", async () => {
     const { id } = await fixture.user("Quy", "put /users/*", "post /sites");
     const narrow = fixture.access.issueTemporaryToken(id, ["urn:service:sites:write"]);
     const whole = fixture.access.issueTemporaryToken(id, null);
@@ -196,7 +196,7 @@ describe("scopes", () => {
     expect(fixture.access.authenticate(narrow.token)).toBeNull();
   });
 
-  it("of a super user and of the system have no limits", async () => {
+  it("have no limits for super users and the system", async () => {
     const { token } = await createToken(fixture.store, fixture.adminId, { name: "admin" }, fixture.system);
     for (const scope of [fixture.scope(token), fixture.system.scope]) {
       expect(scope.allows("delete", `/users/${fixture.adminId}/devices/x`)).toBe(true);
@@ -205,8 +205,8 @@ describe("scopes", () => {
   });
 });
 
-describe("giving rights away", () => {
-  it("takes the right to do so and the rights given", async () => {
+describe("delegation", () => {
+  it("requires the permission to delegate and the delegated rights", async () => {
     const { store, adminsId } = fixture;
     const { id: otherId } = await fixture.user("Oda");
     const { id, token } = await fixture.user("Pia", "get /users/*", "post /distribution-lists");
@@ -231,7 +231,7 @@ describe("giving rights away", () => {
     expect(store.find(userTokens, { userId: fixture.adminId, name: "x" })).toEqual([]);
   });
 
-  it("includes what the people of a directory's group get by a tie, and who joins that group", async () => {
+  it("covers directory group links and memberships", async () => {
     const { store, system, adminsId } = fixture;
     const { id, token } = await fixture.user("Tia", "get /users/*", "get /security-groups/*", "get /scim-groups/*");
     const by = fixture.by(token);
@@ -251,7 +251,7 @@ describe("giving rights away", () => {
     expect(store.count(scimGroupMembers, { scimGroupId: staff.id })).toBe(0);
   });
 
-  it("people of a directory's group get what its ties say, and lose it with the commit that ends one of both", async () => {
+  it("gives members of a linked directory group its rights until membership or link ends", async () => {
     const { store, system, access, adminsId } = fixture;
     const { id, token } = await fixture.user("Dora");
     const may = (): boolean => fixture.by(token).scope.allows("get", "/sites");
@@ -286,7 +286,7 @@ describe("giving rights away", () => {
     expect(fixture.by(token).scope.allows("delete", "/users/x")).toBe(false);
   });
 
-  it("refuses what is no spec", async () => {
+  it("rejects invalid specs", async () => {
     const grant = store("users/*");
     await expect(grant).rejects.toMatchObject({ type: "invalid-value", faults: [{ field: "spec" }] });
     function store(spec: string) {
@@ -296,7 +296,7 @@ describe("giving rights away", () => {
 });
 
 describe("administrators", () => {
-  it("never die out", async () => {
+  it("cannot all be removed", async () => {
     const { store, system, adminsId, adminId } = fixture;
     const [member] = store.find(securityGroupMembers, { userId: adminId });
     const conflict = expect.objectContaining({ type: "conflict" });
@@ -307,7 +307,7 @@ describe("administrators", () => {
     expect(store.find(securityGroupMembers, { userId: adminId })).toHaveLength(1);
   });
 
-  it("never lock out the last of them who can log in", async () => {
+  it("cannot lock out the last one who can log in", async () => {
     const { store, system, adminsId, adminId, clock } = fixture;
     const conflict = expect.objectContaining({ type: "conflict" });
     const at = (ms: number) => new Date(clock.now() + ms).toISOString();
@@ -343,7 +343,7 @@ describe("administrators", () => {
 });
 
 describe("users", () => {
-  it("are locked only by those whose rights are as great", async () => {
+  it("can be locked only by callers with at least their rights", async () => {
     const editor = await fixture.user("Editor", "put /users/*");
     const colleague = await fixture.user("Colleague", "put /users/*");
     const lock = { start: "2026-01-12T09:00:00.000Z" };
@@ -356,7 +356,7 @@ describe("users", () => {
     expect(locked.lock?.start).toBe(Date.parse(lock.start));
   });
 
-  it("check lock and email against the type", async () => {
+  it("validate lock and email by type", async () => {
     const create = (input: object) => fixture.store.create(users, { name: "R", ...input }, fixture.system);
     const at = "2026-01-01T00:00:00.000Z";
     await expect(create({ lock: { start: at, end: at } })).rejects.toMatchObject({ faults: [{ field: "lock" }] });
@@ -368,13 +368,13 @@ describe("users", () => {
 });
 
 describe("passwords", () => {
-  it("are kept as argon2id in PHC form, never twice the same", async () => {
+  it("are hashed with argon2id in PHC form with a random salt", async () => {
     const [one, two] = await Promise.all([hashPassword("correct horse"), hashPassword("correct horse")]);
     expect(one).toMatch(/^\$argon2id\$v=19\$m=19456,t=2,p=1\$/);
     expect(one).not.toBe(two);
   });
 
-  it.each(["", "1234567", "x".repeat(1_025)])("of a wrong length are refused", async (password) => {
+  it.each(["", "1234567", "x".repeat(1_025)])("of a wrong length are rejected", async (password) => {
     await expect(hashPassword(password)).rejects.toMatchObject({ faults: [{ field: "password" }] });
   });
 });

@@ -42,10 +42,8 @@ export async function openAccess(dataDir: string): Promise<AccessFixture> {
   };
   const events = createEvents(fail);
   const catalogue = createCatalogue(await loadDeclarations([BUILT_IN_DECLARATIONS]));
-  const behaviours = Object.fromEntries(
-    accessHooks(clock, catalogue).map(([resource, bound]) => [resource.name, bound]),
-  );
-  const store = openStore({ dataDir, catalogue, hooks: behaviours, clock, events, log: silentLog, onFatal: fail });
+  const hooks = Object.fromEntries(accessHooks(clock, catalogue).map(([resource, bound]) => [resource.name, bound]));
+  const store = openStore({ dataDir, catalogue, hooks, clock, events, log: silentLog, onFatal: fail });
   const access = createAccessControl({ store, catalogue, clock, events });
   const system = access.systemContext("test");
   const root = await store.create(domains, { name: "Root" }, system);

@@ -39,8 +39,8 @@ async function person(at: string, ...grants: string[]): Promise<{ id: string; to
 
 const scopeIn = (token: string, at: string | null) => fixture.access.resolveScope(fixture.principal(token), at);
 
-describe("the tree of domains", () => {
-  it("knows what lies above and within", () => {
+describe("domain tree", () => {
+  it("knows ancestors and descendants", () => {
     const { byId, root } = readDomainTree(fixture.store);
     const [n, h] = [byId.get(north), byId.get(hall)];
     expect(root?.within.map(({ id }) => id).sort()).toEqual([fixture.rootId, north, hall, south].sort());
@@ -50,10 +50,10 @@ describe("the tree of domains", () => {
   });
 });
 
-describe("conditions", () => {
+describe("visibility conditions", () => {
   const a = { sql: "a", params: [1] };
   const b = { sql: "b", params: [2] };
-  it("combine, and all and none swallow each other", () => {
+  it("combine with all and none", () => {
     expect(intersectVisibility(a, b)).toEqual({ sql: "(a) AND (b)", params: [1, 2] });
     expect(uniteVisibility(a, b)).toEqual({ sql: "(a) OR (b)", params: [1, 2] });
     expect([
@@ -65,7 +65,7 @@ describe("conditions", () => {
   });
 });
 
-describe("scopes of tokens", () => {
+describe("token scopes", () => {
   it.each([
     [["urn:service:users:read"], "get", "users", true],
     [["urn:service:users:read"], "put", "users", false],
@@ -77,11 +77,11 @@ describe("scopes of tokens", () => {
   ] as const)("%j for %s %s: %s", (scopes, method, first, allowed) => {
     expect(compileTokenScopes(scopes)?.allows(method, first)).toBe(allowed);
   });
-  it("narrow nothing where there are none", () => expect(compileTokenScopes(null)).toBeNull());
+  it("do not restrict a token without scopes", () => expect(compileTokenScopes(null)).toBeNull());
 });
 
-describe("the acting domain", () => {
-  it("costs nothing in the root", async () => {
+describe("acting domain", () => {
+  it("adds no condition in the root", async () => {
     const { token } = await person(fixture.rootId, "get /users/*");
     const scope = scopeIn(token, null);
     expect(scope.visible(users)).toBe("all");
@@ -89,7 +89,7 @@ describe("the acting domain", () => {
     expect(scope.changeable.visible(distributionLists)).toBe("all");
   });
 
-  it("is the first available by name path", async () => {
+  it("defaults to the first available one by name path", async () => {
     const { id, token } = await person(south);
     expect(scopeIn(token, null).domainId).toBe(south);
     await fixture.store.update(users, id, {}, fixture.system, { alsoIn: [hall] });
@@ -99,7 +99,7 @@ describe("the acting domain", () => {
     expect(scopeIn(token, null).domainId).toBe(north);
   });
 
-  it("is forgotten as soon as the tree changes", async () => {
+  it("is resolved again when the tree changes", async () => {
     const { token } = await person(north, "get /users/*");
     const before = scopeIn(token, null);
     expect(scopeIn(token, null)).toBe(before);
@@ -109,7 +109,7 @@ describe("the acting domain", () => {
     expect(() => scopeIn(token, id)).toThrow();
   });
 
-  it("of a member of a super group is any", async () => {
+  it("can be any domain for a super user", async () => {
     const { id, token } = await person(south);
     const member = { securityGroupId: fixture.adminsId, userId: id };
     const { id: memberId } = await fixture.store.create(securityGroupMembers, member, fixture.system);
@@ -120,8 +120,8 @@ describe("the acting domain", () => {
   });
 });
 
-describe("a permission that is limited to a domain", () => {
-  it("makes nobody a part of the organisation, but leaves what lost on a link to who may change its row", async () => {
+describe("permission limited to a domain", () => {
+  it("does not allow organisation-wide changes, except sync conflicts of its rows", async () => {
     const { store, system } = fixture;
     const { id, token } = await person(north);
     for (const [verb, spec] of [
@@ -137,8 +137,8 @@ describe("a permission that is limited to a domain", () => {
   });
 });
 
-describe("explanations", () => {
-  it("name grants and their sources, and what is missing", async () => {
+describe("permission explanation", () => {
+  it("names grants, their sources and what is missing", async () => {
     const { store, system, catalogue, access, clock } = fixture;
     const { id } = await person(north, "get /users/*");
     const group = await store.create(securityGroups, { name: "Staff" }, system);
@@ -166,7 +166,7 @@ describe("explanations", () => {
 });
 
 describe("security groups", () => {
-  it("are copied to domains with their permissions, all or none", async () => {
+  it("are cloned to domains with their permissions, all or none", async () => {
     const { store, system } = fixture;
     const group = await store.create(securityGroups, { name: "Desk" }, system);
     const grant = { securityGroupId: group.id, verb: "get", spec: "/users/*" };
@@ -184,7 +184,7 @@ describe("security groups", () => {
     });
   });
 
-  it("bind their members to the templates they name", async () => {
+  it("restrict their members to the allowed templates", async () => {
     const { store, system } = fixture;
     const { id, token } = await person(north);
     const { id: template, pk } = await store.create(messageTemplates, { name: "t", subject: "s" }, system);

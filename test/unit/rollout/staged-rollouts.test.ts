@@ -120,7 +120,7 @@ async function arrive(ids: readonly string[]): Promise<void> {
   await clock.advance(70_000);
 }
 
-it("begins with one, and goes on in growing waves once all of a wave have got there and stayed there", async () => {
+it("starts with one appliance and continues in growing waves once a wave is complete and stable", async () => {
   await waves.create({ waveSize: 2 }, null, everybody);
   await rest();
   expect(states()).toBe("o1 w w w w w w");
@@ -145,13 +145,13 @@ it("begins with one, and goes on in growing waves once all of a wave have got th
   expect(turns().every(({ state, fromVersion }) => state === "done" && fromVersion === "0.1.0")).toBe(true);
 });
 
-it("stops on the first failure, says which and why, and tells those that failed once more when it goes on", async () => {
+it("stops at the first failure with its reason, and retries failed appliances on resume", async () => {
   const { id } = await waves.create({ firstWave: 2 }, sites.slice(0, 4), everybody);
   await rest();
   const [one = "", two = ""] = open();
-  await tell(two, "0.2.0 did not get well: 0.1.0 runs again.");
+  await tell(two, "0.2.0 did not become healthy: rolled back to 0.1.0.");
   await arrive([one]);
-  expect(upgrade()).toMatchObject({ state: "stopped", reason: "Site 2: 0.2.0 did not get well: 0.1.0 runs again." });
+  expect(upgrade()).toMatchObject({ state: "stopped", reason: "Site 2: 0.2.0 did not become healthy: rolled back to 0.1.0." });
   expect(states()).toBe("d1 f1 w w");
   await expect(waves.resume(id, stranger)).rejects.toThrow("Permission denied");
   expect([upgrade().state, states()]).toEqual(["stopped", "d1 f1 w w"]);
@@ -161,7 +161,7 @@ it("stops on the first failure, says which and why, and tells those that failed 
   await expect(waves.create({}, null, everybody)).rejects.toThrow("not over");
 });
 
-it("counts who is away, ill or slow when its time is over as failed", async () => {
+it("fails appliances that are disconnected, unhealthy or slow at the deadline", async () => {
   await waves.create({ firstWave: 3, timeLimit: 10 }, sites.slice(0, 3), everybody);
   await rest();
   const [away = "", ill = ""] = open();
@@ -170,14 +170,14 @@ it("counts who is away, ill or slow when its time is over as failed", async () =
   await tell(ill);
   await clock.advance(11 * MINUTE);
   expect(turns().map(({ reason }) => reason)).toEqual([
-    "It was not connected when its time was over.",
-    "It runs 0.2.0 and is RED: No disk.",
-    "It still ran 0.1.0 when its time was over.",
+    "Not connected at the deadline.",
+    "Runs 0.2.0 with health RED: No disk.",
+    "Still ran 0.1.0 at the deadline.",
   ]);
   expect(upgrade().state).toBe("stopped");
 });
 
-it("is paused, resumed and cancelled; what was ordered is followed to its end", async () => {
+it("pauses, resumes and cancels; ordered upgrades are followed to their end", async () => {
   const { id } = await waves.create({}, sites.slice(0, 3), everybody);
   await rest();
   await waves.pause(id, everybody);
@@ -193,7 +193,7 @@ it("is paused, resumed and cancelled; what was ordered is followed to its end", 
   await expect(waves.resume(id, everybody)).rejects.toThrow("it is cancelled");
 });
 
-it("goes on after a restart of the cloud, and gives appliances the time to come back", async () => {
+it("continues after a restart of the cloud, and gives appliances time to reconnect", async () => {
   await waves.create({ timeLimit: 5 }, sites.slice(0, 2), everybody);
   await rest();
   const [first = ""] = open();
@@ -207,7 +207,7 @@ it("goes on after a restart of the cloud, and gives appliances the time to come 
   expect([upgrade().state, states()]).toEqual(["running", "d1 w"]);
 });
 
-it("takes those that are connected first, waits for the others, and leaves out who does not come or needs nothing", async () => {
+it("upgrades connected appliances first, waits for others, and skips absent and upgraded ones", async () => {
   const [away = "", newer = "", third = ""] = sites;
   connected.delete(away);
   await link(newer, "0.2.1");
@@ -219,13 +219,13 @@ it("takes those that are connected first, waits for the others, and leaves out w
   await clock.advance(11 * MINUTE);
   expect([upgrade().state, states()]).toEqual(["complete", "s s d1"]);
   expect(turns().map(({ reason }) => reason)).toEqual([
-    "It was not connected when its turn came.",
+    "Not connected when its wave started.",
     "It runs 0.2.1 already.",
     null,
   ]);
 });
 
-it("sends nobody ahead who is ill", async () => {
+it("upgrades unhealthy appliances last", async () => {
   const [ill = "", fit = ""] = sites;
   await link(ill, "0.1.0", "RED");
   await waves.create({}, [ill, fit], everybody);
@@ -233,21 +233,21 @@ it("sends nobody ahead who is ill", async () => {
   expect(open()).toEqual([fit]);
 });
 
-it("is refused without a version, and for what is no appliance; another version that lies ready stops it", async () => {
+it("is refused without an offer and for endpoints that are no appliance; another offer stops it", async () => {
   await expect(waves.create({}, [own], everybody)).rejects.toThrow("none of the appliances");
   await expect(waves.create({ growth: 0 }, null, everybody)).rejects.toThrow("growth");
   await waves.create({}, sites.slice(0, 2), everybody);
   await rest();
   offered = { version: "0.3.0", sha256: "cd", size: 1 };
   await arrive(open());
-  expect(upgrade()).toMatchObject({ state: "stopped", reason: "Another version than 0.2.0 lies ready by now." });
+  expect(upgrade()).toMatchObject({ state: "stopped", reason: "The upgrade on offer is no longer 0.2.0." });
   await expect(waves.resume(upgrade().id, everybody)).rejects.toThrow("0.3.0 lies ready by now");
   await waves.cancel(upgrade().id, everybody);
   offered = null;
   await expect(waves.create({}, null, everybody)).rejects.toThrow("No version lies ready");
 });
 
-it("is not over with an appliance before its order is answered, and asks less of one that was ill before", () => {
+it("waits for the command's result, and accepts RED if the appliance was RED before", () => {
   const seen = { order: null, isLinked: true, version: "2", since: 0, health: null, healthBefore: null };
   const demand = { version: "2", steadyMs: 10, until: 100 };
   const done = { failed: false, reason: "" };

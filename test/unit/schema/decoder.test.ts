@@ -36,8 +36,8 @@ const decoder = compileDecoder({
   label: computed("Label.", "text"),
 });
 
-describe("bodies in JSON", () => {
-  it("come in either spelling, camelCase first, without what is not taken", () => {
+describe("JSON bodies", () => {
+  it("accepts both spellings, prefers camelCase and drops unknown fields", () => {
     expect(
       decoder.json({
         id: "1",
@@ -52,16 +52,16 @@ describe("bodies in JSON", () => {
       }),
     ).toEqual({ id: "1", fullName: "Ann", isOpen: false, friendIds: [] });
   });
-  it("keep their types, faulty or not, and free JSON as it is", () => {
+  it("keeps types and free-form JSON unchanged", () => {
     const input = { age: "12", tags: "a", notes: { "kebab-key": [1] }, place: { "room-name": 5, other: 1 } };
     expect(decoder.json(input)).toEqual({ ...input, place: { roomName: 5 } });
   });
-  it("take the size of a file for no change", () => {
+  it("treats the size of a file as no change", () => {
     expect(decoder.json({ photo: 1_234 })).toEqual({});
     expect(decoder.json({ photo: null })).toEqual({ photo: null });
     expect(decoder.json({ photo: "x" })).toEqual({ photo: "x" });
   });
-  it.each([[[]], [null], ["text"], [1]])("are objects, not %j", (body) => {
+  it.each([[[]], [null], ["text"], [1]])("refuses %j", (body) => {
     expect(() => decoder.json(body)).toThrow(expect.objectContaining({ type: "invalid-value" }));
   });
 });
@@ -99,7 +99,7 @@ describe("forms", () => {
   ])("%s=%j", (name, given, value) => {
     expect(decoder.form({ [name]: given })).toEqual({ [name]: value });
   });
-  it("name a field whose JSON is none", () => {
+  it("names a field with invalid JSON", () => {
     expect(() => decoder.form({ notes: "{" })).toThrow(
       expect.objectContaining({ faults: [expect.objectContaining({ field: "notes", type: "invalid-value" })] }),
     );

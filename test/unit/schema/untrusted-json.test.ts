@@ -2,26 +2,26 @@ import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { MAX_JSON_DEPTH, MAX_OBJECT_MEMBERS, parseUntrustedJson } from "../../../src/schema/untrusted-json.ts";
 
-describe("JSON from outside", () => {
-  it("is what JSON.parse makes of it", () => {
+describe("parseUntrustedJson", () => {
+  it("parses like JSON.parse", () => {
     fc.assert(
       fc.property(fc.json({ maxDepth: 10 }), (text) => {
         expect(parseUntrustedJson(text)).toEqual(JSON.parse(text));
       }),
     );
   });
-  it("may hold brackets and quotes in texts", () => {
+  it("accepts brackets and quotes in strings", () => {
     const value = { a: "[[[{{{", 'b"': '\\"]', c: "\\" };
     expect(parseUntrustedJson(JSON.stringify(value))).toEqual(value);
   });
-  it(`nests at most ${MAX_JSON_DEPTH} levels`, () => {
+  it(`refuses more than ${MAX_JSON_DEPTH} levels`, () => {
     const nested = (levels: number) => `${"[".repeat(levels)}${"]".repeat(levels)}`;
     expect(() => parseUntrustedJson(nested(MAX_JSON_DEPTH))).not.toThrow();
     expect(() => parseUntrustedJson(nested(MAX_JSON_DEPTH + 1))).toThrow(
       expect.objectContaining({ type: "invalid-value" }),
     );
   });
-  it(`has at most ${MAX_OBJECT_MEMBERS} members in one object`, () => {
+  it(`refuses more than ${MAX_OBJECT_MEMBERS} members in one object`, () => {
     const wide = (members: number) => `{${Array.from({ length: members }, (_, at) => `"${at}":{"x":1}`).join()}}`;
     expect(() => parseUntrustedJson(wide(MAX_OBJECT_MEMBERS))).not.toThrow();
     expect(() => parseUntrustedJson(wide(MAX_OBJECT_MEMBERS + 1))).toThrow();

@@ -26,7 +26,7 @@ const check = (field: Field, value: unknown): unknown => {
   return faults[0]?.type ?? values.it;
 };
 
-describe("values taken", () => {
+describe("valid values", () => {
   it.each<[string, Field, unknown, unknown]>([
     ["text", text(""), "Grüße 🔔", "Grüße 🔔"],
     ["140 emoji count as 140 characters", text("", { max: 140 }), "🔔".repeat(140), "🔔".repeat(140)],
@@ -49,7 +49,7 @@ describe("values taken", () => {
   ])("%s", (_name, field, given, inner) => expect(check(field, given)).toEqual(inner));
 });
 
-describe("values refused", () => {
+describe("invalid values", () => {
   it.each<[string, Field, unknown]>([
     ["a text that is too long", text("", { max: 3 }), "abcd"],
     ["141 emoji", text("", { max: 140 }), "🔔".repeat(141)],
@@ -90,7 +90,7 @@ describe("presence", () => {
     kept: text("", { readOnly: true }),
   });
 
-  it("asks for required fields on creation and never lets them be cleared", () => {
+  it("requires required fields on creation and never clears them", () => {
     expect(checker.validate({}, "create").faults).toEqual([
       { field: "name", type: "required", message: "Field name is required." },
     ]);
@@ -99,30 +99,30 @@ describe("presence", () => {
     expect(checker.validate({}, "update")).toEqual({ values: {}, faults: [] });
   });
 
-  it("ignores read-only fields always and create-only ones on update", () => {
+  it("ignores read-only fields, and create-only ones on update", () => {
     expect(checker.validate({ name: "a", fixed: "b", kept: "c" }, "create").values).toEqual({ name: "a", fixed: "b" });
     expect(checker.validate({ name: "a", fixed: "b", kept: "c" }, "update").values).toEqual({ name: "a" });
   });
 
-  it("does not take inherited members for given ones", () => {
+  it("ignores inherited members", () => {
     expect(checker.validate(Object.create({ name: "a" }), "create").faults[0]?.type).toBe("required");
   });
 });
 
-describe("a fault says what would be right", () => {
+describe("error messages", () => {
   it.each<[string, Field, unknown]>([
-    ["it is not valid. One of a, b.", option("", ["a", "b"]), "c"],
-    ["it is not valid. A whole number is expected.", integer(""), 1.5],
-    ["it is not valid. A number is expected.", integer(""), "1"],
-    ["it is not valid. At most 9.", integer("", { max: 9 }), 10],
-    ["it is not valid. At least 3.", integer("", { min: 3 }), 2],
-    ["it is not valid. A text is expected.", text(""), 5],
-    ["it is not valid. At most 2 characters.", text("", { max: 2 }), "abc"],
-    ["it is not valid. Without :", text("", { without: ":" }), "a:b"],
-    ["it is not valid. An address such as name@example.org is expected.", text("", { format: "email" }), "admin"],
-    ["it is not valid. A list is expected.", many("", "users"), ID],
-    ["it[0] is not valid. An id is expected.", many("", "users"), ["x"]],
-    ["it is not valid. At most 1 elements.", list("", text(""), { maxItems: 1 }), ["a", "b"]],
+    ["it is not valid. Must be one of a, b.", option("", ["a", "b"]), "c"],
+    ["it is not valid. Must be an integer.", integer(""), 1.5],
+    ["it is not valid. Must be a number.", integer(""), "1"],
+    ["it is not valid. Must be at most 9.", integer("", { max: 9 }), 10],
+    ["it is not valid. Must be at least 3.", integer("", { min: 3 }), 2],
+    ["it is not valid. Must be a string.", text(""), 5],
+    ["it is not valid. Must have at most 2 characters.", text("", { max: 2 }), "abc"],
+    ["it is not valid. Must not contain :", text("", { without: ":" }), "a:b"],
+    ["it is not valid. Must be an email address such as name@example.org.", text("", { format: "email" }), "admin"],
+    ["it is not valid. Must be a list.", many("", "users"), ID],
+    ["it[0] is not valid. Must be a UUID.", many("", "users"), ["x"]],
+    ["it is not valid. Must have at most 1 elements.", list("", text(""), { maxItems: 1 }), ["a", "b"]],
   ])("Field %s", (words, field, value) => {
     const { faults } = compileValidator({ it: field }).validate({ it: value }, "create");
     expect(faults[0]?.message).toBe(`Field ${words}`);

@@ -97,7 +97,7 @@ describe("filters", () => {
     `userName eq "${"x".repeat(5_000)}"`,
   ])("refuses %s", (filter) => expect(refusal(() => admits(filter))).toBe("invalidFilter"));
 
-  test("an index serves what can only be one", () => {
+  test("uses an index for equality filters", () => {
     const key = (filter: string) => findIndexKey(USER_RESOURCE_TYPE, parseScimFilter(filter))?.name ?? null;
     expect(key('active eq true and userName eq "x"')).toBe("userName");
     expect(key('userName eq "x" or externalId eq "y"')).toBeNull();
@@ -106,7 +106,7 @@ describe("filters", () => {
 });
 
 describe("patches", () => {
-  test("what directories are known to send", () => {
+  test("accepts operations of common directories", () => {
     const after = patched([
       { op: "Replace", path: "active", value: "False" },
       { op: "Add", path: 'emails[type eq "other"].value', value: "b@example.net" },
@@ -135,7 +135,7 @@ describe("patches", () => {
     expect(BJENSEN.active).toBe(true);
   });
 
-  test("values of lists", () => {
+  test("patches multi-valued attributes", () => {
     const emails = (operations: readonly object[]) => patched(operations).emails;
     const [work, home] = BJENSEN.emails as object[];
     expect(emails([{ op: "remove", path: 'emails[type eq "work" and value ew "example.com"]' }])).toEqual([home]);
@@ -167,7 +167,7 @@ describe("patches", () => {
     [{ op: "replace", path: "title", value: "x".repeat(3_000) }, "invalidValue"],
   ])("refuses %j: %s", (operation, error) => expect(refusal(() => patched([operation]))).toBe(error));
 
-  test("nothing reaches beyond the document", () => {
+  test("stays within the document", () => {
     patched([{ op: "add", value: JSON.parse('{"__proto__": {"active": false}, "constructor": {"x": 1}}') }]);
     expect(refusal(() => patched([{ op: "add", path: "__proto__.polluted", value: "x" }]))).toBe("invalidPath");
     expect(({} as Record<string, unknown>).polluted).toBeUndefined();
@@ -180,10 +180,15 @@ const [A, B, C] = ["a", "b", "c"].map((sign) => `0190b7c2-7f3a-7000-8000-0000000
   string,
 ];
 
-test("members join, leave and are replaced, in the order of the operations", () => {
+test("applies member operations in order", () => {
   const plan = (...operations: object[]) => {
     const { plan: planned, others } = extractMemberOperations(parsePatchOperations({ Operations: operations }));
-    return { joins: [...planned.added], leaves: [...planned.removed], isWhole: planned.replacesAll, others: others.length };
+    return {
+      joins: [...planned.added],
+      leaves: [...planned.removed],
+      isWhole: planned.replacesAll,
+      others: others.length,
+    };
   };
   const none = { joins: [], leaves: [], isWhole: false, others: 0 };
   const member = (value: string) => ({ value });
@@ -210,7 +215,7 @@ test("members join, leave and are replaced, in the order of the operations", () 
   expect(refusal(() => plan({ op: "remove", path: 'members[display co "x"]' }))).toBe("invalidFilter");
 });
 
-test("answers have what was asked for", () => {
+test("selects the requested attributes", () => {
   const of = (attributes: string | null, excluded: string | null) =>
     parseAttributeSelection(USER_RESOURCE_TYPE, attributes, excluded).apply({
       id: "1",

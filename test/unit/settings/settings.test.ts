@@ -77,7 +77,7 @@ describe("settings file", () => {
     ["plugins: {ip-phones: {listen: {auth: {publicUrl: 'http://a:b@x'}}}}", "plugins.ip-phones.listen.auth.publicUrl"],
     ["api: {methodOverride: 'yes'}", "api.methodOverride"],
     ["api: null", "api"],
-  ])("names the faulty setting of %s", (yaml, field) => {
+  ])("names the invalid setting of %s", (yaml, field) => {
     expect(faultOf(yaml).faults.map((fault) => fault.field)).toEqual([field]);
   });
 
@@ -88,12 +88,12 @@ describe("settings file", () => {
     expect(faultOf("log: {level: info}\nlog: {level: debug}").message).toMatch(/^line 2:/);
   });
 
-  it("never quotes what it found", () => {
+  it("never quotes the actual value", () => {
     expect(faultOf("log: {level: hunter2}").message).not.toContain("hunter2");
     expect(faultOf("network: {multicastInterface: hunter2}").message).not.toContain("hunter2");
   });
 
-  it("stops at alias bombs", () => {
+  it("refuses alias bombs", () => {
     const bomb = [
       "a: &a [x,x,x,x,x,x,x,x,x,x]",
       "b: &b [*a,*a,*a,*a,*a,*a,*a,*a,*a,*a]",
@@ -102,7 +102,7 @@ describe("settings file", () => {
     expect(faultOf(bomb.join("\n")).message).toMatch(/alias/i);
   });
 
-  it("reads a file and says which one can't be read", () => {
+  it("reads a file and names one that cannot be read", () => {
     const path = join(makeTempDir(), "settings.yaml");
     writeFileSync(path, "listen: '[::1]:9000'\n");
     expect(loadSettings(path).listen).toBe("[::1]:9000");
@@ -111,12 +111,12 @@ describe("settings file", () => {
 });
 
 describe("config folder", () => {
-  it("holds the current JSON Schema (renew it with `npm run -s carillon -- settings schema`)", () => {
+  it("contains the current JSON Schema (renew it with `npm run -s carillon -- settings schema`)", () => {
     const stored: unknown = JSON.parse(readFileSync(join(config, "settings.schema.json"), "utf8"));
     expect(stored).toEqual(settingsJsonSchema());
   });
 
-  it("has an example that is valid, names every setting and shows the defaults", () => {
+  it("contains a valid example with every setting and its default", () => {
     const example = join(config, "carillon.example.yaml");
     const { plugins, ...rest } = loadSettings(example);
     const { plugins: _none, ...defaults } = defaultSettings();
@@ -153,7 +153,7 @@ describe("addresses", () => {
     ["host/8", false],
     ["-x", false],
     ["", false],
-  ])("takes %j as a target: %s", (text, good) => {
+  ])("accepts %j as a target: %s", (text, good) => {
     expect(isTargetPattern(text)).toBe(good);
   });
 
@@ -162,7 +162,7 @@ describe("addresses", () => {
     ["239.192.16.77/30", "239.192.16.76", "239.192.16.79"],
     ["239.0.0.0/8", "239.0.0.0", "239.255.255.255"],
     ["239.1.2.3/32", "239.1.2.3", "239.1.2.3"],
-  ])("finds the bounds of %s", (network, first, last) => {
+  ])("computes the bounds of %s", (network, first, last) => {
     expect(networkBounds(network)).toEqual({ first, last });
   });
 });

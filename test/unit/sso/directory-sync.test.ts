@@ -18,7 +18,7 @@ beforeAll(async () => {
 });
 afterAll(() => fixture.close());
 
-it("holds back who would lose all groups, also to groups that nobody knows", async () => {
+it("withholds users who would lose all groups, also to unknown groups", async () => {
   const { store, clock, system: by } = fixture;
   const directory = { ...{ name: "House", type: "ldap", createsGroups: false }, url: "ldap://dir", userBase: "o=x" };
   const row = await store.create(identityProviders, directory, by);

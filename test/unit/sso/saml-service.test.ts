@@ -11,7 +11,7 @@ const parties: SamlConfig = {
 };
 const metadata = { what: "metadata", parties } as const;
 
-it("begins a thread anew when the one before ended unasked", async () => {
+it("starts a new worker when the previous one ended", async () => {
   const spawned: Worker[] = [];
   const script = `const { parentPort: port } = require("node:worker_threads");
     port.on("message", ({ what }) => { if (what === "fail") throw new Error("late"); port.postMessage({ text: what }); });`;
@@ -26,7 +26,7 @@ it("begins a thread anew when the one before ended unasked", async () => {
   await desk.close();
 });
 
-it("reads no tags but those of XML, as the library takes attributes that nobody counted", async () => {
+it("rejects malformed tags, whose attributes would escape the size check", async () => {
   const read = async (xml: string) => {
     const response = Buffer.from(xml).toString("base64");
     const answer = await handleSamlRequest({ what: "read", parties, request: "r", requestedAt: "", response });

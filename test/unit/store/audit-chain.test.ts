@@ -39,8 +39,8 @@ async function tampered(sql: string, checkpoint?: AuditVerification["last"]): Pr
   }
 }
 
-describe("the chain of the audit", () => {
-  it("is intact as it was written", () => {
+describe("audit hash chain", () => {
+  it("verifies an untouched chain", () => {
     expect(sound).toMatchObject({ intact: true, entries: ENTRIES, finished: true, broken: null });
     expect(sound.last).toEqual({ number: ENTRIES, hash: expect.stringMatching(/^[0-9a-f]{64}$/) });
   });
@@ -64,14 +64,14 @@ describe("the chain of the audit", () => {
       10,
       "changed",
     ],
-  ])("shows %s", async (_case, sql, number, reason) => {
+  ])("detects %s", async (_case, sql, number, reason) => {
     const found = await tampered(sql);
     expect(found.intact).toBe(false);
     expect(found.broken).toMatchObject({ number, reason: expect.stringContaining(reason) });
     expect(found.entries).toBe(found.last.number);
   });
 
-  it("shows an end that was cut off, and one that was written anew, to who noted it", async () => {
+  it("detects a truncated and a recomputed end with a stored checkpoint", async () => {
     const cut = `DELETE FROM audit_entries WHERE pk > ${ENTRIES - 5}`;
     expect((await tampered(cut)).intact).toBe(true);
     expect((await tampered(cut, sound.last)).broken).toMatchObject({
@@ -82,7 +82,7 @@ describe("the chain of the audit", () => {
     expect((await tampered("SELECT 1", other)).broken?.number).toBe(200);
   });
 
-  it("is read in stretches", async () => {
+  it("verifies the chain in parts", async () => {
     const store = openTestStore(written);
     const first = await verifyAudit(store, systemClock, { maxEntries: 100 });
     expect(first).toMatchObject({ intact: true, entries: 100, finished: false });

@@ -40,8 +40,8 @@ async function walked(query: PageQuery, direction: "next" | "previous"): Promise
   return names;
 }
 
-describe("a search over very many facts", () => {
-  it("goes through the full-text index, of which the audit is part", async () => {
+describe("search over a large append-only resource", () => {
+  it("uses the full-text index of the audit", async () => {
     const { store } = fixture;
     const waiting = "SELECT count(*) AS n FROM search_pending WHERE type = 'audit_entries'";
     await expect.poll(() => store.one<{ n: number }>(waiting)?.n).toBeLessThan(1_000);
@@ -50,7 +50,7 @@ describe("a search over very many facts", () => {
     expect(rows[0]?.actorName).toBe("Quentin 7");
   });
 
-  it("finds each once, forwards and backwards, up and down", async () => {
+  it("finds each row once, in both directions and sort orders", async () => {
     const expected = Array.from({ length: MANY }, (_, at) => at)
       .filter((at) => at % 100 !== 7)
       .map((at) => `Person ${at}`);
@@ -61,7 +61,7 @@ describe("a search over very many facts", () => {
     expect(await walked(down, "previous")).toEqual(expected.toReversed());
   });
 
-  it("tells how many there are, and begins anywhere", async () => {
+  it("returns the total and starts at any row", async () => {
     const page = await fixture.store.pageInChunks(auditEntries, { ...search("person"), skip: 2_500, limit: 2 });
     expect(page).toMatchObject({ total: 5_940, partial: true });
     expect(page.rows.map(({ actorName }) => actorName)).toEqual(["Person 2526", "Person 2527"]);
@@ -72,7 +72,7 @@ describe("a search over very many facts", () => {
     expect(rows.map(({ actorName }) => actorName)).toEqual(["Person 2524", "Person 2525"]);
   });
 
-  it("holds to filters, and refuses to sort very many by anything", async () => {
+  it("applies filters and rejects sorting very many rows by other fields", async () => {
     const filters = [{ field: "op", op: "eq" as const, value: "create" }];
     expect(await fixture.store.pageInChunks(auditEntries, { ...search("person"), filters })).toMatchObject({
       total: 0,
@@ -85,7 +85,7 @@ describe("a search over very many facts", () => {
     expect(few.rows[0]?.actorName).toBe("Quentin 907");
   });
 
-  it("lets other work go on in between", async () => {
+  it("yields to other work between chunks", async () => {
     let turns = 0;
     let isOver = false;
     const turn = (): void => {

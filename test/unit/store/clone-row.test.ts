@@ -98,7 +98,7 @@ function fresh(hooks: Record<string, ResourceHooks> = {}): Store {
 const plan = (input: object) => store.create(plans, input, everybody);
 
 describe("clone", () => {
-  it("copies every writable field, and begins anew with what Carillon keeps", async () => {
+  it("copies every writable field and resets read-only ones", async () => {
     fresh();
     const domain = await store.create(domains, { name: "Root" }, everybody);
     const friend = await plan({ name: "Friend" });
@@ -145,7 +145,7 @@ describe("clone", () => {
     expect(store.get(plans, source.id)).toEqual(source);
   });
 
-  it("numbers further copies, fits long names and takes % and _ as they are", async () => {
+  it("numbers further copies, shortens long names and escapes % and _", async () => {
     fresh();
     const names = async (id: string, times: number) => {
       const made: string[] = [];
@@ -160,7 +160,7 @@ describe("clone", () => {
     expect(await names((await plan({ name: "_%" })).id, 1)).toEqual(["_% (Copy)"]);
   });
 
-  it("copies the children that the declaration names, in order, in one transaction", async () => {
+  it("copies the declared children in order, in one transaction", async () => {
     fresh();
     const source = await plan({ name: "A" });
     for (const label of ["one", "two"]) {
@@ -181,7 +181,7 @@ describe("clone", () => {
     expect(fed.map((row) => row.type)).toEqual(["plans", "steps", "steps"]);
   });
 
-  it("copies children for whoever sees the source alone", async () => {
+  it("copies children for a caller who sees only the source", async () => {
     fresh();
     const source = await plan({ name: "A" });
     await store.create(steps, { planId: source.id, label: "one" }, everybody);
@@ -207,7 +207,7 @@ describe("clone", () => {
     expect(store.count(plans, {})).toBe(1);
   });
 
-  it("counts against the limit", async () => {
+  it("counts the copy against the row limit", async () => {
     fresh();
     const source = await plan({ name: "A" });
     for (let at = 1; at < 12; at++) await store.clone(plans, source.id, everybody);
@@ -218,7 +218,7 @@ describe("clone", () => {
     expect(store.count(plans, {})).toBe(12);
   });
 
-  it("knows neither rows that are not there nor rows that the caller does not see", async () => {
+  it("rejects missing and hidden rows as not found", async () => {
     fresh();
     const source = await plan({ name: "A" });
     await expect(store.clone(plans, source.id.replace(/^./, "f"), everybody)).rejects.toMatchObject({

@@ -11,8 +11,8 @@ import { makeTempDir } from "../../support/temp-dir.ts";
 
 const BYTES = 3_000_000;
 
-describe("the spare room", () => {
-  it("is taken on the disk, given up once, and taken again", async () => {
+describe("disk reserve", () => {
+  it("allocates, releases once and allocates again", async () => {
     const path = join(makeTempDir(), "spare-room");
     const room = createDiskReserve(path, BYTES);
     expect(room.release()).toBe(false);
@@ -25,7 +25,7 @@ describe("the spare room", () => {
     expect(room.release()).toBe(true);
   });
 
-  it("is not taken where that would fill the disk, or nothing can be written", async () => {
+  it("does not allocate if it would fill the disk or cannot write", async () => {
     const path = join(makeTempDir(), "spare-room");
     await createDiskReserve(path, Number.MAX_SAFE_INTEGER).allocate();
     expect(existsSync(path)).toBe(false);
@@ -33,7 +33,7 @@ describe("the spare room", () => {
     expect(existsSync(path)).toBe(false);
   });
 
-  it("leaves nothing behind where it can't be had whole, such as under a quota", async () => {
+  it("leaves no partial file, for example under a quota", async () => {
     const folder = makeTempDir();
     const other = await open(join(folder, "other"), "w");
     const quota = Object.assign(new RangeError("over quota"), { code: "EDQUOT" });
@@ -52,7 +52,7 @@ describe("the spare room", () => {
   });
 });
 
-describe("a full disk", () => {
+describe("full disk", () => {
   const full = (replica?: (need: () => void) => Replica) => {
     const disk = { isFull: true, rooms: 1, commits: 0 };
     const need = (): void => {
@@ -91,7 +91,7 @@ describe("a full disk", () => {
   };
   const clock = createFakeClock();
 
-  it("takes what is urgent in the spare room, once, and refuses the rest before that", async () => {
+  it("accepts emergency writes in the released reserve once and refuses others before", async () => {
     const { disk, queue, told, write } = full();
     await expect(write("normal")).rejects.toMatchObject({ type: "storage-full" });
     expect(disk.rooms).toBe(1);
@@ -102,7 +102,7 @@ describe("a full disk", () => {
     await queue.stop();
   });
 
-  it("takes the rows of others in it, too, for whoever is urgent alone", async () => {
+  it("applies replicated rows in the reserve only for emergency writes", async () => {
     const turn = { publish: async () => {}, confirm: () => {}, abort: async () => {} };
     const rowsOfOthers = (need: () => void): Replica => ({
       catchUp: async () => {},

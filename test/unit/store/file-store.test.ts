@@ -18,8 +18,8 @@ beforeEach(() => {
   folder = makeTempDir();
 });
 
-describe("files", () => {
-  it("are kept by content, with their kind read from the bytes", async () => {
+describe("file store", () => {
+  it("stores files by content with the type detected from the bytes", async () => {
     const files = createFileStore(folder);
     const { file } = await files.put(chunks(PNG.subarray(0, 10), PNG.subarray(10)), {
       fileName: "../../etc/plan\0.txt",
@@ -37,7 +37,7 @@ describe("files", () => {
     expect(files.pathOf(again.file)).toBe(files.pathOf(file));
   });
 
-  it("have names without half characters, however long they came", async () => {
+  it("shortens long names without splitting characters", async () => {
     const files = createFileStore(folder);
     const fileName = `${"a".repeat(254)}😀.png`;
     const { file } = await files.put(chunks(PNG), { fileName, maxBytes: 1_000, types: ["image/png"] });
@@ -45,7 +45,7 @@ describe("files", () => {
     expect(() => encodeURIComponent(file.fileName)).not.toThrow();
   });
 
-  it("are refused as too much for a full disk", async () => {
+  it("rejects files with storage-full on a full disk", async () => {
     const files = createFileStore(folder);
     async function* untilFull(): AsyncGenerator<Uint8Array> {
       yield PNG;
@@ -55,7 +55,7 @@ describe("files", () => {
     await expect(putting).rejects.toMatchObject({ type: "storage-full" });
   });
 
-  it("that had not arrived whole when a process ended go with the next start", async () => {
+  it("deletes incomplete uploads at the next start", async () => {
     const { file } = await createFileStore(folder).put(chunks(PNG), { fileName: "a", maxBytes: 999, types: ["*/*"] });
     const unfinished = join(folder, "files", "arriving-0190");
     writeFileSync(unfinished, "half of");
@@ -64,7 +64,7 @@ describe("files", () => {
     expect(await files.read(file)).toEqual(PNG);
   });
 
-  it("go again when nobody kept them, but not those that others hold or that were there before", async () => {
+  it("deletes released files unless other uploads hold them or they existed before", async () => {
     const files = createFileStore(folder);
     const put = () => files.put(chunks(PNG), { fileName: "a.png", maxBytes: 1_000, types: ["image/png"] });
     const first = await put();
@@ -84,7 +84,7 @@ describe("files", () => {
     ["HTML that calls itself PNG", "<html><script>", "unsupported-media-type"],
     ["more bytes than allowed", "x".repeat(2_000), "too-large"],
     ["nothing", "", "unsupported-media-type"],
-  ])("are refused for %s and leave nothing behind", async (_why, content, type) => {
+  ])("rejects files for %s and leaves nothing behind", async (_why, content, type) => {
     const files = createFileStore(folder);
     await expect(
       files.put(chunks(content), { fileName: "a.png", maxBytes: 1_000, types: ["image/png"] }),
@@ -92,7 +92,7 @@ describe("files", () => {
     expect(readdirSync(join(folder, "files"))).toEqual([]);
   });
 
-  it("leave nothing behind when the sender breaks off", async () => {
+  it("leaves nothing behind when the upload is aborted", async () => {
     const files = createFileStore(folder);
     async function* broken(): AsyncGenerator<Uint8Array> {
       yield PNG;

@@ -31,7 +31,7 @@ function busyDatabase() {
   return { db, write };
 }
 
-it("copies a database that is written, moved out of its log and made shorter meanwhile, as it was at one time", async () => {
+it("copies a consistent snapshot while the database is written, checkpointed and shrunk", async () => {
   const { db, write } = busyDatabase();
   const checkpoint = createWalCheckpointer(db);
   const copying = createOnlineBackup(db, checkpoint);

@@ -31,9 +31,9 @@ const walk = (query: object, backwards = false): string[][] => {
   }
 };
 
-describe("pages", () => {
+describe("pager", () => {
   it.each(["createdAt", "-createdAt", "name", "-name", "seats", "-seats", "since", "kind", "-open"])(
-    "walk by %s the same way in both directions",
+    "walks by %s in the same order in both directions",
     (sort) => {
       const forwards = walk({ sort }).flat();
       expect(new Set(forwards).size).toBe(25);
@@ -41,7 +41,7 @@ describe("pages", () => {
     },
   );
 
-  it("say how many there are, whether this is all, and where to go on", () => {
+  it("returns total, partial flag and page tokens", () => {
     const first = store.page(rooms, { limit: 10 });
     expect(first).toMatchObject({ total: 25, partial: true, previous: null });
     const last = store.page(rooms, { limit: 10, start: "end" });
@@ -51,7 +51,7 @@ describe("pages", () => {
     expect(store.page(keepers, {})).toEqual({ rows: [], total: 0, partial: false, previous: null, next: null });
   });
 
-  it("are narrowed by one of several values, by presence and by ranges", async () => {
+  it("filters by lists of values, presence and ranges", async () => {
     const count = (filters: PageQuery["filters"]) => store.page(rooms, { filters: filters ?? [] }).total;
     expect(count([{ field: "seats", op: "in", value: [1, 3] }])).toBe(12);
     expect(count([{ field: "name", op: "in", value: ["room 01", "room 02", "nothing"] }])).toBe(2);
@@ -66,7 +66,7 @@ describe("pages", () => {
     ).toBe(12);
   });
 
-  it.each(["name", "-createdAt", "seats"])("by %s begin at any row, and go on from there both ways", (sort) => {
+  it.each(["name", "-createdAt", "seats"])("starts at any row by %s and continues in both directions", (sort) => {
     const all = walk({ sort }).flat();
     const page = store.page(rooms, { sort, limit: 4, skip: 13 });
     const names = (start: string | null) =>
@@ -80,7 +80,7 @@ describe("pages", () => {
     expect(store.page(rooms, { sort, skip: 25 })).toMatchObject({ rows: [], total: 25, next: null });
   });
 
-  it("refuse tokens of other lists and tokens that nobody issued", () => {
+  it("rejects page tokens of other lists and forged tokens", () => {
     const { next } = store.page(rooms, { limit: 4, sort: "name" });
     expect(() => store.page(rooms, { limit: 4, start: next ?? "" })).toThrow("Field start is not valid.");
     for (const forged of ["x", "bm8=", Buffer.from('"a.[1,0,0]"').toString("base64")]) {
@@ -88,7 +88,7 @@ describe("pages", () => {
     }
   });
 
-  it("filter by equality, range, ids and emptiness", () => {
+  it("filters by equality, range, ids and null", () => {
     const names = (filters: object[]): number =>
       store.page(rooms, { filters: filters as never, limit: 100 }).rows.length;
     expect(names([{ field: "seats", op: "eq", value: 3 }])).toBe(6);
@@ -106,7 +106,7 @@ describe("pages", () => {
     expect(store.page(rooms, { pks: rows.map((row) => row.pk) }).total).toBe(2);
   });
 
-  it("show and count only what the scope shows", () => {
+  it("returns and counts only visible rows", () => {
     const scope = {
       ...everybody.scope,
       visible: () => ({ sql: "t.seats = ? AND t.name <> ?", params: [1, "room 07"] }),
@@ -117,7 +117,7 @@ describe("pages", () => {
     expect(page.total).toBe(5);
   });
 
-  it("show what another resource leads to, but for its rows in which a field is set", async () => {
+  it("follows a link resource except rows hidden by a field", async () => {
     const [first, second] = store.find(rooms, {}, 2).map((row) => row.id) as [string, string];
     await store.create(keys, { roomId: first, code: "gone" }, everybody);
     await store.create(keys, { roomId: second }, everybody);
@@ -130,7 +130,7 @@ describe("pages", () => {
     expect(store.page(rooms, { through: { ...through(second), hiddenBy: "code" } }).rows[0]?.id).toBe(second);
   });
 
-  it("never show a row twice or miss one that stayed, while others come and go", async () => {
+  it("never repeats or skips a row while others are inserted and deleted", async () => {
     await fc.assert(
       fc.asyncProperty(fc.array(fc.nat(9), { minLength: 1, maxLength: 12 }), fc.boolean(), async (moves, backwards) => {
         const stays = new Set(store.find(rooms, {}).map((row) => row.id));

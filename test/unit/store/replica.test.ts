@@ -43,7 +43,7 @@ function copy() {
   return { images, applied };
 }
 
-it("begins a turn only once it has all but few of the rows of others, and takes the many before it, page by page", async () => {
+it("catches up page by page before it acquires the write lock", async () => {
   const { log, turns } = pagedLog(5);
   const { images, applied } = copy();
   await createReplica(log, images, () => undefined).beginWrite();
@@ -55,7 +55,7 @@ it("begins a turn only once it has all but few of the rows of others, and takes 
   expect(turns).toEqual(["begun too far behind", "released", "begun"]);
 });
 
-it("never goes back to what was read before a turn took it, and newer", async () => {
+it("never overwrites newer rows with an older page", async () => {
   const { log } = pagedLog(3);
   const { images, applied } = copy();
   let answer = (): void => undefined;
@@ -77,7 +77,7 @@ it("never goes back to what was read before a turn took it, and newer", async ()
   expect(applied).toEqual([{ rows: 2, at: 3 }]);
 });
 
-it("gives the right to write back when what others wrote can't be taken", async () => {
+it("releases the write lock when applying the rows of others fails", async () => {
   let released = 0;
   const log: SharedLog = {
     acquireWriteLock: async () => ({

@@ -9,8 +9,8 @@ let store: Store;
 afterEach(() => store.close());
 
 /** A room with very many keys, its keeper, and another room with one key. */
-async function house(behaviours: Record<string, ResourceHooks> = {}) {
-  store = openTestStore(makeTempDir(), behaviours);
+async function house(hooks: Record<string, ResourceHooks> = {}) {
+  store = openTestStore(makeTempDir(), hooks);
   const room = await store.create(rooms, { name: "A" }, everybody);
   const other = await store.create(rooms, { name: "B" }, everybody);
   const key = await store.create(keys, { roomId: other.id }, everybody);
@@ -30,8 +30,8 @@ function rowsOf(sql: string): unknown[] {
   return store.all(sql);
 }
 
-describe("a row with very many dependants", () => {
-  it("goes with all of them, each leaving its feed and audit row, and nothing else goes", async () => {
+describe("removal of a row with very many dependants", () => {
+  it("removes all dependants with feed and audit entries and nothing else", async () => {
     const { room, other, key, keeper } = await house();
     await store.remove(rooms, room.id, everybody);
     expect(store.count(keys, {})).toBe(1);
@@ -45,7 +45,7 @@ describe("a row with very many dependants", () => {
     expect(rowsOf("PRAGMA foreign_key_check")).toEqual([]);
   });
 
-  it("leaves other writes their turn", async () => {
+  it("lets other writes run in between", async () => {
     const { room } = await house();
     let gone = false;
     const removed = store.remove(rooms, room.id, everybody).then(() => {
@@ -61,7 +61,7 @@ describe("a row with very many dependants", () => {
     expect(seen.some((left) => left > 1 && left < KEYS)).toBe(true);
   });
 
-  it.each(["beforeWrite", "afterWrite"] as const)("stays whole when a behaviour refuses it %s", async (when) => {
+  it.each(["beforeWrite", "afterWrite"] as const)("changes nothing when a hook refuses it in %s", async (when) => {
     const refuse = {
       [when]({ op }: { op: string }) {
         if (op === "delete") throw new ConflictError("It stays.");
@@ -74,7 +74,7 @@ describe("a row with very many dependants", () => {
     await store.create(rooms, { name: "C" }, everybody);
   });
 
-  it("stays whole when the check refuses it", async () => {
+  it("changes nothing when the check refuses it", async () => {
     const { room } = await house();
     const check = (): never => {
       throw new ConflictError("It changed.");

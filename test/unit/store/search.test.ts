@@ -28,7 +28,7 @@ const NAMES = ["Zoë Müller", "zoe miller", "Anna-Lena Zoeller", "名前 太郎
 describe.each([
   ["rows that wait to be indexed", [] as string[]],
   ["indexed rows", filler],
-])("a search over %s", (_what, more) => {
+])("search over %s", (_what, more) => {
   const fill = async (): Promise<void> => {
     open();
     await make([...NAMES, ...more]);
@@ -64,7 +64,7 @@ describe.each([
     expect(found(text(words, "name"))).toEqual(expected);
   });
 
-  it("joins searches and filters, and goes with ids, paging and totals", async () => {
+  it("combines searches and filters with ids, paging and totals", async () => {
     await fill();
     const either: SearchQuery = { any: [text("miller"), { all: [text("zoe"), text("mul")] }] };
     expect(found(either)).toEqual(["zoe miller", "Zoë Müller"]);
@@ -82,7 +82,7 @@ describe.each([
     );
   });
 
-  it("follows changes and deletions at once, undone ones not", async () => {
+  it("reflects changes and deletions at once, except rolled back ones", async () => {
     await fill();
     const [zoe] = store.find(keepers, { name: "zoe miller" });
     const id = zoe?.id ?? "";
@@ -104,7 +104,7 @@ describe.each([
     expect(found(text("late"))).toEqual(["Late comer"]);
   });
 
-  it("shows what one may see", async () => {
+  it("returns only visible rows", async () => {
     await fill();
     const visible = { sql: "t.name < ?", params: ["a"] };
     const scope = { ...everybody.scope, visible: () => visible };
@@ -112,7 +112,7 @@ describe.each([
   });
 });
 
-it("rows of a database that has no index yet are found at once, and indexed while others write", async () => {
+it("finds rows of a database without an index at once and indexes them during later writes", async () => {
   const dataDir = makeTempDir();
   open(dataDir);
   await make(["Zoë", ...filler, ...filler.map((name) => `${name} more`)]);
@@ -129,7 +129,7 @@ it("rows of a database that has no index yet are found at once, and indexed whil
   expect(found(text("filler 29 m"))).toEqual(["Filler 29 more"]);
 });
 
-it("a resource is searched in its own texts alone", async () => {
+it("searches only the fields of the resource", async () => {
   open();
   await store.create(rooms, { name: "Hall", kind: "hall", pin: "secret-pin", tags: ["tag"] }, everybody);
   const rowsFor = (words: string) => store.page(rooms, { search: text(words) }).total;

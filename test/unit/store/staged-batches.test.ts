@@ -25,8 +25,8 @@ async function hideIn(into: Store, ...rows: string[]) {
   return batch;
 }
 
-describe("rows of a batch", () => {
-  it("are seen by nobody but the batch until they are shown, then by all, in the order of their making", async () => {
+describe("staged batch", () => {
+  it("hides its rows until it is published, then shows all in creation order", async () => {
     await fresh().create(rooms, { name: "before" }, everybody);
     const batch = await hide("one", "two");
     expect(names()).toEqual(["before"]);
@@ -44,7 +44,7 @@ describe("rows of a batch", () => {
     expect(names().at(-1)).toBe("after");
   });
 
-  it("are told to feed, audit and search only once they are shown, once each", async () => {
+  it("adds feed, audit and search entries once, after publication", async () => {
     const batch = await hideIn(fresh(), "one", "two");
     expect(store.all("SELECT * FROM changes")).toEqual([]);
     await batch.publish();
@@ -56,7 +56,7 @@ describe("rows of a batch", () => {
     expect(store.all("SELECT * FROM staged_batches")).toEqual([]);
   });
 
-  it("leave nothing when they are discarded", async () => {
+  it("leaves nothing when it is discarded", async () => {
     await fresh().create(rooms, { name: "before" }, everybody);
     const before = everything();
     const batch = await hide("one", "two");
@@ -69,7 +69,7 @@ describe("rows of a batch", () => {
     await store.create(rooms, { name: "one" }, everybody);
   });
 
-  it("are gone after a crash before they were shown, and announced after one that followed", async () => {
+  it("is removed after a crash before publication and announced after a later one", async () => {
     const dir = makeTempDir();
     await hideIn(fresh(dir), "one");
     await store.close();
@@ -83,7 +83,7 @@ describe("rows of a batch", () => {
     expect(store.all("SELECT op FROM changes")).toEqual([{ op: "create" }]);
   });
 
-  it("have their unique values taken, and a refused one leaves nothing", async () => {
+  it("reserves unique values and leaves nothing of a refused row", async () => {
     const batch = await hideIn(fresh(), "one");
     await expect(store.create(rooms, { name: "one" }, everybody)).rejects.toMatchObject({ type: "conflict" });
     await batch.write((tx) => {
@@ -96,7 +96,7 @@ describe("rows of a batch", () => {
     expect(store.all("SELECT * FROM keepers")).toEqual([]);
   });
 
-  it("keep what they refer to, and come one batch at a time", async () => {
+  it("protects referenced rows and allows one open batch", async () => {
     const keeper = await fresh().create(keepers, { name: "K" }, everybody);
     const room = await store.create(rooms, { name: "R" }, everybody);
     const batch = await store.openBatch(ID, [keys]);

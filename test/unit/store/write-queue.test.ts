@@ -19,7 +19,7 @@ function closedDoor(code: string) {
   return { db, tries: () => tries };
 }
 
-describe("a database in which no transaction can begin", () => {
+describe("database in which no transaction can begin", () => {
   it.each([
     ["SQLITE_BUSY", { code: "SQLITE_BUSY" }, 0],
     ["SQLITE_FULL", { type: "storage-full" }, 0],
@@ -45,8 +45,8 @@ describe("a database in which no transaction can begin", () => {
   });
 });
 
-describe("what runs before each COMMIT", () => {
-  it("stands back for an emergency, and runs after it", async () => {
+describe("beforeCommit", () => {
+  it("is skipped for an emergency write and runs after it", async () => {
     const steps: string[] = [];
     const prepare = (sql: string) => ({ run: () => steps.push(sql) });
     const db = { inTransaction: true, exec: () => {}, prepare } as unknown as Database.Database;
@@ -77,8 +77,8 @@ describe("what runs before each COMMIT", () => {
   });
 });
 
-describe("what lies in the log", () => {
-  it("is moved into the database by a turn of its own, which an emergency does not wait for", async () => {
+describe("WAL checkpoint", () => {
+  it("runs in its own turn of the event loop, after emergency writes", async () => {
     const db = openDatabase(makeTempDir());
     db.exec("CREATE TABLE notes (text BLOB)");
     const note = db.prepare("INSERT INTO notes VALUES (randomblob(100000))");
@@ -127,8 +127,8 @@ describe("what lies in the log", () => {
   });
 });
 
-describe("a write that is safe with the next one", () => {
-  it("waits for no disk, unless somebody in its group does, and the next one does again", async () => {
+describe("deferred write", () => {
+  it("does not wait for the disk unless another write of its group does", async () => {
     const steps: string[] = [];
     const prepare = (sql: string) => ({ run: () => steps.push(sql) });
     const exec = (sql: string) => steps.push(sql);

@@ -163,22 +163,22 @@ async function aCallIsFollowed(): Promise<void> {
   await room.turns();
 }
 
-it("every kind of activity is written by something that happens, and none that is not in the list", () => {
+it("writes every type of activity, and none that is not in the list", () => {
   expect([...told.keys()].sort()).toEqual([...ENDPOINT_ACTIVITY_TYPES].sort());
 });
 
-it("the activities add up to the rows that came and went", () => {
+it("accounts in activities for all received and sent rows", () => {
   expect(sums).toMatchObject({ rows: came, sent: arrived });
 });
 
-it("phones whose authentication address is another one are to be reset until they register anew", () => {
+it("reports phones with another authentication URL as reset pending until they register again", () => {
   expect(told.get("phone-auth-url-update")).toMatchObject([
     { state: "success", value: { count: 1, phones: ["SEP0A"] } },
   ]);
   expect(told.get("phone-reset-pending")).toMatchObject([{ state: "success", value: { count: 1, phones: [] } }]);
 });
 
-it("of a call who called whom, when, and by which rules is kept once it is over, or nobody tells its end", () => {
+it("records caller, callee, time and rules of a call once it is over or its end is not reported", () => {
   const about = { calledNumber: "911", rules: [{ name: "Emergency" }] };
   expect(told.get("callaware-recording")).toMatchObject([
     { state: "success", value: { ...about, callingNumber: "2214" } },

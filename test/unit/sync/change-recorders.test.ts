@@ -57,7 +57,7 @@ beforeAll(async () => {
 });
 afterAll(() => store.close());
 
-it("what the cloud has taken and not sent back yet is changed and deleted there, not made once more", async () => {
+it("sends changes of a row that the cloud accepted but has not sent back as updates, not as creates", async () => {
   const row = { id: newId() };
   await write(null, { ...row, name: "Annex" });
   await decide("merged");
@@ -68,7 +68,7 @@ it("what the cloud has taken and not sent back yet is changed and deleted there,
   expect(edits().sort()).toEqual(["create", "delete", "update"]);
 });
 
-it("a row does without a voice that is not here, and what somebody was loaded from stays where it is", async () => {
+it("drops references to a missing voice, and does not replicate the load source", async () => {
   const id = newId();
   const body = { name: "Spoken", subject: "Drill", ttsVoiceId: newId() };
   expect(await work.transact(() => applyRow("message-templates", id, body))).toBe("done");
@@ -76,7 +76,7 @@ it("a row does without a voice that is not here, and what somebody was loaded fr
   expect(Object.keys(replicatedBody(users as AnyResource, { name: "Ann", loadSourceId: newId() }))).toEqual(["name"]);
 });
 
-it("what the cloud refused is nothing to it", async () => {
+it("sends a row that the cloud refused as a create again", async () => {
   const other = { id: newId() };
   await write(null, { ...other, name: "Hut" });
   await decide("refused");
@@ -84,7 +84,7 @@ it("what the cloud refused is nothing to it", async () => {
   expect(edits().filter((op) => op === "delete")).toEqual(["delete"]);
 });
 
-it("somebody who is unlocked at the appliance itself is so there alone, and its own people stay its own", async () => {
+it("keeps a local unlock and local users on the appliance", async () => {
   const before = edits().length;
   const [lead, own] = [newId(), newId()];
   await write(null, { id: lead, source: "user-loader", lock: null }, users, system);

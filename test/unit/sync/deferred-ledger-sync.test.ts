@@ -19,7 +19,7 @@ function following(look: (events: Events, nth: number) => Promise<boolean>) {
   return { clock, write, wake, faults, stop };
 }
 
-it("a message that settles in the very commit that found nothing more is told at once", async () => {
+it("sends the ledger of a notification that settles during the last batch", async () => {
   const { write, wake, stop } = following(async (events, nth) => {
     await Promise.resolve();
     if (nth === 1) events.emit("notification.settled", { notificationId: "n" } as never);
@@ -30,7 +30,7 @@ it("a message that settles in the very commit that found nothing more is told at
   stop();
 });
 
-it("what could not be told is tried again, until it is stopped", async () => {
+it("retries a failed ledger until it is stopped", async () => {
   const { clock, write, wake, faults, stop } = following(async (_, nth) => {
     if (nth < 3) throw new Error("full");
     return false;

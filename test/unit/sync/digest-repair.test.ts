@@ -29,7 +29,7 @@ function differing() {
   return { cloud, cursor, rows, asked, store };
 }
 
-it("finds where many rows differ, while others have their turn", async () => {
+it("finds differing rows and yields to other tasks", async () => {
   const { cursor, rows, asked, store } = differing();
   let given = 0;
   const yieldToUrgent = async (): Promise<void> => {
@@ -42,7 +42,7 @@ it("finds where many rows differ, while others have their turn", async () => {
   expect(given).toBe(2);
 });
 
-it("is given up when something changes meanwhile", async () => {
+it("stops when rows change during the comparison", async () => {
   const { cloud, cursor, asked, store } = differing();
   const yieldToUrgent = async () => void cloud.perform(() => publishRows([room("late", "Late")], TYPES));
   expect(await findDifferingRows({ store, yieldToUrgent }, cursor, asked)).toBeNull();

@@ -61,8 +61,8 @@ const enrolled = async (code: string, endpoint = ENDPOINT, folder = dataDir): Pr
 const shows = (keyHash: string): string | null =>
   store.perform(() => findIdentityByKey(keyHash, now))?.endpoint ?? null;
 
-describe("an enrolment code", () => {
-  it("gives an appliance a certificate of the hub's authority; the key stays on the appliance, in a file of its own", async () => {
+describe("enrolment code", () => {
+  it("issues a certificate of the hub's authority and leaves the key on the appliance, in a separate file", async () => {
     const { code } = await hub.createCode(null);
     expect(code).toMatch(/^[0-9A-Z]{4}-[0-9A-Z]{4}-[0-9A-Z]{4}$/);
     const identity = await enrolled(code.toLowerCase().replaceAll("-", " "));
@@ -76,7 +76,7 @@ describe("an enrolment code", () => {
     expect(readLocalIdentity(dataDir)).toBeNull();
   });
 
-  it("is good once, for 15 minutes, for the appliance that it names", async () => {
+  it("is valid once, for 15 minutes, for its appliance", async () => {
     const { code, until } = await hub.createCode(ENDPOINT);
     expect(until).toBe(START + 15 * 60_000);
     await expect(enrolled(code, OTHER)).rejects.toThrow("another appliance");
@@ -90,7 +90,7 @@ describe("an enrolment code", () => {
     expect(shows(facts.keyHash)).toBe(ENDPOINT);
   });
 
-  it("whose answer was lost on its way is used all the same; the next one lets the appliance in", async () => {
+  it("counts as used when the response is lost; the next code enrols the appliance", async () => {
     const { code } = await hub.createCode(ENDPOINT);
     const cut = async (asked: Parameters<EnrolmentService["enrol"]>[0]): Promise<never> => {
       await hub.enrol(asked);
@@ -105,7 +105,7 @@ describe("an enrolment code", () => {
     expect(shows(facts.keyHash)).toBe(ENDPOINT);
   });
 
-  it("leaves what was there in place when the hub answers what does not belong together", async () => {
+  it("keeps the previous identity when the hub's response is inconsistent", async () => {
     const before = await enrolled((await hub.createCode(null)).code);
     const { code } = await hub.createCode(null);
     const wrong = createEnrolmentService({ store: works, authority: other, now: () => now });
@@ -118,7 +118,7 @@ describe("an enrolment code", () => {
     expect(readLocalIdentity(dataDir)).toEqual(before);
   });
 
-  it("is not taken with a request that is not good", async () => {
+  it("rejects an invalid certificate request", async () => {
     const { code } = await hub.createCode(null);
     const request = "-----BEGIN CERTIFICATE REQUEST-----\nMIIB\n-----END CERTIFICATE REQUEST-----";
     await expect(hub.enrol({ code, endpoint: ENDPOINT, request })).rejects.toThrow("request");
@@ -126,8 +126,8 @@ describe("an enrolment code", () => {
   });
 });
 
-describe("an appliance's key", () => {
-  it("is renewed after 60 of 90 days; the old one is good until the new one was seen", async () => {
+describe("appliance key", () => {
+  it("renews after 60 of 90 days; the old key is valid until the new one is used", async () => {
     const first = await enrolled((await hub.createCode(null)).code);
     const renew = (identity: LocalIdentity) =>
       renewIdentityIfDue(dataDir, identity, now, ({ request }) => hub.renew(ENDPOINT, identity.facts.keyHash, request));
@@ -143,7 +143,7 @@ describe("an appliance's key", () => {
     await expect(renew(first)).rejects.toThrow("not that of this appliance");
   });
 
-  it("that was taken away is good for nothing, and on the list until its certificate ends", async () => {
+  it("is rejected once revoked, and stays on the revocation list until its certificate expires", async () => {
     const { facts, token } = await enrolled((await hub.createCode(null)).code);
     expect(store.perform(() => findIdentityByToken(token, now))?.endpoint).toBe(ENDPOINT);
     store.perform(() => revokeIdentities(ENDPOINT, now));
@@ -152,7 +152,7 @@ describe("an appliance's key", () => {
     expect(store.perform(() => listRevokedKeys(START + 90 * DAY))).toEqual([]);
   });
 
-  it("signs what the other side made up, where TLS is broken up on the way", async () => {
+  it("signs the challenge where a proxy ends TLS", async () => {
     const { key } = await enrolled((await hub.createCode(null)).code);
     const publicKey = publicKeyOf(key).toString("base64");
     const proof = signChallenge(key, "nonce");
@@ -163,7 +163,7 @@ describe("an appliance's key", () => {
     expect(verifyChallenge(publicKey, "nonce", "no proof")).toBe(false);
   });
 
-  it("is told of before its certificate ends, and after", async () => {
+  it("reports a health problem before and after its certificate expires", async () => {
     const { facts } = await enrolled((await hub.createCode(null)).code);
     const levels = [1, 80, 91].map((days) => linkCertificateHealthReasons(facts, START + days * DAY)[0]?.level);
     expect(levels).toEqual([undefined, "yellow", "red"]);

@@ -16,7 +16,7 @@ const LIMIT = { ...SYNC_LIMITS, fileChunkBytes: 10, fileChunksPerRequest: 2 };
 const BYTES = Buffer.from("A bell that nobody hears is no bell at all.");
 const SHA = sha256Of(BYTES);
 
-describe("files by their content", () => {
+describe("file transfer", () => {
   let store: MemoryStore;
   let sent: Frame[];
   let bad: string[];
@@ -44,7 +44,7 @@ describe("files by their content", () => {
     }
   };
 
-  it("go on after a cut where they ended, and are there once their hash was checked", async () => {
+  it("resumes after a disconnect, and makes a file available once its hash is verified", async () => {
     const folder = join(makeTempDir(), "files");
     const cloud = createMemoryBlobStore();
     cloud.add(BYTES);
@@ -64,7 +64,7 @@ describe("files by their content", () => {
     expect(readdirSync(folder)).toEqual([SHA.slice(0, 2)]);
   });
 
-  it("are refused when their bytes are others, and not fetched for ever", async () => {
+  it("refuses wrong content and stops fetching it", async () => {
     const folder = join(makeTempDir(), "files");
     await mkdir(join(folder, SHA.slice(0, 2)), { recursive: true });
     await writeFile(join(folder, SHA.slice(0, 2), SHA), BYTES.toString().toUpperCase());
@@ -75,7 +75,7 @@ describe("files by their content", () => {
     expect([state(), bad, await blobs.has(SHA)]).toEqual(["bad", [SHA], false]);
   });
 
-  it("are asked for again when they were not there, and those of commands first", async () => {
+  it("requests absent files again, those of commands first", async () => {
     const site = transferOf(createMemoryBlobStore());
     await site.requestNext();
     await talk(site, transferOf(createMemoryBlobStore()));

@@ -7,7 +7,7 @@ import { CATALOGUE } from "../../sim/resources.ts";
 
 const START = 1_768_000_000_000;
 
-describe("leases of groups", () => {
+describe("group leases", () => {
   let cloud: MemoryStore;
   beforeEach(() => {
     cloud = createMemoryStore(CATALOGUE);
@@ -17,7 +17,7 @@ describe("leases of groups", () => {
   const ask = (endpoint: string, seconds: number) =>
     cloud.perform(() => renewLeases({ endpoint, sess: 1 }, ["group"], START + seconds * 1000))?.leases[0];
 
-  it("are kept while they are renewed, and given to another after the holder thinks they are over", () => {
+  it("renews a lease, and grants it to another appliance after the holder considers it expired", () => {
     const first = ask("a", 0);
     expect(first).toMatchObject({ holder: "a", ttlMs: 15_000 });
     expect(ask("a", 10)).toEqual(first);
@@ -27,7 +27,7 @@ describe("leases of groups", () => {
     expect(next?.term).toBeGreaterThan(first?.term as number);
   });
 
-  it("are given to nobody after a restore until those that the copy does not know of are over", () => {
+  it("grants none after a restore until all unknown leases have expired", () => {
     ask("a", 0);
     const copy = cloud.copy();
     const lost = ask("b", 20);
@@ -40,7 +40,7 @@ describe("leases of groups", () => {
     expect(next?.term).toBeGreaterThan(lost?.term as number);
   });
 
-  it("are not renewed by a connection whose place another one took", () => {
+  it("refuses to renew for a replaced connection", () => {
     const first = ask("a", 0);
     cloud.perform(() => setSiteScopes("a", null));
     expect(cloud.perform(() => renewLeases({ endpoint: "a", sess: 1 }, ["group"], START + 10_000))).toBeNull();

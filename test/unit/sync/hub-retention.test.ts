@@ -15,7 +15,7 @@ const TYPES = readReplicatedTypes(CATALOGUE);
 const START = 1_768_000_000_000;
 const ENDPOINTS = Array.from({ length: 20 }, (_, nth) => `site-${String(nth).padStart(2, "0")}`);
 
-it("what was sent to no appliance in time is expired for all of them, in several transactions", async () => {
+it("expires unsent commands of all appliances, in several transactions", async () => {
   const cloud = createMemoryStore(CATALOGUE);
   cloud.perform(() => initializeFeed("first"));
   const command = {
@@ -55,7 +55,7 @@ it("what was sent to no appliance in time is expired for all of them, in several
   expect(transactions).toBeGreaterThan(3);
 });
 
-it("gives no page to a connection that was not told of deletions that are forgotten", () => {
+it("reads no page for a connection below the floor", () => {
   const cloud = createMemoryStore(CATALOGUE);
   const publishRow = (id: string, body: RowBody | null): void => {
     cloud.perform(() => publishRows([{ type: "people", id, body, scope: null, at: START }], TYPES));

@@ -68,7 +68,7 @@ async function appliance() {
 
 const GROUND: OrganisationBaseline = { only: {}, shared: [], people: [], administrators: [] };
 
-it("an appliance that joins keeps its rows to itself, but for who it is, and tells its state", async () => {
+it("keeps the rows of a joining appliance local, except its endpoint, and sends its state", async () => {
   const { store, make, keep, edits, stateResend } = await appliance();
   const grounding = make();
   // One stood aside before, for an organisation that the appliance has left.
@@ -85,7 +85,7 @@ it("an appliance that joins keeps its rows to itself, but for who it is, and tel
   expect(store.find(sites, {}).map(({ name }) => name)).toEqual(["Annex (site)"]);
 });
 
-it("one that brings its rows sends them all, and tells its state", async () => {
+it("sends all rows and the state of an adopting appliance", async () => {
   const { make, keep, edits, stateResend } = await appliance();
   const grounding = make();
   await keep(grounding, "adopt");
@@ -98,7 +98,7 @@ it("one that brings its rows sends them all, and tells its state", async () => {
   ]).toEqual([["endpoints", "sites"], { type: "", after: null }]);
 });
 
-it("people that the organisation has, too, become its own, and are not sent", async () => {
+it("merges people that the organisation has, without sending them", async () => {
   const { store, make, keep, edits } = await appliance();
   const { id } = await store.create(users, { name: "Ann", email: "ann@example.org" }, everybody);
   const theirs = newId();
@@ -109,7 +109,7 @@ it("people that the organisation has, too, become its own, and are not sent", as
   expect(edits().filter(({ type }) => type === "users")).toEqual([]);
 });
 
-it("all is sent once, what is referred to first, though the process ends in between and rows are written meanwhile", async () => {
+it("sends all rows once, referenced rows first, across restarts and concurrent writes", async () => {
   const { store, make, keep, edits } = await appliance();
   const people = await Promise.all(
     Array.from({ length: 60 }, (_, at) => store.create(users, { name: `Person ${at}` }, everybody)),

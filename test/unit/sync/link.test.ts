@@ -151,8 +151,8 @@ function link(address: Partial<HubAddress>, key = identity.key, more: Partial<Di
   return { dialer, got };
 }
 
-describe("the cloud lets an appliance in", () => {
-  it("that shows its certificate, without more", async () => {
+describe("acceptor", () => {
+  it("admits an appliance by its certificate", async () => {
     const { key, certificate } = identity;
     const shown = { key, certificate, authorities: [authority.certificate] };
     const { got } = link({ url: `wss://127.0.0.1:${portOf(secure)}`, token: "none", ...shown });
@@ -160,13 +160,13 @@ describe("the cloud lets an appliance in", () => {
     expect([acceptor.connected(), got]).toEqual([[ENDPOINT], []]);
   });
 
-  it("that holds its token and signs what is made up, through a proxy that is asked for a tunnel", async () => {
+  it("admits an appliance by token and signed challenge, through a tunnelling proxy", async () => {
     link({ proxy: `http://127.0.0.1:${portOf(proxy)}` });
     await waitForAssertions(() => expect(came).toEqual([{ t: "ping", t0: 1, groups: [] }]));
     expect([acceptor.connected(), proxied]).toEqual([[ENDPOINT], [`127.0.0.1:${portOf(plain)}`]]);
   });
 
-  it("but not with a token alone: another key, no token, and a token that nobody has are refused, and tried again in a minute", async () => {
+  it("rejects a token without its key, a missing token and an unknown token; the appliance retries in a minute", async () => {
     const other = await createCertificateAuthority("other", clock.now());
     const tries = [link({}, other.key), link({ token: "none" })];
     await waitForAssertions(() =>
@@ -175,7 +175,7 @@ describe("the cloud lets an appliance in", () => {
     expect([wires, acceptor.connected()]).toEqual([[], []]);
     expect(tries.map(({ dialer }) => dialer.state().reason)).toEqual([
       "The cloud did not accept this appliance's key.",
-      "The cloud does not know this appliance (401).",
+      "The cloud rejected this appliance's credentials (HTTP 401).",
     ]);
     const challenges = (): number => (tries[0] as (typeof tries)[0]).got.length;
     clock.advanceSync(59_000);
@@ -184,7 +184,7 @@ describe("the cloud lets an appliance in", () => {
     await waitForAssertions(() => expect(challenges()).toBe(2));
   });
 
-  it("once: a newer connection ends the one before", async () => {
+  it("closes the older connection of an appliance", async () => {
     const first = link({});
     await waitForAssertions(() => expect(came.length).toBe(1));
     const second = link({});
@@ -193,26 +193,26 @@ describe("the cloud lets an appliance in", () => {
     expect([second.dialer.state().reason, acceptor.connected()]).toEqual([null, [ENDPOINT]]);
   });
 
-  it("but not when its key was taken away before it proved it", async () => {
+  it("rejects a key that was revoked before it was proven", async () => {
     isStillGood = false;
     const { dialer } = link({});
     await waitForAssertions(() => expect(dialer.state().reason).toBe("The cloud did not accept this appliance's key."));
     expect([wires, acceptor.connected()]).toEqual([[], []]);
   });
 
-  it("until its key is taken away: the link ends, and stays refused", async () => {
+  it("closes the link when the key is revoked, and rejects it afterwards", async () => {
     const { dialer } = link({});
     await waitForAssertions(() => expect(acceptor.connected()).toEqual([ENDPOINT]));
     store.perform(() => revokeIdentities(ENDPOINT, clock.now()));
     acceptor.disconnect(ENDPOINT);
-    await waitForAssertions(() => expect(dialer.state().reason).toBe("The cloud took this appliance's key away."));
+    await waitForAssertions(() => expect(dialer.state().reason).toBe("The cloud revoked this appliance's key."));
     clock.advanceSync(60_000);
-    await waitForAssertions(() => expect(dialer.state().reason).toBe("The cloud does not know this appliance (401)."));
+    await waitForAssertions(() => expect(dialer.state().reason).toBe("The cloud rejected this appliance's credentials (HTTP 401)."));
     expect(acceptor.connected()).toEqual([]);
   });
 });
 
-describe("an appliance whose cloud is not to be reached", () => {
+describe("dialer without a reachable cloud", () => {
   let tries: number;
   let asked: string;
   let isThere = false;
@@ -253,23 +253,23 @@ describe("an appliance whose cloud is not to be reached", () => {
     }
   };
 
-  it("tries again within 12 s, however long that lasts: after the line's return all is equal within 30 s", async () => {
+  it("retries within 12 s, and is in sync within 30 s after the line returns", async () => {
     [tries, asked] = [0, ""];
     expect(await waitsOf(1, 5)).toEqual([2_000, 4_000, 8_000, 12_000, 12_000]);
   });
 
-  it("tries again soon for a while where its link stood, as another node takes over", async () => {
+  it("retries quickly after a stable link, because another node takes over", async () => {
     asked = "";
     expect(await waitsOf(1, 10, 4_000)).toEqual([...Array.from({ length: 9 }, () => 2_000), 4_000]);
   });
 
-  it("waits as long as it is asked to, and as much again by chance", async () => {
+  it("honours Retry-After with jitter", async () => {
     [tries, asked] = [0, "Retry-After: 20\r\n"];
     expect(await waitsOf(0.5, 2)).toEqual([30_000, 30_000]);
   });
 });
 
-describe("an appliance that asks to be enrolled", () => {
+describe("enrolment request", () => {
   const asked = { code: "AAAA", endpoint: ENDPOINT, request: "PEM" };
   const ground = { only: {}, shared: [ENDPOINT], people: [], administrators: [] };
   const enrolled = { endpoint: ENDPOINT, certificate: "PEM", authority: "PEM", token: "t", ground };
@@ -289,12 +289,12 @@ describe("an appliance that asks to be enrolled", () => {
     return requestEnrolment(`http://cloud.invalid:${port}`, asked, { clock, authority: null, proxy: "", resolved });
   };
 
-  it("asks where the name was found to lead", async () => {
+  it("connects to the verified address of the host", async () => {
     answer = JSON.stringify({ enrolled });
     expect(await ask()).toEqual(enrolled);
   });
 
-  it("is not harmed by what is no answer, and takes none without what is to be shared", async () => {
+  it("rejects malformed and incomplete responses", async () => {
     const { ground: _, ...less } = enrolled;
     for (answer of ["no JSON", "null", "[]", JSON.stringify({ enrolled: less })]) {
       await expect(ask()).rejects.toMatchObject({ type: "upstream", message: expect.stringContaining("no answer of") });
@@ -304,16 +304,16 @@ describe("an appliance that asks to be enrolled", () => {
     answer = "";
     const silent = ask();
     clock.advanceSync(30_000);
-    await expect(silent).rejects.toThrow("did not answer in time");
+    await expect(silent).rejects.toThrow("did not respond in time");
   });
 });
 
-describe("an appliance that asks its cloud", () => {
+describe("control request", () => {
   const question = { kind: "renew", request: "PEM" } as const;
   const desk = (say: (talk: SiteControlMessage) => boolean) =>
     createHubControlClient({ ...{ clock, log: silentLog, say }, identity: () => identity } as never);
 
-  it("knows whether nothing was asked, it was refused, or nobody answered", async () => {
+  it("distinguishes no link, a refusal and no response", async () => {
     expect(await desk(() => false).request(question)).toBeNull();
     const said: SiteControlMessage[] = [];
     const talk = desk((each) => said.push(each) > 0);

@@ -57,7 +57,7 @@ async function issue(cid: string, kind: "emergency" | "routine"): Promise<void> 
 
 const commands = (): string[] => sent.flatMap((frame) => (frame.t === "cmd" ? [frame.command.cid] : []));
 
-it("a command that went to a line that was cut is told as expired when the appliance is back too late", async () => {
+it("reports a command sent to a cut line as expired when the appliance returns too late", async () => {
   const link = await connect(1);
   await issue("stale", "emergency");
   await waitForAssertions(() => expect(commands()).toEqual(["stale"]));
@@ -70,7 +70,7 @@ it("a command that went to a line that was cut is told as expired when the appli
   expect(commands()).toEqual(["stale"]);
 });
 
-it("a command that was never sent is told as expired though the appliance stays away", async () => {
+it("reports an unsent command as expired while the appliance is away", async () => {
   (await connect(1)).closed();
   await issue("stale", "emergency");
   clock.advanceSync(USEFUL_MS);
@@ -81,7 +81,7 @@ it("a command that was never sent is told as expired though the appliance stays 
   });
 });
 
-it("an announcement that an older copy of the appliance may have played is told as unknown", async () => {
+it("reports a routine command as unknown when an older copy of the appliance may have played it", async () => {
   const link = await connect(1);
   await issue("said", "routine");
   await waitForAssertions(() => expect(commands()).toEqual(["said"]));

@@ -112,8 +112,8 @@ const holder = (): unknown =>
     .all("SELECT e.id FROM deliveries l JOIN endpoints e ON e.pk = l.endpoint_pk ORDER BY l.pk DESC LIMIT 1")
     .map(({ id }) => id);
 
-describe("a message of the cloud for devices that several appliances may activate", () => {
-  it("goes to the next one at once when the first is not connected, which then never gets it", async () => {
+describe("remote channel with several candidate appliances", () => {
+  it("reassigns at once when the first appliance is not connected, which never gets the command", async () => {
     linked.add(second);
     const cid = await send(false);
     await fixture.clock.advance(0);
@@ -127,7 +127,7 @@ describe("a message of the cloud for devices that several appliances may activat
     expect(toldIn()).toEqual(["sent", "sent."]);
   });
 
-  it("stays with the first that says in time that it has it, and goes on where that one does not begin", async () => {
+  it("keeps the first appliance that confirms in time, and reassigns when it does not start", async () => {
     for (const id of [first, second]) linked.add(id);
     const cid = await send(true);
     fetched(first);
@@ -139,7 +139,7 @@ describe("a message of the cloud for devices that several appliances may activat
     await waitForAssertions(() => expect(at(second)).toMatchObject({ cid, command: { rank: 1 } }));
   });
 
-  it("is the first one's after all when that begins late, before the next has; the next one's word counts no more", async () => {
+  it("returns to the first appliance when it starts late but before the next one, whose reports are ignored", async () => {
     for (const id of [first, second]) linked.add(id);
     const cid = await send(true);
     expect(fetched(first)).toEqual(["broadcast"]);
@@ -152,7 +152,7 @@ describe("a message of the cloud for devices that several appliances may activat
     expect([toldIn(), recorded.length]).toEqual([["sent"], 1]);
   });
 
-  it("that both begin is counted once, and named as doubled; a routine one is taken back from the first", async () => {
+  it("counts a notification that both start once, records it as doubled, and cancels a routine one at the first", async () => {
     for (const id of [first, second]) linked.add(id);
     const cid = await send(false);
     fetched(first);
@@ -172,7 +172,7 @@ describe("a message of the cloud for devices that several appliances may activat
     ]);
   });
 
-  it("is not sent again to one that comes back once another has carried it out", async () => {
+  it("does not send a completed notification to an appliance that reconnects", async () => {
     for (const id of [first, second]) linked.add(id);
     const cid = await send(true);
     fetched(first);
@@ -187,7 +187,7 @@ describe("a message of the cloud for devices that several appliances may activat
     expect([fetched(first), at(first)?.outcome]).toEqual([[], "skipped"]);
   });
 
-  it("is told as failed, in words, when nobody is left who could", async () => {
+  it("reports a failure with its reason when no candidate is left", async () => {
     linked.add(second);
     const cid = await send(false);
     await fixture.clock.advance(0);
@@ -195,7 +195,7 @@ describe("a message of the cloud for devices that several appliances may activat
     carrier.handleReport(second, cid, said("failed"));
     expect([toldIn(), outcomes[0]?.details.reason]).toEqual([
       ["failed."],
-      "The appliance could not carry the message out.",
+      "The appliance failed to play the notification.",
     ]);
   });
 });

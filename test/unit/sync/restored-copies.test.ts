@@ -34,8 +34,8 @@ function siteWith(record: string): MemoryStore {
   return site;
 }
 
-describe("a copy of an appliance's disk", () => {
-  it("is told apart from another copy of the same image, which has the same records under the same numbers", () => {
+describe("copy of an appliance's disk", () => {
+  it("is distinguished from another copy of the same image with the same records and numbers", () => {
     const image = siteWith("record");
     const [one, other] = [image, image.copy()].map((copy) => {
       copy.perform(() => adoptRestoredSite(journal(NOW)));
@@ -48,7 +48,7 @@ describe("a copy of an appliance's disk", () => {
     expect(one?.copy.perform(() => handleWelcome(welcome, journal(NOW)))).toBe("live");
   });
 
-  it("does not trust the time that it brought along", () => {
+  it("does not trust its saved cloud time", () => {
     const site = siteWith("record");
     site.perform(function* () {
       yield* putRecord(SYNC_STATE, { ...(yield* readSyncState()), cloudTime: NOW, cloudTimeWallClock: NOW });
@@ -58,7 +58,7 @@ describe("a copy of an appliance's disk", () => {
   });
 });
 
-describe("an image of an appliance's disk, of which nobody tells it", () => {
+describe("undeclared restore of an appliance's disk", () => {
   let site: MemoryStore;
   let cloud: MemoryStore;
   const write = (type: string, id: string, note: string) =>
@@ -96,7 +96,7 @@ describe("an image of an appliance's disk, of which nobody tells it", () => {
     write("reports", "last", "seen");
   });
 
-  it("tells of the rows whose records went as overtaken, which the image doesn't know", () => {
+  it("sends rows again whose records were superseded after the backup", () => {
     const image = site.copy();
     write("panels", "p", "now");
     write("reports", "r", "ended");
@@ -113,7 +113,7 @@ describe("an image of an appliance's disk, of which nobody tells it", () => {
     expect(outboxBytes).toBe(kept.reduce((sum, { bytes }) => sum + bytes, 0));
   });
 
-  it("tells many again some at a time, and goes on where its process ended", () => {
+  it("queues many records again in batches, across restarts", () => {
     for (let at = 0; at < 1_200; at += 1) write("reports", `r${at}`, "then");
     const image = site.copy();
     send(1_000);
@@ -145,7 +145,7 @@ describe("an image of an appliance's disk, of which nobody tells it", () => {
     expect(notes).toEqual(["meanwhile", "then", "then", "meanwhile"]);
   });
 
-  it("tells no row's older record behind its newer one, as of a ledger that was told twice", () => {
+  it("never sends an older record of a row after a newer one", () => {
     const tell = (note: string) =>
       site.perform(() =>
         recordLocalWrite(
@@ -161,7 +161,7 @@ describe("an image of an appliance's disk, of which nobody tells it", () => {
     expect(held()).toEqual(["then", "delivered", "seen"]);
   });
 
-  it("is not what an appliance is whose acknowledgement was lost: what the cloud took, it does not write again", () => {
+  it("is not confused with a lost acknowledgement, whose rows the cloud does not write again", () => {
     send(1);
     expect(held()).toEqual(["then", "begun", "seen"]);
     cloud.perform(() => applyRow("reports", "r", null));
@@ -170,8 +170,8 @@ describe("an image of an appliance's disk, of which nobody tells it", () => {
   });
 });
 
-describe("a wrong clock", () => {
-  it("that stood before the kept time is not believed when it is right again", () => {
+describe("wrong clock", () => {
+  it("is not trusted after it was before the saved time", () => {
     const site = siteWith("record");
     site.perform(function* () {
       yield* putRecord(SYNC_STATE, { ...(yield* readSyncState()), cloudTime: NOW, cloudTimeWallClock: NOW + 360_000 });
@@ -181,7 +181,7 @@ describe("a wrong clock", () => {
     expect(site.perform(() => readSavedCloudTime(NOW + 400_000))).toBeNull();
   });
 
-  it("that is set while the process runs does not move the cloud's time", () => {
+  it("does not move cloud time when it is set while the process runs", () => {
     const at = { wall: NOW, mono: 0 };
     const time = createCloudTime(
       { now: () => at.wall, monotonicMs: () => at.mono },
@@ -196,7 +196,7 @@ describe("a wrong clock", () => {
     expect(time.latest()).toBe(NOW + 62_000);
   });
 
-  it("makes nothing old: commands and records are forgotten thirty days later by the cloud's time alone", () => {
+  it("expires nothing: commands and records are pruned 30 days later by cloud time only", () => {
     const site = siteWith("record");
     const command: SyncCommand = {
       ...{ cid: "c", kind: "cancel", class: "emergency", notAfter: NOW, rank: 0, term: 0, ref: "d", body: {} },

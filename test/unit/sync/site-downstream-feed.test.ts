@@ -17,8 +17,8 @@ function room(id: string, seq: number, name: string): DownstreamRow {
   return ["p", "rooms", id, seq, { id, name, note: "" }];
 }
 
-describe("rows of the cloud", () => {
-  it("take, in a resync, the names of rows that the cloud no longer has, however the slices fall", () => {
+describe("downstream feed of the site", () => {
+  it("reuses names of deleted rows in a resync, however the batches fall", () => {
     const site = createMemoryStore(CATALOGUE);
     const applyAll = (): void => {
       while (!site.perform(() => applyBatch(JOURNAL, SLICES))) {
@@ -52,7 +52,7 @@ describe("rows of the cloud", () => {
     ]);
   });
 
-  it("go, in a resync, though what refers to them goes after them", () => {
+  it("deletes rows in a resync although their dependents are deleted later", () => {
     const site = createMemoryStore(CATALOGUE);
     const mark = { decided: 0, results: [] };
     const person: DownstreamRow = ["p", "people", "person", 1, { id: "person", note: "" }];
@@ -79,7 +79,7 @@ describe("rows of the cloud", () => {
     expect([...site.rows.keys()].filter((key) => /^(people|lists)/.test(key))).toEqual([]);
   });
 
-  it("are refused when results of own edits are missing before them", () => {
+  it("refuses a page after missing edit results", () => {
     const site = createMemoryStore(CATALOGUE);
     site.perform(() => initializeSyncState("site-a", TYPES.fingerprint));
     const told = (after: number, decided: number) => {

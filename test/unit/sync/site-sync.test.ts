@@ -17,7 +17,7 @@ import { type LinkedPair, linkedPair } from "../../support/linked-pair.ts";
 
 const ORDERED = "0190b1c0-0000-7000-8000-000000000001";
 
-describe("an appliance and its cloud", () => {
+describe("site sync", () => {
   let pair: LinkedPair;
   let played: string[];
   const told = (type: string): RowBody | undefined => pair.activities().find((body) => body.type === type);
@@ -33,7 +33,7 @@ describe("an appliance and its cloud", () => {
   });
   afterEach(() => pair.stop());
 
-  it("carries an order out, says what became of it, and tells it under the id of the order", async () => {
+  it("runs a remote command and reports its outcome under the command's id", async () => {
     await order("backup");
     expect(played).toEqual(["backup"]);
     expect(await pair.hub.outcomes(ORDERED)).toEqual({ "site-a": "done" });
@@ -41,7 +41,7 @@ describe("an appliance and its cloud", () => {
     expect(row).toMatchObject({ type: "backup", state: "success", severity: "info", value: { file: "a.zip" } });
   });
 
-  it("tells an order that failed as failed", async () => {
+  it("reports a failed command as failed", async () => {
     await order("upgrade");
     expect(await pair.hub.outcomes(ORDERED)).toEqual({ "site-a": "failed" });
     expect(pair.siteStore.rows.get(`${ACTIVITY_TYPE}/${ORDERED}`)).toMatchObject({ type: "upgrade", state: "fail" });
@@ -62,7 +62,7 @@ describe("an appliance and its cloud", () => {
     },
   );
 
-  it("applies with the next connection what could not be written when it came", async () => {
+  it("applies rows at the next connection that could not be written at first", async () => {
     const { perform } = pair.siteStore;
     const full = vi.spyOn(pair.siteStore, "perform").mockImplementation((work) => {
       if (perform(() => getRecord(SYNC_STATE, "link"))?.applyingCheckpoint) throw new Error("The disk is full.");
@@ -76,7 +76,7 @@ describe("an appliance and its cloud", () => {
     expect([pair.closed(), pair.siteStore.rows.has("people/p")]).toEqual([null, true]);
   });
 
-  it("counts its rows in parts, and others have their turn in between", async () => {
+  it("computes digests in chunks and yields to other tasks", async () => {
     const rows = Array.from({ length: 1_100 }, (_, at) => ({ type: "people", id: `p${at}`, seq: at + 1 }));
     pair.siteStore.perform(function* () {
       for (const row of rows) yield* putRecord(APPLIED_VERSIONS, { ...row, snapshotGeneration: 1, applyOrder: 1 });
@@ -97,13 +97,13 @@ describe("an appliance and its cloud", () => {
     expect(turns).toBe(3);
   });
 
-  it("cleans up by order", async () => {
+  it("prunes on command", async () => {
     await order("replication-clean-up");
     expect(await pair.hub.outcomes(ORDERED)).toEqual({ "site-a": "done" });
     expect(told("replication-clean-up")).toMatchObject({ state: "success", value: { freedBytes: 0 } });
   });
 
-  it("tells of rows by sums that are fewer than the rows", async () => {
+  it("writes fewer activities than rows", async () => {
     const rows = Array.from({ length: 40 }, (_, at) => ({ type: "people", id: `p${at}`, scope: null, at: 0 }));
     for (const row of rows) await pair.hub.publish([{ ...row, body: { id: row.id, note: "" } }]);
     await pair.settle();
@@ -137,7 +137,7 @@ describe("an appliance and its cloud", () => {
     ]).toEqual(before);
   });
 
-  it("gives no lease of a group that an appliance is not in", async () => {
+  it("grants no lease of a group to a non-member", async () => {
     pair.toCloud({ t: "ping", t0: 1, groups: ["own", "other"] });
     await pair.settle();
     expect(pair.hubStore.perform(() => scanRecords(GROUP_LEASES)).map(({ group, holder }) => [group, holder])).toEqual([
@@ -145,7 +145,7 @@ describe("an appliance and its cloud", () => {
     ]);
   });
 
-  it("does not let an appliance in as another one", async () => {
+  it("rejects a hello of another endpoint", async () => {
     const hello = {
       t: "hello",
       v: 1,
@@ -167,6 +167,6 @@ describe("an appliance and its cloud", () => {
     const sent: Frame[] = [];
     pair.hub.connected({ send: (frame) => sent.push(frame), close() {} }, "site-a").frame({ ...hello, ...rest });
     await pair.settle();
-    expect(sent).toEqual([{ t: "err", code: "refused", reason: "It is another endpoint." }]);
+    expect(sent).toEqual([{ t: "err", code: "refused", reason: "The endpoint of the hello must be the authenticated one." }]);
   });
 });

@@ -50,8 +50,8 @@ const edit = (uid: string, sequence: number): LocalEditRecord => {
   return { uid, sequence, type: "rooms", id: "r", edit: made, state: "pending", lost: [], actor: "a", at: 1 };
 };
 
-describe("work on the database", () => {
-  it("sees what it wrote, by key and in order, before it is committed", async () => {
+describe("SQLite program runner", () => {
+  it("reads its own uncommitted writes by key and in order", async () => {
     const seen = await work.transact(function* () {
       yield* putRecord(LOCAL_EDITS, edit("b", 2));
       yield* putRecord(LOCAL_EDITS, edit("a", 1));
@@ -72,7 +72,7 @@ describe("work on the database", () => {
     expect(work.readSync(() => getRecord(CHANGED_ACTIVITIES, "x"))).toEqual({ id: "x" });
   });
 
-  it("leaves nothing of what failed", async () => {
+  it("rolls back a failed program", async () => {
     const failed = work.transact(function* () {
       yield* putRecord(REFUSED_ROWS, { type: "rooms", id: "r", seq: 1, body: null, reason: "-" });
       if (yield* getRecord(SYNC_STATE, "link")) return;
@@ -82,7 +82,7 @@ describe("work on the database", () => {
     expect(work.readSync(() => scanRecords(REFUSED_ROWS))).toEqual([]);
   });
 
-  it("reads by the index that it names, also where the key has the same order", () => {
+  it("uses the named index even if the key has the same order", () => {
     const textsOf = createStatementCache();
     const indexes = COLLECTIONS.flatMap((of) => Object.keys(of.indexes).map((by) => ({ of, by })));
     for (const { of, by } of indexes) {

@@ -31,8 +31,8 @@ function begun(): { site: MemoryStore; journal: ActivityContext; told(): RowBody
   return { site, journal: { types: TYPES, commonFields: { site: "site-a" }, now: 10 * HOUR, newId }, told };
 }
 
-describe("activities of the link", () => {
-  it("account for every row of a mark, under names of the API's list", () => {
+describe("sync activities", () => {
+  it("account for every row of a checkpoint, with types of the API", () => {
     const { site, journal, told } = begun();
     const rows = ["message-templates", "distribution-lists", "bell-schedules", "activation-groups", "callmgr-clusters"];
     let tallies: Tallies = {};
@@ -54,7 +54,7 @@ describe("activities of the link", () => {
     expect(failed).toEqual(expect.arrayContaining(["message-sync", "message-skipped", "scheduled-broadcast-skipped"]));
   });
 
-  it("are one row an hour, however many marks there are", () => {
+  it("share one row per hour for any number of checkpoints", () => {
     const { site, journal, told } = begun();
     const tallies = incrementTally({}, "users", "changed");
     for (let mark = 1; mark <= 300; mark += 1) site.perform(() => recordCheckpointActivities(journal, tallies, mark));
@@ -63,7 +63,7 @@ describe("activities of the link", () => {
     expect(told()).toHaveLength(2);
   });
 
-  it("tell of what was sent, and go up themselves as they are by then", () => {
+  it("report acknowledged records and are sent in their newest version", () => {
     const { site, journal, told } = begun();
     for (let turn = 0; turn < 5; turn += 1) site.perform(() => recordSentActivities(journal, { devices: 3 }));
     site.perform(() => enqueueChangedActivities(journal));
@@ -73,7 +73,7 @@ describe("activities of the link", () => {
     expect(out).toMatchObject([{ type: ACTIVITY_TYPE, op: "p", body: { value: { sent: 15 } } }]);
   });
 
-  it("have a name for every resource", () => {
+  it("have a type for every resource", () => {
     for (const cls of ["A", "B", "C", "D"]) {
       expect(ENDPOINT_ACTIVITY_TYPES).toContain(activityTypesOf("a resource that is not yet thought of", cls).sync);
     }

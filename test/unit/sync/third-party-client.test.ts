@@ -178,7 +178,7 @@ function otherAppliance(url: string, { token, key }: { token: string; key: strin
   };
 }
 
-it("a client that was written from the description alone gets rows, marks and commands, and tells what became of them", async () => {
+it("serves a client written from the protocol description alone: rows, checkpoints, commands and outcomes", async () => {
   const row = (at: number) => ({ type: "people", id: `p${at}`, body: { id: `p${at}`, note: "" }, scope: null, at: 0 });
   await hub.publish(Array.from({ length: ROWS }, (_, at) => row(at)));
   const url = `ws://127.0.0.1:${(server.address() as AddressInfo).port}/api/onprem/v1/link`;

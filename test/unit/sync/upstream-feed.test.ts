@@ -54,7 +54,7 @@ function edit(type: string, id: string, made: Partial<RowEdit>, beside: RowBody 
 const make = (type: string, id: string, body: RowBody): void =>
   void cloud.perform(() => publishRows([{ type, id, body: { id, ...body }, scope: null, at: 0 }], TYPES));
 
-it("takes of users and rights what acts at once at an appliance, and people whom it loads, but nothing else", () => {
+it("accepts only site-editable changes of users and users of its importers in class A", () => {
   make("users", "boss", { name: "Boss", source: "manual" });
   expect(edit("users", "boss", { set: { lock: { start: 1 } } })).toBe("merged");
   expect(edit("users", "boss", { set: { passwordHash: "x" }, was: { passwordHash: "other" } })).toBe("merged");
@@ -67,7 +67,7 @@ it("takes of users and rights what acts at once at an appliance, and people whom
   expect(cloud.rows.get("users/boss")).toMatchObject({ name: "Boss", lock: { start: 1 }, passwordHash: "x" });
 });
 
-it("takes what is no edit as refused, and goes on", () => {
+it("refuses a malformed edit and continues", () => {
   make("users", "boss", { name: "Boss" });
   expect(edit("users", "boss", {}, { edit: null })).toBe("refused");
   expect(edit("users", "boss", { set: { id: "other", lock: null } })).toBe("refused");
@@ -75,7 +75,7 @@ it("takes what is no edit as refused, and goes on", () => {
   expect(edit("users", "boss", { set: { lock: null } })).toBe("merged");
 });
 
-it("takes all that the organisation's first appliance brings along, up to where that ends", () => {
+it("accepts everything that the organisation's first appliance adopts, up to its end", () => {
   cloud.perform(() => putRecord(ADOPTIONS, { endpoint: "own", upTo: 2 }));
   expect(edit("security-group-members", "m1", { op: "create", set: { userId: "u" } })).toBe("merged");
   expect(edit("security-group-members", "m2", { op: "create", set: { userId: "u" } })).toBe("merged");
@@ -83,7 +83,7 @@ it("takes all that the organisation's first appliance brings along, up to where 
   expect(edit("security-group-members", "m3", { op: "create", set: { userId: "u" } })).toBe("refused");
 });
 
-it("lets an appliance tell of itself alone", () => {
+it("accepts only rows about the reporting appliance", () => {
   cloud.perform(() => applyRow("notifications", "theirs", { initiatingEndpointId: "cloud" }));
   cloud.perform(() => applyRow("endpoint-activities", "order", { endpointId: "own", state: "pending" }));
   tell("bulk", "notifications", "theirs");

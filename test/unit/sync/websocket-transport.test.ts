@@ -13,7 +13,7 @@ beforeEach(() => {
   clock = createFakeClock();
 });
 
-describe("frames on a socket", () => {
+describe("WebSocket transport", () => {
   const BULK_BYTES = 20_000;
   const page = (to: number, bytes = BULK_BYTES): Frame => {
     const rows = [["p", "deliveries", "x", to, { reason: randomBytes(bytes).toString("base64") }]] as never;
@@ -44,14 +44,14 @@ describe("frames on a socket", () => {
     return { wire, sent, got, socket, answer };
   }
 
-  it("go as they are where the way is short", async () => {
+  it("sends frames uncompressed on a fast link", async () => {
     const { wire, sent } = open(1);
     for (const frame of [page(1), page(2), urgent]) wire.send(frame);
     await waitForAssertions(() => expect(sent.length).toBe(3));
     expect(sent.map((data) => (JSON.parse(data.toString()) as Frame).t)).toEqual(["rows", "rows", "heard"]);
   });
 
-  it("are packed where it is long, and nothing urgent waits behind more than the one that is on its way", async () => {
+  it("compresses frames on a slow link, and delays an urgent frame by at most one frame", async () => {
     const { wire, sent, answer } = open(50);
     const pages = [page(1), page(2)];
     for (const frame of [...pages, urgent]) wire.send(frame);
@@ -67,7 +67,7 @@ describe("frames on a socket", () => {
     expect(sent.map((data, at) => data.length < (plainLengths[at] ?? 0))).toEqual([true, false, true]);
   });
 
-  it("that people wait for go before bulk data, and what is urgent before both", async () => {
+  it("sends requests before bulk data, and urgent frames before both", async () => {
     const { wire, sent, answer } = open(50);
     wire.send(page(1));
     wire.send(page(2));
@@ -80,7 +80,7 @@ describe("frames on a socket", () => {
     expect(kinds).toEqual(["packed", "heard", "ask", "packed"]);
   });
 
-  it("that are short wait together on a slow link: 8 KiB may be on their way, whatever there is to send", async () => {
+  it("limits unconfirmed data to 8 KiB on a slow link, also for short frames", async () => {
     const { wire, sent, answer } = open(50);
     const pages = Array.from({ length: 20 }, (_, to) => page(to, 3_000));
     for (const frame of pages) wire.send(frame);
@@ -99,7 +99,7 @@ describe("frames on a socket", () => {
     expect(sent.length).toBe(pages.length + 1);
   });
 
-  it("are unpacked in the turn in which they come: what is urgent waits for no turn of the pages before it", async () => {
+  it("decompresses frames synchronously, so that urgent ones do not wait for pages before them", async () => {
     const { got, socket } = open(50);
     const pages = Array.from({ length: 20 }, (_, to) => page(to));
     const packed = await Promise.all(pages.map((each) => compressFrame(JSON.stringify(each))));
@@ -108,7 +108,7 @@ describe("frames on a socket", () => {
     expect(got).toEqual([...pages, urgent]);
   });
 
-  it("that are very long are unpacked beside other work, and keep their place", async () => {
+  it("decompresses very long frames asynchronously and keeps their order", async () => {
     const { got, socket } = open(50);
     const long = page(1, 400_000);
     socket.emit("message", await compressFrame(JSON.stringify(long)), true);
@@ -119,7 +119,7 @@ describe("frames on a socket", () => {
     expect([got[0], got[2]]).toEqual([long, urgent]);
   });
 
-  it("keep their order though some are unpacked first; what can't be unpacked ends the connection", async () => {
+  it("keeps the order of frames, and closes the connection on a malformed one", async () => {
     const { got, socket } = open(1);
     const first = page(1);
     socket.emit("message", await compressFrame(JSON.stringify(first)), true);

@@ -24,7 +24,7 @@ const start = (scenarioId: string, drill = false) =>
   at.store.create(scenarioNotifications, { scenarioId, drill }, at.system);
 const webhook = (url: string) => ({ action: { type: "webhook", webhook: { url } } });
 
-it("calls its address for each start of its scenario, and for nothing else", async () => {
+it("calls the webhook for each start of its scenario only", async () => {
   const [fire, other] = [await scenario("Fire"), await scenario("Other")];
   const action = await at.store.create(ruleActions, { scenarioId: fire.id, ...webhook(receiver.url) }, at.system);
   expect(action.name).toBe("Fire");
@@ -42,7 +42,7 @@ it("calls its address for each start of its scenario, and for nothing else", asy
   expect(receiver.calls).toHaveLength(2);
 });
 
-it("keeps its trigger as long as it is there, and as its address is", async () => {
+it("keeps its trigger in sync and protects it from deletion", async () => {
   const { id: scenarioId } = await scenario("Fire");
   const action = await at.store.create(ruleActions, { scenarioId, ...webhook("http://127.0.0.1:1/a") }, at.system);
   const trigger = () => at.store.get(triggers, action.triggerId as string);
@@ -53,7 +53,7 @@ it("keeps its trigger as long as it is there, and as its address is", async () =
   expect([trigger(), at.store.count(ruleActions, {})]).toEqual([null, 0]);
 });
 
-it("is refused without an address, and for one that is not allowed", async () => {
+it("refuses a missing URL and a forbidden one", async () => {
   const { id: scenarioId } = await scenario("Fire");
   const make = (input: object) => at.store.create(ruleActions, { scenarioId, ...input }, at.system);
   await expect(make({ action: { type: "webhook" } })).rejects.toThrow("action.webhook.url");

@@ -8,7 +8,7 @@ beforeAll(async () => {
 });
 afterAll(() => strict.close());
 
-describe("a trigger is refused", () => {
+describe("trigger validation", () => {
   it.each([
     ["a spec that is no path", { spec: "users" }, "spec"],
     ["a spec where nothing is", { spec: "/nothing/*" }, "spec"],
@@ -22,7 +22,7 @@ describe("a trigger is refused", () => {
     ["localhost", { url: "http://localhost/" }, "url"],
     ["the address of a cloud's own data", { url: "http://169.254.169.254/latest" }, "url"],
     ["a password in the address", { url: "http://a:b@example.org/" }, "url"],
-  ])("for %s", async (_what, input, field) => {
+  ])("refuses %s", async (_what, input, field) => {
     const made = strict.trigger({ url: "https://example.org/hook", ...input });
     await expect(made).rejects.toMatchObject({ faults: [{ field, type: "invalid-value" }] });
     expect(strict.store.count(triggers, {})).toBe(0);

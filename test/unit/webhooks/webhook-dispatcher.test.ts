@@ -33,8 +33,8 @@ function taking(): void {
   failing(204);
 }
 
-describe("a webhook", () => {
-  it("goes over one connection, and over a new one when the receiver has closed it", async () => {
+describe("webhook delivery", () => {
+  it("reuses one connection and opens a new one after the receiver closed it", async () => {
     const { id } = await at.trigger({ url: receiver.url });
     await at.restart();
     for (const name of ["One", "Two", "Three"]) await at.list(name);
@@ -46,7 +46,7 @@ describe("a webhook", () => {
     expect([receiver.connections(), states(id).at(-1)]).toEqual([2, "delivered 1"]);
   });
 
-  it("tells each write of the rows it means in order, and nothing else, signed as the specification says", async () => {
+  it("reports each change of matching rows in order, signed according to the specification", async () => {
     const { id, secret } = await at.trigger({ url: receiver.url });
     await at.restart();
     const list = await at.list("Staff");
@@ -74,7 +74,7 @@ describe("a webhook", () => {
     );
   });
 
-  it("tells rows of a sub-collection by either of its paths", async () => {
+  it("matches rows of a sub-collection by either path", async () => {
     const user = await at.user("Ann");
     const list = await at.list("Staff");
     const byUser = await at.trigger({ url: receiver.url, spec: `/users/${user.id}/subscriptions/*` });
@@ -87,7 +87,7 @@ describe("a webhook", () => {
     await delivered(byUser.id, 1);
   });
 
-  it("tells only what its owner may see, deleted rows as they were", async () => {
+  it("reports only changes visible to the owner, judging deleted rows by their last state", async () => {
     const seen = await at.list("Seen");
     const unseen = await at.list("Unseen");
     const owner = await at.user("Owner", `get /distribution-lists/${seen}`, "get /triggers/*", "put /triggers/*");
@@ -107,7 +107,7 @@ describe("a webhook", () => {
     ]);
   });
 
-  it("belongs to whoever redirects it, and goes with its owner", async () => {
+  it("changes its owner with the URL and is deleted with the owner", async () => {
     const first = await at.user("First", "get /distribution-lists/*");
     const { id } = await at.trigger({ url: receiver.url }, first.by());
     const second = await at.user("Second", "get /triggers/*", "put /triggers/*");
@@ -125,7 +125,7 @@ describe("a webhook", () => {
     expect(at.store.get(triggers, id)).toBeNull();
   });
 
-  it("stands still while its owner is locked, and misses nothing", async () => {
+  it("pauses while the owner is locked and misses nothing", async () => {
     const owner = await at.user("Owner", "get /distribution-lists/*");
     const { id } = await at.trigger({ url: receiver.url }, owner.by());
     const lock = { start: null, end: new Date(at.clock.now() + HOUR_MS).toISOString() };
@@ -141,15 +141,15 @@ describe("a webhook", () => {
   });
 });
 
-describe("a webhook that fails", () => {
-  it("is tried again later and later, the messages behind it wait", async () => {
+describe("failing webhook", () => {
+  it("retries with increasing delays while later messages wait", async () => {
     failing(500);
     const { id, secret } = await at.trigger({ url: receiver.url });
     await at.restart();
     await at.list("One");
     await at.list("Two");
     await at.until(() => states(id)[0] === "pending 1" && states(id).length === 2);
-    expect(at.deliveries(id)[0]).toMatchObject({ lastStatus: 500, reason: "The receiver answered 500." });
+    expect(at.deliveries(id)[0]).toMatchObject({ lastStatus: 500, reason: "The receiver responded with status 500." });
     await at.clock.advance(4_999);
     expect(receiver.calls).toHaveLength(1);
     await at.clock.advance(1_001);
@@ -168,7 +168,7 @@ describe("a webhook that fails", () => {
     expect(at.row(id).failingSince).toBeNull();
   });
 
-  it("is dead after nine tries, with the reason; the next goes on", async () => {
+  it("gives a message up after nine attempts, with the reason, and continues with the next", async () => {
     receiver.answer = (response, { json }) => void response.writeHead(json.data.row.name === "One" ? 503 : 204).end();
     const { id } = await at.trigger({ url: receiver.url });
     await at.restart();
@@ -181,10 +181,10 @@ describe("a webhook that fails", () => {
     }
     await delivered(id, 1);
     expect(states(id)).toEqual(["dead 9", "delivered 1"]);
-    expect(at.deliveries(id)[0]).toMatchObject({ reason: "The receiver answered 503.", nextAttemptAt: null });
+    expect(at.deliveries(id)[0]).toMatchObject({ reason: "The receiver responded with status 503.", nextAttemptAt: null });
   });
 
-  it("waits as long as the receiver asks", async () => {
+  it("honours Retry-After", async () => {
     failing(429, { "retry-after": "120" });
     const { id } = await at.trigger({ url: receiver.url });
     await at.restart();
@@ -193,7 +193,7 @@ describe("a webhook that fails", () => {
     expect(at.deliveries(id)[0]?.nextAttemptAt).toBe(at.clock.now() + 120_000);
   });
 
-  it("is disabled when nothing was taken for three days, and goes on where it stopped", async () => {
+  it("is disabled after three days of failures and continues where it stopped", async () => {
     failing(500);
     const { id } = await at.trigger({ url: receiver.url });
     await at.restart();
@@ -202,7 +202,7 @@ describe("a webhook that fails", () => {
     await at.store.write((tx) => void tx.run("UPDATE triggers SET failing_since = ?", at.clock.now() - 72 * HOUR_MS));
     await at.clock.advance(6_000);
     await at.until(() => at.row(id).disabled);
-    expect(at.row(id).disabledReason).toMatch(/^Every call failed since .*: The receiver answered 500\.$/);
+    expect(at.row(id).disabledReason).toMatch(/^All calls failed since .*: The receiver responded with status 500\.$/);
     taking();
     await at.list("Two");
     await at.clock.advance(HOUR_MS);
@@ -218,16 +218,16 @@ describe("a webhook that fails", () => {
     await at.restart();
     await at.list("One");
     await at.until(() => at.row(id).disabled);
-    expect(at.row(id).disabledReason).toBe("The receiver answered 410 Gone.");
+    expect(at.row(id).disabledReason).toBe("The receiver responded with 410 Gone.");
   });
 
-  it("follows no redirect and waits 15 s at most", async () => {
+  it("follows no redirects and times out after 15 s", async () => {
     failing(302, { location: receiver.url });
     const { id } = await at.trigger({ url: receiver.url });
     await at.restart();
     await at.list("One");
     await at.until(() => states(id)[0] === "pending 1");
-    expect([receiver.calls.length, at.deliveries(id)[0]?.reason]).toEqual([1, "The receiver answered 302."]);
+    expect([receiver.calls.length, at.deliveries(id)[0]?.reason]).toEqual([1, "The receiver responded with status 302."]);
     receiver.answer = () => undefined;
     await at.clock.advance(6_000);
     await receiver.call(2);
@@ -237,8 +237,8 @@ describe("a webhook that fails", () => {
   });
 });
 
-describe("nothing is lost", () => {
-  it("of what was written while nobody looked", async () => {
+describe("reliability", () => {
+  it("delivers changes made while it was stopped", async () => {
     const { id } = await at.trigger({ url: receiver.url });
     for (let number = 0; number < 210; number++) void at.list(`List ${number}`);
     await at.list("The last");
@@ -248,7 +248,7 @@ describe("nothing is lost", () => {
     expect([names[0], names[209], names[210]]).toEqual(["List 0", "List 209", "The last"]);
   });
 
-  it("when it ends in the middle of a call: that one is told again under its id", async () => {
+  it("repeats an interrupted call with the same id", async () => {
     let held = 0;
     receiver.answer = () => void held++;
     const { id } = await at.trigger({ url: receiver.url });
@@ -264,7 +264,7 @@ describe("nothing is lost", () => {
     expect([held, ids.length, new Set(ids).size]).toEqual([1, 2, 1]);
   });
 
-  it("and what was told can be told again", async () => {
+  it("replays a delivery", async () => {
     const { id } = await at.trigger({ url: receiver.url });
     await at.restart();
     await at.list("One");
@@ -277,8 +277,8 @@ describe("nothing is lost", () => {
   });
 });
 
-describe("a secret", () => {
-  it("is replaced with a day in which both are good", async () => {
+describe("signing key", () => {
+  it("is rotated with a day of overlap", async () => {
     const { id, secret } = await at.trigger({ url: receiver.url });
     await at.restart();
     const { secret: next } = await rotateTriggerSecret(at, id, at.system);
@@ -294,7 +294,7 @@ describe("a secret", () => {
     expect(() => verify(secret, second, at.clock.now())).toThrow("signature");
   });
 
-  it("lies sealed, and no audit entry holds it", async () => {
+  it("is stored encrypted and never part of an audit entry", async () => {
     const { id, secret } = await at.trigger({ url: receiver.url });
     const { secret: next } = await rotateTriggerSecret(at, id, at.system);
     const dump = JSON.stringify([

@@ -59,14 +59,14 @@ describe("orders to the appliance", () => {
     expect(existsSync(String(collected.value?.file))).toBe(true);
   });
 
-  it("about a link to a cloud fail where there is none, and so does an upgrade of what is not installed by versions", async () => {
+  it("about a link to a cloud fail where there is none, and so does an upgrade of what is not installed in versions", async () => {
     const kinds = ["device-sync", "full-resync", "replication-queue-reset", "replication-clean-up"];
     for (const kind of kinds) {
       const { state, value } = await finished((await order(kind)).id);
-      expect([kind, state, value?.reason]).toEqual([kind, "fail", "This appliance can't do that."]);
+      expect([kind, state, value?.reason]).toEqual([kind, "fail", "Command not supported by this appliance."]);
     }
     const { state, value } = await finished((await order("upgrade")).id);
-    expect([state, value?.reason]).toEqual(["fail", expect.stringContaining("not installed by versions")]);
+    expect([state, value?.reason]).toEqual(["fail", expect.stringContaining("not installed in versions")]);
   });
 
   it("are shown: what is proven, and which settings are in force", async () => {
@@ -131,7 +131,7 @@ describe("a violated licence", () => {
       break;
     }
     const { body: told } = await daemon.call<{ violations: string[] }>("GET", "/licence");
-    expect(told.violations).toContain("3 speakers are in use; the licence covers 1.");
+    expect(told.violations).toContain("3 speakers in use; the licence allows 1.");
     await sendControlCommand(daemon.dataDir, { order: "licence.remove", args: {} });
   });
 });
@@ -145,7 +145,7 @@ describe("commands beside the running daemon", () => {
     expect(findings).toContainEqual(expect.objectContaining({ check: "Daemon", state: "good" }));
     // It was started at another address than the settings say.
     const address = findings.find(({ check }) => check === "Address");
-    expect(address).toMatchObject({ found: "127.0.0.1:0 is reached from this machine alone", state: "warning" });
+    expect(address).toMatchObject({ found: "127.0.0.1:0 is reachable from this machine only", state: "warning" });
     expect(address?.next).toContain("--listen 0.0.0.0:0");
     const { exitCode } = await runCommand(["doctor", "--data", `${daemon.dataDir}/nothing`]);
     expect(exitCode).toBe(1);

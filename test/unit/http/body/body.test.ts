@@ -13,7 +13,7 @@ function arrivesAtOnce(parts: number): IncomingMessage {
   return Object.assign(Readable.from([Buffer.from(body)]), { headers }) as unknown as IncomingMessage;
 }
 
-it("lets other work have its turn while thousands of parts are read", async () => {
+it("yields to the event loop while reading thousands of parts", async () => {
   const clock = createFakeClock();
   let turns = 0;
   const needs = {

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { nestPairs, parseBrackets } from "../../../../src/http/body/bracket-parser.ts";
 
-describe("bracketed names", () => {
+describe("parseBrackets", () => {
   it.each([
     ["", {}],
     ["&&", {}],
@@ -33,14 +33,14 @@ describe("bracketed names", () => {
     ["deep", (at: number) => `a${at}${"[b]".repeat(10)}=1`, 450],
     ["numbered", (at: number) => `a[${at}]=1`, 2_500],
     ["of objects in a list", (at: number) => `a[${at}][b]=1`, 1_600],
-  ])("are refused when there are more than any form needs: %s", (_what, name, most) => {
+  ])("refuses too many of %s", (_what, name, most) => {
     const pairs = Array.from({ length: most }, (_, at) => name(at));
     expect(Object.keys(parseBrackets(pairs.join("&"))).length).toBeGreaterThan(0);
     const more = Array.from({ length: 2 * most }, (_, at) => name(at));
-    expect(() => parseBrackets(more.join("&"))).toThrow("at most 5000 objects");
+    expect(() => parseBrackets(more.join("&"))).toThrow("At most 5000 nested objects");
   });
 
-  it("cost little, however far the numbers of their lists reach", () => {
+  it("is fast for large list indexes", () => {
     const far = Array.from({ length: 1_000 }, (_, at) => `a${at}[99999][99999][99999]=1`).join("&");
     const began = process.cpuUsage();
     expect(parseBrackets(far)).toMatchObject({ a0: [[["1"]]] });
@@ -48,7 +48,7 @@ describe("bracketed names", () => {
     expect(process.cpuUsage(began).user / 1_000).toBeLessThan(5_000);
   });
 
-  it("stand for pairs of a multipart body without any escapes", () => {
+  it("nests pairs of a multipart body without decoding", () => {
     const pairs = [
       ["a[b]", "1&2=%41"],
       ["c[]", "x+y"],
@@ -63,11 +63,11 @@ describe("bracketed names", () => {
     ["a text that is an object too", "a=1&a[b]=2"],
     ["an object that is a text too", "a[b]=2&a=1"],
     ["an object that is a list too", "a[b]=2&a[]=1"],
-  ])("are refused: %s", (_what, text) => {
+  ])("refuses %s", (_what, text) => {
     expect(() => parseBrackets(text)).toThrow(expect.objectContaining({ type: "invalid-value" }));
   });
 
-  it("keep 5,000 ids in order", () => {
+  it("keeps 5,000 ids in order", () => {
     const ids = Array.from({ length: 5_000 }, (_, at) => String(at));
     expect(parseBrackets(ids.map((id) => `ids[]=${id}`).join("&"))).toEqual({ ids });
   });

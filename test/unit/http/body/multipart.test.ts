@@ -50,7 +50,7 @@ const upload = (content: string, name = "image", fileName = "a.bin") =>
   part(`Content-Disposition: form-data; name="${name}"; filename="${fileName}"`, content);
 
 describe("multipart", () => {
-  it("stores whatever bytes in whatever pieces", async () => {
+  it("stores any bytes in any chunks", async () => {
     await fc.assert(
       fc.asyncProperty(fc.uint8Array({ maxLength: 300 }), fc.integer({ min: 1, max: 400 }), async (bytes, size) => {
         const content = Buffer.from(bytes).toString("latin1");
@@ -71,14 +71,14 @@ describe("multipart", () => {
     expect(await read(body)).toEqual({ a: { x: "1&2=%41" }, ids: ["x+y", "", "é"] });
   });
 
-  it("tells texts and files apart by their file names", async () => {
+  it("distinguishes strings and files by the file name", async () => {
     const typed = part('Content-Disposition: form-data; name="t"\r\nContent-Type: text/plain', "text");
     const body = `${typed}${upload("bytes", "image", 'C:\\x\\q"q.png')}${upload("", "other")}--b--\r\n`;
     expect(await read(body)).toEqual({ t: "text", image: { file: expect.objectContaining({ size: 5 }) } });
     expect(await read(`${upload("", "image", "")}${named("t", "x")}--b--\r\n`)).toEqual({ t: "x" });
   });
 
-  it("skips a preamble and what follows the end", async () => {
+  it("skips preamble and epilogue", async () => {
     expect(await read(`hello\r\n${named("a", "1")}--b--\r\nepilogue`)).toEqual({ a: "1" });
   });
 
@@ -99,13 +99,13 @@ describe("multipart", () => {
     ["a file cut off", upload("1".repeat(100_000))],
     ["a file before a part cut off", `${upload("1")}${named("a", "1")}`],
     ["a prototype", `${named("__proto__", "1")}--b--`],
-  ])("refuses %s and keeps no file of it", async (_what, body) => {
+  ])("refuses %s and keeps no file", async (_what, body) => {
     const before = stored();
     await expect(read(body, 1_000)).rejects.toMatchObject({ name: "CallerError", type: "invalid-value" });
     expect(stored()).toEqual(before);
   });
 
-  it("waits for the disk, and goes on behind a file of any size", async () => {
+  it("waits for the disk and continues after a file of any size", async () => {
     const sizes = fc.tuple(
       fc.integer({ max: 70_000, min: 0 }),
       fc.integer({ max: 30_000, min: 0 }),
@@ -123,7 +123,7 @@ describe("multipart", () => {
     );
   });
 
-  it("answers whatever nonsense, and never fails otherwise", async () => {
+  it("responds to random input without an internal error", async () => {
     const file = 'Content-Disposition: form-data; name="image"; filename="x"';
     const text = 'Content-Disposition: form-data; name="a"';
     const encoded = "Content-Transfer-Encoding: base64";
@@ -171,7 +171,7 @@ describe("multipart", () => {
     expect(stored()).toEqual([]);
   });
 
-  it("does not search long heads", async () => {
+  it("refuses long part headers", async () => {
     const head = `Content-Disposition: form-data; name=a; ${'filename="'.repeat(40_000)}x`;
     const began = process.cpuUsage();
     await expect(read(`${part(head, "x")}--b--`, 65_536)).rejects.toMatchObject({ type: "invalid-value" });
@@ -181,7 +181,7 @@ describe("multipart", () => {
     expect(process.cpuUsage(began).user / 1_000).toBeLessThan(1_000);
   });
 
-  it("gives up a sender that stands still, and keeps nothing", async () => {
+  it("aborts a stalled upload and keeps no file", async () => {
     const clock = createFakeClock();
     const request = Object.assign(new Readable({ read() {} }), {
       headers: { "content-type": "multipart/form-data; boundary=b", "transfer-encoding": "chunked" },
@@ -195,7 +195,7 @@ describe("multipart", () => {
     expect(stored()).toEqual([]);
   });
 
-  it.each([undefined, new RangeError("cut")])("tells a sender that went away: %s", async (reason) => {
+  it.each([undefined, new RangeError("cut")])("reports a disconnected client: %s", async (reason) => {
     const request = Object.assign(new Readable({ read() {} }), {
       headers: { "content-type": "multipart/form-data; boundary=b", "transfer-encoding": "chunked" },
     });

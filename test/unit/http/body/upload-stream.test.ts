@@ -14,7 +14,7 @@ async function all(chunks: AsyncIterable<Buffer>): Promise<string> {
   return text;
 }
 
-it("waits as long as bytes come", async () => {
+it("waits as long as bytes arrive", async () => {
   const clock = createFakeClock();
   const sender = request();
   const text = all(readUpload(sender as IncomingMessage, clock));
@@ -27,7 +27,7 @@ it("waits as long as bytes come", async () => {
   expect(clock.pendingTimers()).toBe(0);
 });
 
-it("gives up a sender that dribbles", async () => {
+it("aborts an upload that is too slow", async () => {
   const clock = createFakeClock();
   const sender = request();
   const text = expect(all(readUpload(sender as IncomingMessage, clock))).rejects.toMatchObject({
@@ -43,7 +43,7 @@ it("gives up a sender that dribbles", async () => {
   expect(sender.destroyed).toBe(false);
 });
 
-it("tells a sender that went away", async () => {
+it("reports a disconnected client", async () => {
   const sender = request();
   const text = expect(all(readUpload(sender as IncomingMessage, createFakeClock()))).rejects.toMatchObject({
     type: "invalid-value",

@@ -10,7 +10,7 @@ const ask = (text: string) => asked(parseQuery(text));
 const filter = (field: string, op: string, value: unknown) => ({ filters: [{ field, op, value }] });
 const words = (text: string, field: string | null = null) => ({ search: { text, field } });
 
-describe("what a list is asked for", () => {
+describe("list parameters", () => {
   it.each([
     ["", {}],
     ["no-such-parameter=1", {}],
@@ -106,29 +106,29 @@ describe("what a list is asked for", () => {
     "since__gt=soon",
     "keeperId=abc",
     "name[a]=b",
-  ])("%s is refused", (text) => {
+  ])("refuses %s", (text) => {
     expect(() => ask(text)).toThrow(expect.objectContaining({ type: "invalid-value" }));
   });
 
-  it("narrows by one of several values and by presence", () => {
+  it("filters by one of several values and by presence", () => {
     const lists = compileListParameters(keepers);
     const ids = `roomIds[]=${ID}&roomIds[]=${ID.replace("3F", "4F")}`;
     expect(lists(parseQuery(ids)).filters).toEqual([
       { field: "roomIds", op: "in", value: [ID.toLowerCase(), ID.toLowerCase().replace("3f", "4f")] },
     ]);
   });
-  it("takes includeTypes for types, which is no flag", () => {
+  it("treats includeTypes as types, not as a flag", () => {
     const wanted = [{ field: "type", op: "in", value: ["regular", "application"] }];
     const query = "include-types[]=regular&include-types[]=application&include-domains=yes";
     expect(compileListParameters(users)(parseQuery(query)).filters).toEqual(wanted);
     expect(parseQuery(query)).toMatchObject({ includeDomains: false });
   });
-  it("leaves out the total in either spelling", () => {
+  it("omits the total in either spelling", () => {
     expect(ask("include-total=false").includeTotal).toBe(false);
     expect(ask("includeTotal=false").includeTotal).toBe(false);
     expect(ask("includeTotal=true").includeTotal).toBe(true);
   });
-  it("looks into lists of references", () => {
+  it("filters lists of references", () => {
     expect(compileListParameters(keepers)(parseQuery(`roomIds=${ID}`))).toMatchObject(
       filter("roomIds", "eq", ID.toLowerCase()),
     );

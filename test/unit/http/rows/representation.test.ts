@@ -20,7 +20,7 @@ const shown = (values: Record<string, unknown> = {}, parts: RepresentationExtras
   JSON.parse(write(row(values), parts));
 
 describe("a representation", () => {
-  it("has every field, null where nothing is, in the declaration's order", () => {
+  it("contains every field in declaration order, null if not set", () => {
     const text = write(row({ name: "R" }), {});
     expect(Object.keys(JSON.parse(text))).toEqual([
       ..."id name seats open since kind tags place notes keeperId ghostId plan planFiles label".split(" "),
@@ -58,7 +58,7 @@ describe("a representation", () => {
     const text = write(row({ pin: "v1:sealed", marker: "inner", pk: 77 }), {});
     expect(text).not.toMatch(/sealed|inner|marker|pin|77/);
   });
-  it("lets a behaviour replace, add and leave out members", () => {
+  it("lets a hook replace, add and omit members", () => {
     const parts = { extras: { notes: "hidden", label: "L", more: [1], gone: undefined }, more: ',"keeper":{"id":1}' };
     expect(shown({ notes: "stored" }, parts)).toMatchObject({
       notes: "hidden",
@@ -69,11 +69,11 @@ describe("a representation", () => {
     expect(shown({}, parts)).not.toHaveProperty("gone");
     expect(shown({}, { extras: {} })).not.toHaveProperty("label");
   });
-  it("shows addresses of files when asked", () => {
+  it("includes file URLs on request", () => {
     const { planFiles } = shown({ plan: FILE }, { fileUrl: (field) => `/rooms/1/${field}` });
     expect(planFiles[0].url).toBe("/rooms/1/plan");
   });
-  it("shows the home of domain-scoped rows only", () => {
+  it("includes the home domain of domain-scoped rows only", () => {
     const things = defineResource({ ...rooms, name: "things", scope: "domain", fields: { at: timestamp("At.") } });
     const writeThing = compileRowWriter(things, createIsoFormatter());
     expect(JSON.parse(writeThing(row({ domainId: ID }), {})).domainId).toBe(ID);
@@ -82,7 +82,7 @@ describe("a representation", () => {
   });
 });
 
-describe("ISO texts", () => {
+describe("ISO timestamps", () => {
   it.each([0, 1, AT, Date.UTC(2024, 1, 29, 23, 59, 59, 999), 253_402_300_799_999, -1, 86_400_000])("of %d", (at) => {
     const isoText = createIsoFormatter();
     expect(isoText(at)).toBe(new Date(at).toISOString());

@@ -79,7 +79,7 @@ describe("audio", () => {
     const given = air.channels.given.flatMap(({ items }) => items.map(({ audio }) => audio !== null));
     expect(given).toEqual([true, true, false, false]);
     expect(Object.values(air.ledger(id)).slice(2)).toEqual(["accepted", "accepted"]);
-    const missed = { late: true, reason: "The sound was over when its turn came: it only shows the message." };
+    const missed = { late: true, reason: "The audio had ended before this device was contacted; text only." };
     expect(air.rows(id).slice(2)).toMatchObject([missed, missed]);
     // It has not failed: the others heard it, and these show it.
     expect(air.diary(id)).toContain("info");

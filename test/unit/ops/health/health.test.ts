@@ -40,8 +40,8 @@ describe("health", () => {
     tell("sip", "restarting");
     expect(health.report()).toMatchObject({
       status: "RED",
-      redReasons: ["Plugin pa was given up: it broke"],
-      yellowReasons: ["Plugin sip is being started: it broke"],
+      redReasons: ["Plugin pa stopped after repeated failures: it broke"],
+      yellowReasons: ["Plugin sip is restarting: it broke"],
     });
   });
 
@@ -51,7 +51,7 @@ describe("health", () => {
     say("down", "the mail server can't be reached");
     expect(health.report()).toMatchObject({
       status: "YELLOW",
-      yellowReasons: ["Plugin email runs, but nothing gets through it: the mail server can't be reached"],
+      yellowReasons: ["Plugin email is running but can't deliver: the mail server can't be reached"],
     });
     say("degraded", "some mails are refused");
     expect(health.report().status).toBe("GREEN");
@@ -76,7 +76,7 @@ describe("health", () => {
     const { store, system } = fixture;
     const input = { name: "Pager", spec: "/users/*", type: "webhook", url: "https://example.org/hook" };
     const { id } = await store.create(triggers, input, system);
-    const reason = "The receiver answered 410 Gone.";
+    const reason = "The receiver responded with 410 Gone.";
     await store.update(triggers, id, {}, system, { disabled: true, disabledReason: reason });
     expect(health.report()).toMatchObject({
       status: "YELLOW",

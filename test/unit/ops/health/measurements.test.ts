@@ -187,7 +187,7 @@ describe("the measurements of an appliance", () => {
     await clock.advance(1_800_000);
     await skip("error", { rings: 40, first: bell("08:00:00"), last: bell("08:20:00") });
     const many = "40 bells of 08:00 on 2026-01-12 to 08:20 on 2026-01-12 were missed.";
-    const one = "The bell of 07:55 on 2026-01-12 was missed. The appliance was not running.";
+    const one = "The bell at 07:55 on 2026-01-12 was missed. The appliance was not running.";
     expect(health.report()).toMatchObject({ status: "RED", redReasons: [many, one] });
     await clock.advance(1_800_000);
     expect(health.report().redReasons).toEqual([many]);
@@ -202,7 +202,7 @@ describe("the measurements of an appliance", () => {
     await clock.advance(20_000);
     expect(health.report().status).toBe("GREEN");
     await clock.advance(20_000);
-    expect(health.report().redReasons).toEqual(["1 messages have been waiting for more than 30 s to be sent."]);
+    expect(health.report().redReasons).toEqual(["1 messages have been waiting to be sent for more than 30 s."]);
     await store.update(notifications, stuck.id, {}, by, at("deliver"));
     expect(health.report().status).toBe("GREEN");
   });

@@ -48,10 +48,10 @@ describe("quiet tests", () => {
     answers["zone:gym"] = { proof: null };
     await tests.testAll();
     expect(tests.healthSource()).toMatchObject([
-      { level: "yellow", reason: "The ways to 2 devices, such as The SEP2, were not proven for 48 h." },
+      { level: "yellow", reason: "The connections to 2 devices, such as The SEP2, were not verified for 48 h." },
     ]);
     const [, , untested] = store.find(devices, {});
-    await expect(tests.testDevice(untested as NonNullable<typeof untested>)).rejects.toThrow("can't test it");
+    await expect(tests.testDevice(untested as NonNullable<typeof untested>)).rejects.toThrow("does not support silent tests");
     await tests.stop();
   });
 });

@@ -54,7 +54,7 @@ describe("a certificate from elsewhere", () => {
     const old = await issueServerCertificate(authority, ["box.example.org"], now - 400 * DAY);
     const refused = (pair: typeof good, words: string) =>
       expect(() => installCertificate(dataDir, pair, now)).toThrow(words);
-    refused({ ...good, key: other.key }, "not that of the certificate");
+    refused({ ...good, key: other.key }, "does not match the certificate");
     refused({ ...good, certificate: "text" }, "can't be read");
     refused({ ...good, key: "text" }, "can't be read");
     refused(old, "expired");

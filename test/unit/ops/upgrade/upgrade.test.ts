@@ -195,7 +195,7 @@ describe("packing", () => {
     const target = join(makeTempDir(), "carillon.tgz");
     for (const wrong of [privateKey.export({ type: "pkcs8", format: "pem" }).toString(), "no key"])
       await expect(packUpgrade(version(makeTempDir(), "0.2.0"), wrong, target)).rejects.toThrow(
-        "upgrade-key makes one",
+        "create one with carillon upgrade-key",
       );
     expect(readdirSync(dirname(target))).toEqual([]);
   });
@@ -238,7 +238,7 @@ describe("an upgrade", () => {
   it("leaves the old version where the new one can't be started", async () => {
     const { root, run, service } = machine("none");
     service.restart = () => Promise.reject(new Error("no bus"));
-    await expect(run(bundle)).rejects.toThrow("0.2.0 could not be started, so 0.1.0 runs on.");
+    await expect(run(bundle)).rejects.toThrow("0.2.0 could not be started; 0.1.0 keeps running.");
     expect(readlinkSync(join(root, "current"))).toBe("versions/0.1.0");
     expect(pendingVersionSwitch(root, bundle)).toBeNull();
   });
@@ -347,7 +347,7 @@ describe("an upgrade that is ordered from afar", () => {
 
   it("that went back by itself is told as such", async () => {
     const { daemon, asRoot } = ordered("dying");
-    const told = expect(daemon()).rejects.toThrow("0.2.0 did not get well: 0.1.0 runs again");
+    const told = expect(daemon()).rejects.toThrow("0.2.0 did not become healthy: rolled back to 0.1.0");
     await asRoot();
     await told;
   });
@@ -388,7 +388,7 @@ describe("an upgrade that is ordered from afar", () => {
     const hurried = { clock: createFastClock() };
     const stranger = generateKeyPairSync("ed25519").publicKey.export({ type: "spki", format: "der" }).subarray(-32);
     const cases: [ReturnType<typeof ordered>, string][] = [
-      [ordered("none", { root: null }), "not installed by versions"],
+      [ordered("none", { root: null }), "not installed in versions"],
       [ordered("none", hurried), "systemctl enable --now carillon-upgrade.path"],
       [ordered("none", { keys: [stranger.toString("base64")] }), "None of the trusted keys"],
     ];

@@ -20,7 +20,7 @@ function open() {
   return { clock, events, folds, hub, change };
 }
 
-it("folds what happens within 100 ms: each row once, with the newest position", () => {
+it("batches changes of 100 ms: each row once, with the newest position", () => {
   const { clock, folds, change, hub } = open();
   change(8, "a", "create");
   change(9, "b", "update");
@@ -46,7 +46,7 @@ it("folds what happens within 100 ms: each row once, with the newest position", 
   expect(folds[1]).toEqual({ seq: 12, changes: [{ resource: "users", id: "a", op: "update" }] });
 });
 
-it("tells deliveries and diaries by their notification, the link by its appliance, next rings by none, and plugins by their extension and the health they change", () => {
+it("reports deliveries and activities by notification, the link by appliance, next rings without id, and plugins by their extension and the health they change", () => {
   const { clock, events, folds } = open();
   events.emit("deliveries.changed", { notificationId: "n" });
   events.emit("deliveries.changed", { notificationId: "n" });
@@ -68,7 +68,7 @@ it("tells deliveries and diaries by their notification, the link by its applianc
   ]);
 });
 
-it("tells nothing once stopped", () => {
+it("publishes nothing after stop", () => {
   const { clock, folds, change, hub } = open();
   change(8, "a", "create");
   hub.stop();

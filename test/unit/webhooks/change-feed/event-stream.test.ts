@@ -29,7 +29,7 @@ async function textOf(stream: AsyncIterable<Buffer>): Promise<string> {
   return text;
 }
 
-it("cuts off who reads too slowly, with a reason, and lets go of the feed", async () => {
+it("disconnects a slow reader with a reason and unsubscribes", async () => {
   const { followers, stream, tell } = open();
   const [slow, quick] = [stream.open(listener), stream.open(listener)];
   slow.read(0);
@@ -52,7 +52,7 @@ it("cuts off who reads too slowly, with a reason, and lets go of the feed", asyn
   expect(all).toContain('{"reason":"Carillon is stopping."}');
 });
 
-it("sends a comment every third beat, and nothing once the reader is gone", async () => {
+it("sends a comment every third heartbeat, and nothing after the reader has closed", async () => {
   const { followers, stream } = open();
   const opened = stream.open(listener);
   let text = "";
@@ -68,7 +68,7 @@ it("sends a comment every third beat, and nothing once the reader is gone", asyn
   expect(followers.size).toBe(0);
 });
 
-it("begins only when somebody reads", () => {
+it("subscribes on the first read", () => {
   const { followers, stream } = open();
   stream.open(listener);
   expect(followers.size).toBe(0);
