@@ -14,7 +14,7 @@ it("names a test for each operation that is served, and for nothing else; `npm r
   const [rows, served] = [readRows(), await servedOperations()];
   expect(tableErrors(rows, served)).toEqual([]);
   expect(rows.filter(({ file, name }) => name === "" || !existsSync(join(REPOSITORY_ROOT, file)))).toEqual([]);
-  expect(readFileSync(join(REPOSITORY_ROOT, "README.md"), "utf8")).toContain(summaryTable(rows, served));
+  expect(readFileSync(join(REPOSITORY_ROOT, "docs/api-coverage.md"), "utf8")).toContain(summaryTable(rows, served));
 });
 
 it("finds what is missing, dead, or there twice", () => {
@@ -46,7 +46,7 @@ it("takes one route away as if nobody had made it, and notes who asked for it", 
   try {
     observation.without = "PUT /v1/things/{}";
     expect([await ask("GET"), observation.isMissed]).toEqual(["served", false]);
-    expect([await ask("PUT"), observation.isMissed]).toEqual(["MethodNotAllowed", true]);
+    expect([await ask("PUT"), observation.isMissed]).toEqual(["MethodNotAllowedError", true]);
   } finally {
     Object.assign(observation, { without: null, isMissed: false, met: null });
   }

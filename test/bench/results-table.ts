@@ -27,7 +27,7 @@ export function resultsTable(results: readonly MeasuredRow[]): string {
 }
 
 /**
- * Keeps the figures as JSON and puts the table of all that were ever kept into the README. Run from the repository's root.
+ * Keeps the figures as JSON and puts the table of all that were ever kept into docs/. Run from the repository's root.
  */
 export function writeResults(results: readonly MeasuredRow[]): void {
   const machine = { node: process.version, cores: availableParallelism(), memoryGiB: Math.round(totalmem() / 2 ** 30) };
@@ -41,12 +41,12 @@ export function writeResults(results: readonly MeasuredRow[]): void {
   const kept = readdirSync(folder)
     .sort()
     .map((file) => JSON.parse(readFileSync(join(folder, file), "utf8")) as MeasuredRow);
-  const readme = readFileSync("README.md", "utf8");
+  const readme = readFileSync("docs/benchmarks.md", "utf8");
   const [head, rest] = [readme.indexOf(BEGIN), readme.indexOf(END)];
-  if (head < 0 || rest < head) throw new Error("README.md has no place for the table of figures");
+  if (head < 0 || rest < head) throw new Error("docs has no place for the table of figures");
   const words = `Node ${machine.node}, ${machine.cores} cores, ${machine.memoryGiB} GiB; medians of interleaved rounds.`;
   const table = `${BEGIN}\n${words}\n\n${resultsTable(kept)}\n`;
-  writeFileSync("README.md", readme.slice(0, head) + table + readme.slice(rest));
+  writeFileSync("docs/benchmarks.md", readme.slice(0, head) + table + readme.slice(rest));
 }
 
 function rounded(value: number): string {

@@ -14,7 +14,7 @@ const FILE = "test/contract/routes.tsv";
 const HEAD = "operation\ttest file\ttest\tproven";
 const BEGIN = "<!-- contract: begin (written by `npm run contract -- --write`) -->";
 const END = "<!-- contract: end -->";
-/** So many files are named in a line of the README's table. */
+/** So many files are named in a line of the table. */
 const NAMED = 3;
 
 /** The rows as they were last written. Run from the repository's root. */
@@ -42,7 +42,7 @@ export function tableErrors(rows: readonly ContractRow[], served: readonly Serve
   ];
 }
 
-/** Writes the rows in the order of what is served, and their sums into the README. */
+/** Writes the rows in the order of what is served, and their sums into docs/. */
 export function writeRows(rows: readonly ContractRow[], served: readonly ServedOperation[]): void {
   const byOperation = new Map(rows.map((row) => [row.operation, row]));
   const ordered = served.flatMap(({ operation }) => byOperation.get(operation) ?? []);
@@ -50,11 +50,11 @@ export function writeRows(rows: readonly ContractRow[], served: readonly ServedO
     ({ operation, file, name, isProven }) => `${operation}\t${file}\t${name}\t${isProven ? "yes" : "no"}`,
   );
   writeFileSync(FILE, `${[HEAD, ...lines].join("\n")}\n`);
-  const readme = readFileSync("README.md", "utf8");
+  const readme = readFileSync("docs/api-coverage.md", "utf8");
   const [head, rest] = [readme.indexOf(BEGIN), readme.indexOf(END)];
-  if (head < 0 || rest < head) throw new Error("README.md has no place for the contract's table");
+  if (head < 0 || rest < head) throw new Error("docs has no place for the contract's table");
   writeFileSync(
-    "README.md",
+    "docs/api-coverage.md",
     `${readme.slice(0, head) + BEGIN}\n${summaryTable(ordered, served)}\n${readme.slice(rest)}`,
   );
 }
@@ -89,6 +89,6 @@ function filesOf(rows: readonly ContractRow[]): string {
   const counts = new Map<string, number>();
   for (const { file } of rows) counts.set(file, (counts.get(file) ?? 0) + 1);
   const files = [...counts].sort(([a, many], [b, more]) => more - many || (a < b ? -1 : 1)).map(([file]) => file);
-  const named = files.slice(0, NAMED).map((file) => `[${basename(file, ".test.ts")}](${file})`);
+  const named = files.slice(0, NAMED).map((file) => `[${basename(file, ".test.ts")}](../${file})`);
   return named.join(", ") + (files.length > NAMED ? ` and ${files.length - NAMED} more` : "");
 }
