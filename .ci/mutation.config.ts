@@ -1,7 +1,7 @@
 import { readFileSync } from "node:fs";
 import { resolve } from "node:path";
 import { defineConfig, mergeConfig } from "vitest/config";
-import { type Mutant, mutated } from "../test/mutation/mutants.ts";
+import { type Mutant, mutated } from "../test/mutate/mutants.ts";
 import tests from "./vitest.config.ts";
 
 const root = resolve(import.meta.dirname, "..");
