@@ -7,6 +7,6 @@ if (error) {
   process.exit(1);
 }
 enableCompileCache(process.env);
-// Loaded only now: the native modules crash an old Node, and code that is compiled before the cache is open is not in it.
+// Loaded only now: native modules crash an old Node version, and code loaded before the compile cache is open is not cached.
 const { main } = await import("./cli/start.ts");
 await main();

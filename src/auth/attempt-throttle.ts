@@ -37,8 +37,8 @@ const RETENTION_MS = 900_000;
 const MAX_KEYS = 10_000;
 
 /**
- * Creates a throttle; counts are kept in memory and lost at a restart. @source
- * docs/decisions/0400-login-and-sessions.md, Login throttle
+ * Creates a throttle; counts are kept in memory and lost at a restart.
+ * @source docs/decisions/0400-login-and-sessions.md, Login throttle
  */
 export function createAttemptThrottle(
   clock: Clock,

@@ -13,8 +13,8 @@ export interface CsrfTokens {
 const VALIDITY_MS = 1_800_000;
 
 /**
- * Creates CSRF tokens, signed with a random key of this process. @source OWASP CSRF Prevention Cheat Sheet (HMAC based
- * token)
+ * Creates CSRF tokens, signed with a random key of this process.
+ * @source OWASP CSRF Prevention Cheat Sheet (HMAC based token)
  */
 export function createCsrfTokens(clock: Clock): CsrfTokens {
   const key = randomBytes(32);

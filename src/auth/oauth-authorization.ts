@@ -27,7 +27,8 @@ export interface AuthorizationRequest {
 
 /**
  * Validates an authorization request. Throws OAuthRequestError: without a location when the application or the redirect
- * URI is not valid, else with the redirect that reports the error. @source RFC 6749 §4.1.1, RFC 7636 §4.3
+ * URI is not valid, else with the redirect that reports the error.
+ * @source RFC 6749 §4.1.1, RFC 7636 §4.3
  */
 export function parseAuthorizationRequest(
   reader: StoreReader,

@@ -53,7 +53,8 @@ type GrantModel = Pick<
 
 /**
  * The storage model of one token exchange for @node-oauth/oauth2-server. Presenting a code or refresh token a second
- * time revokes its whole chain. @source RFC 6749 §4.1.2, RFC 9700 §4.14.2
+ * time revokes its whole chain.
+ * @source RFC 6749 §4.1.2, RFC 9700 §4.14.2
  */
 export function createExchangeModel(deps: ExchangeDeps): Model {
   const { store } = deps;

@@ -8,8 +8,8 @@ export const OFFLINE_ACCESS = "offline_access";
 const SCOPE_PATTERN = /^(?:offline_access|urn:service:[a-z0-9]+(?:-[a-z0-9]+)*:(?:read|write))$/;
 
 /**
- * True for `offline_access` and `urn:service:<resource>:<read|write>`. @source docs/decisions/0003-authentication.md,
- * OAuth 2
+ * True for `offline_access` and `urn:service:<resource>:<read|write>`.
+ * @source docs/decisions/0003-authentication.md, OAuth 2
  */
 export function isOAuthScope(text: string): boolean {
   return SCOPE_PATTERN.test(text);

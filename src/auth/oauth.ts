@@ -57,7 +57,8 @@ export interface OAuthService {
   exchange(client: ClientCredentials, given: TokenParameters, address: string | null): Promise<IssuedTokens>;
   /**
    * Revokes a token of the application, a refresh token with its chain; tokens of others are ignored. Throws
-   * `invalid_client`. @source RFC 7009
+   * `invalid_client`.
+   * @source RFC 7009
    */
   revoke(client: ClientCredentials, token: string, address: string | null): Promise<void>;
   /** Stops the cleanup of expired tokens. */

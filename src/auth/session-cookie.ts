@@ -1,6 +1,6 @@
 /**
- * With TLS, the `__Host-` prefix makes browsers refuse a cookie of this name set by another host or path. @source RFC
- * 6265bis §4.1.3.2
+ * With TLS, the `__Host-` prefix makes browsers refuse a cookie of this name set by another host or path.
+ * @source RFC 6265bis §4.1.3.2
  */
 const NAMES = { secure: "__Host-carillon", plain: "carillon" } as const;
 

@@ -56,7 +56,7 @@ export function addSimulator(program: Command, terminal: Terminal, finish: (exit
         );
       }
       let isReadyPrinted = register === undefined;
-      // The ready line must come first; without it nobody can interpret the report.
+      // The ready line must come first; without it the report can't be interpreted.
       const running = await startSimulatorProcess(args, (line) => isReadyPrinted && terminal.out(line));
       if (typeof running === "number") return finish(running);
       const endListening = terminal.onStop(running.stop);

@@ -19,17 +19,17 @@ const terminal: Terminal = {
   },
 };
 
-/** Runs the command of this process's arguments, and ends the process with its exit code. */
+/** Runs the command line of this process and exits with its exit code. */
 export async function main(): Promise<never> {
-  // V8 lets garbage grow to three times what lives before it looks for it; on a small box that memory is better left free.
+  // By default V8 lets the heap grow to three times its live size before it collects; small appliances need that memory.
   setFlagsFromString("--heap-growing-percent=50");
-  // Whoever read the output went away: no reason to leave an appliance or a demo behind half ended.
+  // The reader of the output may close the pipe; that must not stop an appliance or a demo halfway.
   for (const stream of [process.stdout, process.stderr]) stream.on("error", () => undefined);
-  // What an appliance writes is for its own user alone, also in a folder that others may read.
+  // Files that the appliance writes are readable by its own user only, even in a folder that others may read.
   process.umask(0o077);
   const exitCode = await runCommandLine(process.argv.slice(2), terminal);
-  // A pipe takes a long text in pieces.
+  // A pipe accepts a long text in several writes: wait until all of it is written.
   await new Promise<void>((resolve) => void process.stdout.write("", () => resolve()));
-  // Ends now, whatever is still open: after a fault of the disk nothing more may be written.
+  // Exit now, even with open handles: after a disk error nothing more may be written.
   process.exit(exitCode);
 }

@@ -15,7 +15,7 @@ export function addUpgradePack(program: Command, terminal: Terminal): void {
     .addHelpText(
       "after",
       "\nExample:\n  carillon upgrade-key maker.pem\n\n" +
-        "Add the line on stdout to trust.upgrades in the settings of each appliance. Whoever has the private key can publish\n" +
+        "Add the line on stdout to trust.upgrades in the settings of each appliance. Anybody with the private key can publish\n" +
         "versions for all of them: do not store it on the appliances.",
     )
     .action((file: string) => {

@@ -66,7 +66,7 @@ export function addUpgrade(program: Command, terminal: Terminal, finish: (exitCo
     });
   program
     .command("upgrade-offer")
-    .description("Provide a signed version; at a cloud, for all its appliances that are told to upgrade.")
+    .description("Provide a signed version; at a cloud, for all its appliances with a requested upgrade.")
     .argument("<file>", "upgrade file, signed by a key in trust.upgrades of the settings and readable by the daemon")
     .requiredOption("--data <dir>", "data directory of the cloud or the appliance; its daemon must run")
     .option("--json", "print one line of JSON")

@@ -51,8 +51,8 @@ const NAMES = ["name", "subject", "description", "email", "deviceIdentifier"];
 const WHOLE = "*";
 
 /**
- * The present view of a conflict for a user; null if it is resolved (the row has the site's values by now) or not visible to
- * the user.
+ * The present view of a conflict for a user; null if it is resolved (the row has the site's values by now) or not
+ * visible to the user.
  */
 export function viewConflict(lost: EditConflict, scope: AccessScope, deps: ConflictDeps): ConflictView | null {
   const { reader, catalogue } = deps;
@@ -74,8 +74,8 @@ export function viewConflict(lost: EditConflict, scope: AccessScope, deps: Confl
 }
 
 /**
- * Applies the site's values by a new edit of the caller, who needs the permission for it. Throws what such an edit throws, and
- * ConflictError if it is not possible.
+ * Applies the site's values by a new edit of the caller, who needs the permission for it. Throws what such an edit
+ * throws, and ConflictError if it is not possible.
  */
 export async function acceptSiteValue(
   lost: EditConflict,
@@ -102,8 +102,8 @@ export async function acceptSiteValue(
 }
 
 /**
- * Whether a missing row with the values of the site would be visible: the user may read it, and the fields that decide about
- * its visibility are known and within the user's scope.
+ * Whether a missing row with the values of the site would be visible: the user may read it, and the fields that decide
+ * about its visibility are known and within the user's scope.
  */
 function isVisibleIfPresent(
   { id, edit }: EditConflict,
@@ -117,7 +117,8 @@ function isVisibleIfPresent(
   const isAssignable = (domainId: unknown): boolean => typeof domainId === "string" && scope.canAssign(domainId);
   if (!scope.allows("get", `${collectionOf(resource, set)}/${id}`)) return false;
   if (resource.scope === "domain") return isAssignable(set.domainId);
-  if (resource.scope === "organisation") return !resource.domainField || isAssignable({ ...set, id }[resource.domainField]);
+  if (resource.scope === "organisation")
+    return !resource.domainField || isAssignable({ ...set, id }[resource.domainField]);
   return visibilityReferences(resource).every((name) =>
     isReferenceVisible(resource.fields[name], set[name], scope, deps),
   );

@@ -99,14 +99,16 @@ export function createHubLink(deps: HubLinkDeps): HubLink {
   const { dataDir, store, catalogue, clock, events, log, by, recording } = deps;
   const types = productReplicatedTypes(catalogue);
   const runner = createSqliteProgramRunner(store, catalogue, by);
-  const onFault = (error: unknown): void => log.error({ event: "sync.failed", err: error }, "sync with an appliance failed");
+  const onFault = (error: unknown): void =>
+    log.error({ event: "sync.failed", err: error }, "sync with an appliance failed");
   const hub = createHubSync({
     ...{ store: runner, clock, types, limits: SYNC_LIMITS, newId, onFault },
     blobs: createFileBlobStore(join(dataDir, "files")),
     isInGroup: (endpoint, group) =>
       groups?.all().some(({ id, members }) => id === group && members.includes(endpoint)) === true,
     onOutcome: (endpoint, cid, report) => remoteChannel.handleReport(endpoint, cid, report),
-    onProtocolViolation: (endpoint, reason) => log.warn({ event: "link.protocol_violation", endpoint, reason }, "protocol violation by an appliance"),
+    onProtocolViolation: (endpoint, reason) =>
+      log.warn({ event: "link.protocol_violation", endpoint, reason }, "protocol violation by an appliance"),
   });
   const remoteChannel = createRemoteChannel({
     ...{ store, runner, clock, types, hub, onFault, candidates: deps.candidates },
@@ -140,8 +142,8 @@ export function createHubLink(deps: HubLinkDeps): HubLink {
   }
 
   /**
-   * Publishes rows that were written before recording started, such as the initial data. Reads all rows, and writes only those
-   * that differ from the feed.
+   * Publishes rows that were written before recording started, such as the initial data. Reads all rows, and writes
+   * only those that differ from the feed.
    */
   async function publishUnrecordedRows(): Promise<void> {
     const kinds = [...types.cloudOwned].sort((a, b) => types.dependencyRank(a) - types.dependencyRank(b));

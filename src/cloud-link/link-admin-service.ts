@@ -155,7 +155,8 @@ export function createLinkAdminService(deps: LinkAdminServiceDeps): LinkAdminSer
   };
 
   function isAppliance(id: string): boolean {
-    if (id === endpointId()) throw new CallerError("invalid-value", "The endpoint must be an appliance; it is the cloud itself.");
+    if (id === endpointId())
+      throw new CallerError("invalid-value", "The endpoint must be an appliance; it is the cloud itself.");
     return store.get(endpoints, id)?.extensionId === ONPREM_EXTENSION_ID;
   }
 }

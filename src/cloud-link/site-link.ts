@@ -16,10 +16,10 @@ import { createDeferredLedgerSync, PENDING_LEDGER_TABLE } from "../sync/capture/
 import { createFileBlobStore } from "../sync/files/blob-store.ts";
 import { type EnrolmentResponse, requestEnrolment } from "../sync/identity/enrolment-exchange.ts";
 import {
-  linkCertificateHealthReasons,
   deleteLocalIdentity,
   enrolAppliance,
   type LocalIdentity,
+  linkCertificateHealthReasons,
   readLocalIdentity,
 } from "../sync/identity/local-identity.ts";
 import { createRevokedKeys, type RevokedKeys } from "../sync/identity/revoked-keys.ts";
@@ -219,7 +219,8 @@ export function createSiteLink(deps: SiteLinkDeps): SiteLink {
   }
 
   async function startSync(): Promise<void> {
-    const onFault = (error: unknown): void => log.error({ event: "sync.failed", err: error }, "sync with the cloud failed");
+    const onFault = (error: unknown): void =>
+      log.error({ event: "sync.failed", err: error }, "sync with the cloud failed");
     const resendState = async (): Promise<void> => {
       await runner.transact(startStateResend);
       site?.wake();
@@ -251,7 +252,7 @@ export function createSiteLink(deps: SiteLinkDeps): SiteLink {
         log.warn(
           { event: "sync.digest_mismatch", types: different, fullResync: again },
           "rows differ from the cloud; fetching them again",
-        );;
+        );
       },
       onLease: (lease, until) => deps.failover().onLease(lease, until),
       onSyncError: (reason) => events.emit("fault.changed", { ...SYNC_ALARM, endpointId: deps.endpointId(), reason }),
@@ -323,7 +324,11 @@ export function createSiteLink(deps: SiteLinkDeps): SiteLink {
   }
 
   /** A link that continues with another key keeps its state; any other starts empty. */
-  async function completeEnrolment(enrolled: EnrolmentResponse, mode: EnrolMode, continuesLink: boolean): Promise<void> {
+  async function completeEnrolment(
+    enrolled: EnrolmentResponse,
+    mode: EnrolMode,
+    continuesLink: boolean,
+  ): Promise<void> {
     const prepare = (tx: Transaction): void => {
       if (!continuesLink) forgetLink(tx);
       runner.runWithin(tx, initializeSyncState(deps.endpointId(), types.fingerprint));
@@ -381,7 +386,12 @@ export function createSiteLink(deps: SiteLinkDeps): SiteLink {
     healthReasons() {
       if (!identity) return [];
       const initialSyncState = hasInitialSyncFailed ? "broken" : initialSync.isPending() ? "open" : "done";
-      return linkHealthReasons({ identity, state: dialer?.state() ?? null, initialSync: initialSyncState, now: clock.now() });
+      return linkHealthReasons({
+        identity,
+        state: dialer?.state() ?? null,
+        initialSync: initialSyncState,
+        now: clock.now(),
+      });
     },
     async enrol({ hub, code, mode, authority, resolved }) {
       assertHubUrl(hub);

@@ -63,9 +63,9 @@ export interface Activations {
   /**
    * Selects the devices (internal keys) that this appliance takes on. A message that only this appliance has goes to all
    * devices that it may activate. A message that all appliances have (`sharedId`: its id) goes to the devices that this
-   * appliance has on duty; if there are none, to those of groups with the same assignment, in case of a failover. `covered`:
+   * appliance has on duty; if there are none, to those of groups with the same assignment, in case of a failover. `sharedGroupIds`:
    * ids of the groups and failover pairs here whose devices other appliances may activate too, and `UNSHARED_GROUP_ID`.
-   * `left`: ids of those whose devices only others take on although this appliance may activate them. `elsewhere` as above.
+   * `delegatedGroupIds`: ids of those whose devices only others take on although this appliance may activate them. `activatedElsewhere` as above.
    */
   shareDevices(devices: readonly number[], sharedId: string | null): Promise<DeviceShare>;
   /** Those of the devices (internal keys) that are in one of these groups or failover pairs; `UNSHARED_GROUP_ID` selects the devices of this appliance alone. */

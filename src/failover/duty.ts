@@ -24,7 +24,9 @@ export interface ActiveSound {
   groups: readonly string[] | null;
 }
 
-/** A sound that a peer reported for the first time, with the groups that it is limited to there; null for all devices. */
+/**
+ * A sound that a peer reported for the first time, with the groups that it is limited to there; null for all devices.
+ */
 export interface PeerSound {
   id: string;
   groups: ReadonlySet<string> | null;
@@ -69,7 +71,10 @@ export interface RingDuty {
   isBusy(): boolean;
 }
 
-/** Silence after which a playing peer counts as gone: three heartbeats. @source docs/decisions/0303-failover-timing.md */
+/**
+ * Silence after which a playing peer counts as gone: three heartbeats.
+ * @source docs/decisions/0303-failover-timing.md
+ */
 const PEER_GONE_MS = 3_000;
 /** Time for a restarted peer to continue its sounds. @source docs/decisions/0303-failover-timing.md */
 const PEER_RETURN_MS = 1_000;
@@ -81,7 +86,10 @@ const MAX_LATENESS_MS = 30_000;
 const WAITING_TIMEOUT_MS = 60_000;
 /** How long ended sounds are reported to peers. */
 const RETENTION_MS = 180_000;
-/** Groups named in one heartbeat; sounds beyond that are reported for all devices. @source docs/decisions/0303-failover-timing.md */
+/**
+ * Groups named in one heartbeat; sounds beyond that are reported for all devices.
+ * @source docs/decisions/0303-failover-timing.md
+ */
 const MAX_COVERED_GROUPS = 1_500;
 
 interface Evidence {

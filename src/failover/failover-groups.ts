@@ -32,7 +32,9 @@ export function createFailoverGroups({ reader, events, ownId }: FailoverGroupsDe
   ];
   return {
     all() {
-      cached ??= readGroups(reader).filter(({ members }) => members.length > 1 && (!ownId || members.includes(ownId())));
+      cached ??= readGroups(reader).filter(
+        ({ members }) => members.length > 1 && (!ownId || members.includes(ownId())),
+      );
       return cached;
     },
     stop() {

@@ -39,15 +39,18 @@ export interface Failover {
   /** The present heartbeat. */
   buildHeartbeat(): PeerHeartbeat;
   /**
-   * Decides whether a sound at `at` (epoch ms) plays here; groups without other members are ignored. `part`: it goes to that
-   * group only, in place of another appliance.
+   * Decides whether a sound at `at` (epoch ms) plays here; groups without other members are ignored. `part`: it goes to
+   * that group only, in place of another appliance.
    */
   decideDuty(id: string, at: number, groupIds: readonly string[], part?: string | null): Duty;
-  /** The expected player at a group's devices, when a sound is distributed; the roles do not fail back until it has played. */
+  /**
+   * The expected player at a group's devices, when a sound is distributed; the roles do not fail back until it has
+   * played.
+   */
   assignDuty(id: string, groupId: string): DutyForecast;
   /**
-   * Whether a sound for devices of these groups would be distributed differently now. `isAlsoAlone`: it also has devices that
-   * no other appliance can activate.
+   * Whether a sound for devices of these groups would be distributed differently now. `isAlsoAlone`: it also has
+   * devices that no other appliance can activate.
    */
   isDutyStale(id: string, groupIds: readonly string[], isAlsoAlone: boolean): boolean;
   /** The first packet of the sounds is sent at `at` (epoch ms). */

@@ -63,7 +63,9 @@ export function createHeartbeatTransport(deps: HeartbeatTransportDeps): Heartbea
   function trackSocket(socket: TLSSocket): void {
     sockets.add(socket);
     socket.on("close", () => sockets.delete(socket));
-    socket.on("error", (error) => log.debug({ event: "failover.peer_disconnected", err: error }, "connection to a peer failed"));
+    socket.on("error", (error) =>
+      log.debug({ event: "failover.peer_disconnected", err: error }, "connection to a peer failed"),
+    );
   }
 
   function handleConnection(socket: TLSSocket): void {
@@ -124,7 +126,9 @@ export function createHeartbeatTransport(deps: HeartbeatTransportDeps): Heartbea
   return {
     start() {
       const made = createServer({ ...credentials(), requestCert: true, rejectUnauthorized: true }, handleConnection);
-      made.on("tlsClientError", (error) => log.debug({ event: "failover.peer_refused", err: error }, "TLS connection of a peer refused"));
+      made.on("tlsClientError", (error) =>
+        log.debug({ event: "failover.peer_refused", err: error }, "TLS connection of a peer refused"),
+      );
       server = made;
       for (const connection of connections) connection.dial();
       return new Promise((resolve, reject) => {

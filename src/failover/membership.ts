@@ -64,7 +64,10 @@ export interface FailoverMembership {
 
 /** Silence after which a member is not alive. @source docs/decisions/0040-replication.md, Section 9 */
 const ALIVE_TIMEOUT_MS = 5_000;
-/** Stable time before a role fails back to a member of higher priority. @source docs/decisions/0040-replication.md, Section 9 */
+/**
+ * Stable time before a role fails back to a member of higher priority.
+ * @source docs/decisions/0040-replication.md, Section 9
+ */
 const FAILBACK_DELAY_MS = 60_000;
 /** Time after a start in which peers may not have been heard. @source docs/decisions/0303-failover-timing.md */
 const SETTLING_MS = 2_000;

@@ -23,7 +23,7 @@ export function lockFolder(dataDir: string): () => void {
       const other = read(lock);
       if (other === null) continue;
       if (isAlive(other)) throw lockedError(dataDir, other);
-      // If two processes find a stale lock, one moves it away; whoever moved away a fresh lock puts it back.
+      // If two processes find a stale lock, one moves it away; a process that moved away a fresh lock puts it back.
       if (tryRename(lock, stale) && read(stale) !== other) tryLink(stale, lock);
       rmSync(stale, { force: true });
     }

@@ -33,9 +33,15 @@ export interface LeadershipDeps {
 
 /** Interval of attempts to take over. @source docs/decisions/0304-postgres-high-availability.md */
 const RETRY_MS = 300;
-/** After a database outage other nodes leave the old leader this much time. @source docs/decisions/0304-postgres-high-availability.md */
+/**
+ * After a database outage other nodes leave the old leader this much time.
+ * @source docs/decisions/0304-postgres-high-availability.md
+ */
 const REACQUIRE_GRACE_MS = 3_000;
-/** Interval of renewals; must be well below `REACQUIRE_GRACE_MS`. @source docs/decisions/0304-postgres-high-availability.md */
+/**
+ * Interval of renewals; must be well below `REACQUIRE_GRACE_MS`.
+ * @source docs/decisions/0304-postgres-high-availability.md
+ */
 const RENEW_MS = 500;
 /** @source docs/decisions/0304-postgres-high-availability.md */
 const DATABASE_TIMEOUT_MS = 10_000;
@@ -135,7 +141,8 @@ export function createLeadership({ connection, organisation, node, clock }: Lead
           return;
         } catch (error) {
           signal.throwIfAborted();
-          // Connection errors are reported by the connection itself, and the last writer may still hold the organisation's row.
+          // Connection errors are reported by the connection itself, and the last writer may still hold the
+          // organisation's row.
           if ((error as { type?: string }).type !== "starting" && !isLockTimeout(error)) throw error;
         }
       }

@@ -25,7 +25,10 @@ export interface PostgresConnectionDeps {
 /** @source docs/decisions/0304-postgres-high-availability.md */
 const RECONNECT_MS = 200;
 const CONNECT_TIMEOUT_MS = 3_000;
-/** Statement timeout, after which the server counts as gone. @source docs/decisions/0304-postgres-high-availability.md */
+/**
+ * Statement timeout, after which the server counts as gone.
+ * @source docs/decisions/0304-postgres-high-availability.md
+ */
 const QUERY_TIMEOUT_MS = 15_000;
 
 /** Session settings: locks of a process that is gone are released soon. */
@@ -130,8 +133,9 @@ export async function openPostgresConnection(deps: PostgresConnectionDeps): Prom
 }
 
 /**
- * Whether the server is shutting down or gone. Errors of the server have a severity; codes of socket errors may look like a
- * SQLSTATE (EPIPE). @source PostgreSQL 15, Appendix A: classes 08 and 57P
+ * Whether the server is shutting down or gone. Errors of the server have a severity; codes of socket errors may look
+ * like a SQLSTATE (EPIPE).
+ * @source PostgreSQL 15, Appendix A: classes 08 and 57P
  */
 export function isPostgresConnectionError(error: unknown): boolean {
   const { code, severity } = error as { code?: string; severity?: string };
@@ -141,7 +145,8 @@ export function isPostgresConnectionError(error: unknown): boolean {
 /** A read replica takes no writes until it is promoted. */
 async function rejectReadReplica(client: PgClient): Promise<void> {
   const { rows } = await client.query<{ follows: boolean }>("SELECT pg_is_in_recovery() AS follows");
-  if (rows[0]?.follows) throw new UpstreamError("starting", "The database is a read replica; it must be promoted first.");
+  if (rows[0]?.follows)
+    throw new UpstreamError("starting", "The database is a read replica; it must be promoted first.");
 }
 
 /** @source PostgreSQL 15, Appendix A: lock_not_available */

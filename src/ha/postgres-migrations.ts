@@ -19,7 +19,8 @@ const COLUMNS = valuesOf(RENAMED_COLUMNS);
 
 /**
  * All migrations, oldest first. The shared rows name tables and columns as SQLite does, so each migration of the store
- * that renames some has its counterpart here. The order of the members of an image stays: nodes compare images as texts.
+ * that renames some has its counterpart here. The order of the members of an image stays: nodes compare images as
+ * texts.
  */
 export const POSTGRES_MIGRATIONS: readonly PostgresMigration[] = [
   {

@@ -4,7 +4,7 @@ import type { LogPage, RowImage, SharedLog, WriteLock } from "../store/shared-lo
 import { HUB_FILE_REQUESTS } from "../sync/files/file-requests.ts";
 import type { Leadership } from "./leadership.ts";
 import type { PostgresBlobStore } from "./postgres-blob-store.ts";
-import { isPostgresConnectionError, isLockTimeout, type PostgresConnection } from "./postgres-connection.ts";
+import { isLockTimeout, isPostgresConnectionError, type PostgresConnection } from "./postgres-connection.ts";
 
 export interface PostgresRowLogDeps {
   organisation: number;
@@ -38,8 +38,9 @@ interface StoredRow {
 const imageOf = ({ tab, key, image }: StoredRow): RowImage => ({ table: tab, key, image });
 
 /**
- * The shared log of an organisation: each row under the sequence number of its last change. Writers lock the organisation's row
- * until they commit, so sequence numbers become visible in order. @source docs/decisions/0040-replication.md, Section 8
+ * The shared log of an organisation: each row under the sequence number of its last change. Writers lock the
+ * organisation's row until they commit, so sequence numbers become visible in order.
+ * @source docs/decisions/0040-replication.md, Section 8
  */
 export function createPostgresRowLog(deps: PostgresRowLogDeps): SharedLog {
   const { organisation, writer, reader, leadership, files } = deps;
@@ -99,7 +100,10 @@ export function createPostgresRowLog(deps: PostgresRowLogDeps): SharedLog {
       // The database lost committed rows or was replaced; the next start decides what to do.
       if (after > at || head.history !== leadership.history) {
         leadership.markSuperseded();
-        throw new UpstreamError("starting", "Database identity mismatch: this node last wrote to a different database.");
+        throw new UpstreamError(
+          "starting",
+          "Database identity mismatch: this node last wrote to a different database.",
+        );
       }
       const news = after < at ? await readRowsAfter(writer, after) : [];
       const more = news.length === ROWS_PER_READ;
@@ -171,7 +175,12 @@ export function createPostgresRowLog(deps: PostgresRowLogDeps): SharedLog {
     const head = found[0];
     if (head?.last_write === name) return;
     if (head && Number(head.seq) <= base) throw cause;
-    throw new UpstreamError("outcome-unknown", "The outcome is unknown; read the resource again before retrying.", {}, cause);
+    throw new UpstreamError(
+      "outcome-unknown",
+      "The outcome is unknown; read the resource again before retrying.",
+      {},
+      cause,
+    );
   }
 
   return {

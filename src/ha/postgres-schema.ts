@@ -1,6 +1,6 @@
 /**
- * Schema of the organisations' database: the newest version of each row and tombstone with its sequence number; files; cluster
- * settings (`carillon_agreed`); host names.
+ * Schema of the organisations' database: the newest version of each row and tombstone with its sequence number; files;
+ * cluster settings (`carillon_agreed`); host names.
  */
 export const SCHEMA_SQL = `
 CREATE TABLE IF NOT EXISTS carillon_organisations (
@@ -24,7 +24,13 @@ CREATE TABLE IF NOT EXISTS carillon_hosts (
 
 /** Advisory lock that serializes schema creation. @source docs/decisions/0304-postgres-high-availability.md */
 export const SCHEMA_LOCK = 7_212_015;
-/** Class of the shared lock that every node of an organisation holds, which makes nodes visible. @source docs/decisions/0304-postgres-high-availability.md */
+/**
+ * Class of the shared lock that every node of an organisation holds, which makes nodes visible.
+ * @source docs/decisions/0304-postgres-high-availability.md
+ */
 export const NODE_LOCK_CLASS = 7_212_017;
-/** Class of the lock that the leader of an organisation holds. @source docs/decisions/0304-postgres-high-availability.md */
+/**
+ * Class of the lock that the leader of an organisation holds.
+ * @source docs/decisions/0304-postgres-high-availability.md
+ */
 export const LEADER_LOCK_CLASS = 7_212_016;

@@ -6,8 +6,8 @@ import type { SharedLog } from "../store/shared-log.ts";
 import { createLeadership, type Leadership } from "./leadership.ts";
 import { createPostgresBlobStore, type PostgresBlobStore } from "./postgres-blob-store.ts";
 import { openPostgresConnection, type PostgresConnection } from "./postgres-connection.ts";
-import { createPostgresRowLog } from "./postgres-row-log.ts";
 import { migrationSql } from "./postgres-migrations.ts";
+import { createPostgresRowLog } from "./postgres-row-log.ts";
 import { NODE_LOCK_CLASS, SCHEMA_LOCK, SCHEMA_SQL } from "./postgres-schema.ts";
 
 export interface TenantDatabaseDeps {
@@ -134,8 +134,8 @@ async function ensureTenant(writer: PostgresConnection, name: string): Promise<n
 }
 
 /**
- * Creates missing tables and brings the shared rows to this release, in the one transaction that statements sent together
- * form. Throws UpstreamError while nodes of an earlier release run.
+ * Creates missing tables and brings the shared rows to this release, in the one transaction that statements sent
+ * together form. Throws UpstreamError while nodes of an earlier release run.
  */
 export async function createTables(connection: PostgresConnection): Promise<void> {
   try {

@@ -50,7 +50,8 @@ export async function openTenantHosts(
       ),
     async assign(organisation, given) {
       const host = given.toLowerCase().replace(/\.$/, "");
-      if (!HOST_NAME.test(host)) throw new CallerError("invalid-value", `${JSON.stringify(given)} is not a valid host name.`);
+      if (!HOST_NAME.test(host))
+        throw new CallerError("invalid-value", `${JSON.stringify(given)} is not a valid host name.`);
       requireTenantName(organisation);
       // One statement: both or nothing.
       const sql = `WITH made AS (INSERT INTO carillon_organisations (name) VALUES ($1)
@@ -77,5 +78,8 @@ export async function openTenantHosts(
 
 function requireTenantName(name: string): void {
   if (name.length > 0 && name.length <= MAX_TENANT_NAME_LENGTH && name.trim() === name && !/\p{Cc}/u.test(name)) return;
-  throw new CallerError("invalid-value", `The name of an organisation must have 1 to ${MAX_TENANT_NAME_LENGTH} characters, without control characters or surrounding spaces.`);
+  throw new CallerError(
+    "invalid-value",
+    `The name of an organisation must have 1 to ${MAX_TENANT_NAME_LENGTH} characters, without control characters or surrounding spaces.`,
+  );
 }

@@ -11,13 +11,13 @@ import type { Query } from "./query/query.ts";
 /** A request to an endpoint without authentication. */
 export interface PublicRequest {
   readonly method: Method;
-  /** Path below /v1, however it was spelt, with ids as sent and a leading slash: `/users/0190…/tokens`. */
+  /** Path below /v1 with a leading slash: `/users/0190…/tokens`, regardless of the requested spelling; ids as sent. */
   readonly path: string;
   /** Ids of the path's placeholders by name, in lower case. */
   readonly params: Readonly<Record<string, string>>;
   /** Query parameters, names in camelCase. */
   readonly query: Query;
-  /** The body's members that `accepts` names, decoded (an uploaded file is an UploadedFile), and `id`; {} without a body. */
+  /** Decoded body fields of `accepts` (an uploaded file is an UploadedFile), and `id`; {} without a body. */
   readonly body: Readonly<Record<string, unknown>>;
   readonly requestId: string;
   /** Network address of the client. */
@@ -25,11 +25,11 @@ export interface PublicRequest {
   /** True when the request came over TLS. */
   readonly secure: boolean;
   readonly deps: ApiDeps;
-  /** A request header by its name in lower case, null when absent. */
+  /** A request header by its lower-case name; null if absent. */
   header(name: string): string | null;
 }
 
-/** A request of a known user. */
+/** An authenticated request. */
 export interface ApiRequest extends PublicRequest {
   readonly principal: Principal;
   /** The user with the access scope in the acting domain. */
@@ -58,7 +58,10 @@ export type HeaderName = "If-Match";
 
 interface ActionBase {
   method: Method;
-  /** Path below `/api/v1/`, such as `users/{userId}/tokens`. Replaces the generic operation of the same method and path. */
+  /**
+   * Path below `/api/v1/`, such as `users/{userId}/tokens`. Replaces the generic operation with the same method and
+   * path.
+   */
   at: string;
   /** True if `at` is relative to `/api/` instead of `/api/v1/`. */
   outsideVersion?: boolean;
@@ -82,7 +85,7 @@ interface ActionBase {
   errorResponse?: Extract<ResponseShape, { kind: "page" | "members" }>;
 }
 
-/** An endpoint for known users. */
+/** An endpoint with authentication. */
 export interface GuardedAction extends ActionBase {
   /**
    * `path` (default): the user needs the permission for the requested method and path (such as POST
@@ -113,7 +116,7 @@ export interface PublicAction extends ActionBase {
  */
 export type Action = GuardedAction | PublicAction;
 
-/** Wraps a JSON value (times already as ISO texts). */
+/** Responds with a JSON value; timestamps must already be ISO strings. */
 export function jsonResponse(value: unknown, status = 200): HttpResponse {
   return { status, body: JSON.stringify(value) };
 }

@@ -32,7 +32,7 @@ import { servedActions } from "./served-actions.ts";
 
 export type { ApiDeps } from "./dependencies.ts";
 
-/** The HTTP interface. */
+/** The HTTP API. */
 export interface Api {
   /**
    * Request listener for `/`: the API below `/api/`, plugin routes below `/x/`, SCIM below `/scim/v2`, everything
@@ -41,7 +41,7 @@ export interface Api {
   callback(): http.RequestListener;
 }
 
-/** The current version within the API. */
+/** Base path of the current API version. */
 const VERSION_BASE = "/api/v1";
 const PLUGINS = "/x/";
 /** Public pages and monitoring endpoints that are also served without the prefix `/api`. */
@@ -79,7 +79,7 @@ export function createApi(deps: ApiDeps): Api {
 
 /** Outermost middleware: sends the response or error and logs the request. */
 function respond(deps: ApiDeps): Middleware<RequestState> {
-  // Names of requests are unique over restarts without asking the random source each time.
+  // Request ids are unique across restarts without a random number per request.
   const run = newId();
   let requests = 0;
   return async (context, next) => {
@@ -136,7 +136,7 @@ async function serveUnrouted(
     throw invalidValue("host", "The Host header is required.");
   if (!isOwnHost({ host: req.headers.host ?? null, localAddress: req.socket.localAddress })) throw misdirectedRequest();
   if (!req.url?.startsWith("/")) throw notFound();
-  // Links that people get in messages are short, and programs that watch expect these paths.
+  // Links in messages are short, and monitoring tools expect these paths.
   if (UNPREFIXED_PATHS.test(req.url)) req.url = `${API_PREFIX.slice(0, -1)}${req.url}`;
   const { path, search } = splitTarget(req.url);
   if (path.startsWith(PLUGINS)) {

@@ -17,7 +17,7 @@ export function accessTokenOf(authorization: string | null, query: Query): strin
   return match[1] as string;
 }
 
-/** The token in a form-encoded body; `other` is one that was found elsewhere. @source RFC 6750 §2.2 */
+/** The token in a form-encoded body; `other` is a token found elsewhere. @source RFC 6750 §2.2 */
 export function accessTokenInForm(form: Readonly<Record<string, unknown>>, other: string | null): string | null {
   const token = textParameter(form, "access_token");
   if (token !== null && other !== null) throw duplicateTokenError();

@@ -7,7 +7,7 @@ import type { HttpResponse } from "../lib/http-response.ts";
 import { workerEntry } from "../lib/worker-entry.ts";
 import { PAGE_SECURITY_HEADERS } from "./security-headers.ts";
 
-/** The console's built files. */
+/** The built console files. */
 export interface ConsoleAssets {
   /**
    * Responds to a GET of `path` (with leading slash) with a file, or with the start page for client-side routes.
@@ -32,7 +32,7 @@ const TYPES: Readonly<Record<string, string>> = {
 };
 const COMPRESSIBLE: ReadonlySet<string> = new Set([".css", ".html", ".js", ".json", ".svg", ".txt", ".webmanifest"]);
 const START_PAGE = "/index.html";
-/** The bundler puts a hash of the content into the names below. */
+/** Files below this path have a content hash in their name. */
 const HASHED = "/assets/";
 
 interface AssetFile {
@@ -43,7 +43,7 @@ interface AssetFile {
 }
 
 interface Build {
-  /** Which build it is: its start page is written last and names all else. */
+  /** Identifies the build: the start page is written last and refers to all other files. */
   builtAt: number;
   names: ReadonlySet<string>;
   read: Map<string, Promise<AssetFile>>;
@@ -122,7 +122,7 @@ async function loadAsset(folder: URL, name: string): Promise<AssetFile> {
     bytes,
     gzipped: COMPRESSIBLE.has(extension) ? await promisify(gzip)(bytes) : null,
     type: TYPES[extension] ?? "application/octet-stream",
-    // Weak: the same for the squeezed form.
+    // Weak, because it is the same for the compressed form.
     etag: `W/"${size.toString(36)}-${Math.round(mtimeMs).toString(36)}"`,
   };
 }

@@ -43,7 +43,7 @@ import type { RedirectLoginService } from "../sso/redirect-login.ts";
 import type { ActorContext, Store } from "../store/store.ts";
 import type { EventStream } from "../webhooks/change-feed/event-stream.ts";
 
-/** The set-up of a new appliance in the browser. */
+/** First-run setup in the browser. */
 export interface FirstRun {
   /** True while no administrator exists. */
   needed(): boolean;
@@ -58,12 +58,12 @@ export interface FirstRun {
   ): Promise<string>;
 }
 
-/** Log-in by other identity providers than the built-in one. */
+/** Login with external identity providers. */
 export interface IdentityService extends Pick<IdentityProviders, "loginOptions" | "passwordLoginOptions"> {
   providerLogin: RedirectLoginService;
   /** Runs all checks required for a login with the provider. */
   test(row: IdentityProviderRow): Promise<ProviderCheck[]>;
-  /** Brings users in line with their directory. Throws UpstreamError, CallerError. */
+  /** Synchronises users with their directory. Throws UpstreamError, CallerError. */
   sync: DirectorySync["run"];
 }
 
@@ -87,16 +87,14 @@ export interface ApiDeps {
     profileSchema: ProfileSchemaLookup;
     /** Restarts the plugin of an extension. Throws ConflictError if there is none or it must not run. */
     restart(extensionId: string, by: ActorContext): Promise<void>;
-    /** At most `limit` of the newest lines after number `after` of its log, oldest first; null without a plugin. */
+    /** At most `limit` of the newest log lines after sequence number `after`, oldest first; null without a plugin. */
     readLog(
       extensionId: string,
       limit: number,
       after: number,
     ): readonly (object & { seq: number; at: number })[] | null;
   };
-  /** Which devices groups have. */
   memberships: GroupMemberships;
-  /** Which appliance activates which devices. */
   activations: Activations;
   silentTests: Pick<QuietTests, "testDevice">;
   answerLinks: AnswerLinks;
@@ -113,7 +111,7 @@ export interface ApiDeps {
     backups(): Promise<BackupsReport>;
     certificate: CertificateService;
   };
-  /** How the appliance is. */
+  /** Monitoring data. */
   monitoring: {
     version: string;
     health(): Pick<HealthReport, "status" | "since">;
@@ -123,12 +121,12 @@ export interface ApiDeps {
   };
   /** DST rules and default time zone of bells. */
   bells: LocalTimeContext;
-  /** Where the appliance is reached. */
+  /** Public base URL of the appliance. */
   baseUrl(): string;
   speech: Pick<SpeechSynthesizer, "preview" | "check" | "previewOf">;
   eventStream: EventStream;
   failover(endpointId: string): FailoverStatus;
-  /** Links to other daemons of the organisation. */
+  /** Administration of the cloud link. */
   link: LinkAdminService;
   /** Forwards a request to the cloud for rows that only the cloud may change; null if the cloud is unreachable. */
   proxyToCloud(request: ForwardedRequest): Promise<ForwardedResponse | null>;
@@ -140,6 +138,6 @@ export interface ApiDeps {
   oauth: OAuthService;
   scim: ScimServer;
   firstRun: FirstRun;
-  /** The console's built files, with a slash at its end; need not exist. */
+  /** Folder of the console files, with a trailing slash; need not exist. */
   consoleFolder: URL;
 }

@@ -33,10 +33,10 @@ import { canChangeRings, requestsRingDiff, withRingDiff } from "./rows/ring-diff
 import type { RowOperation, RowRequest } from "./rows/row-operations.ts";
 import { authenticateSession } from "./session-auth.ts";
 
-/** One method of one path, ready to serve. */
+/** One method of one path. */
 export interface Endpoint {
   method: Method;
-  /** The pattern: `v1/users/{userId}`. */
+  /** Path pattern: `v1/users/{userId}`. */
   at: string;
   /** Headers of every response, including errors. */
   headers?: Readonly<Record<string, string>>;
@@ -171,7 +171,7 @@ async function readOverridingBody(
     const judged = action.permission !== "anyone" && !action.completeRequest;
     if (!judged || scope.allows(base.method, base.path)) return null;
   } catch {
-    // The domain is refused, unless the body names another one.
+    // Denied, unless the body specifies another domain.
   }
   return readRequestBody(base, plan, deps);
 }
@@ -255,7 +255,7 @@ function decodeRequestBody(base: RequestBase, body: RawBody, plan: BodyParserPla
 }
 
 /**
- * Throws invalid-value where the body names another parent than the path.
+ * Throws invalid-value if the body contains another parent id than the path.
  * @source docs/decisions/0012-extensions-and-endpoints.md
  */
 function assertSameParents(

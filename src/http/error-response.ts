@@ -46,7 +46,7 @@ export class MethodNotAllowedError extends CallerError {
   }
 }
 
-/** No token, or one that is not known (any more). */
+/** The token is missing or unknown. */
 export function unauthorized(message = "Access token is missing or invalid."): CallerError {
   return new CallerError("unauthorized", message);
 }

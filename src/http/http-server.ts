@@ -6,9 +6,12 @@ import { formatListenAddress, type ListenAddress } from "../settings/network-add
 import { respondToMalformedRequest } from "./malformed-request.ts";
 import type { WebSocketUpgradeListener } from "./websocket-upgrade.ts";
 
-/** Connections at once to an appliance; more are refused. */
+/** Maximum connections of an appliance; more are refused. */
 const MAX_CONNECTIONS = 2_000;
-/** To a cloud: 5,000 links, as many that come again before their old ones are found to be gone, and callers. */
+/**
+ * Maximum connections of a cloud: 5,000 links, as many reconnecting ones whose old connections are not yet closed,
+ * and callers.
+ */
 export const MAX_CLOUD_CONNECTIONS = 2 * 5_000 + MAX_CONNECTIONS;
 /** Idle timeout of a connection; an upload may take any time while data arrives. */
 const IDLE_MS = 60_000;
@@ -25,9 +28,9 @@ const REQUESTS_PER_TURN = 32;
 /** Grace period for running requests when the server stops. */
 const SHUTDOWN_GRACE_MS = 1_000;
 
-/** The main HTTP server. */
+/** The HTTP server. */
 export interface MainHttpServer {
-  /** Where clients on this machine reach it: `http://127.0.0.1:8080`. */
+  /** Local URL: `http://127.0.0.1:8080`. */
   readonly url: string;
   /** Passes requests to `listener` and upgrade requests to `upgrade`; until then every request gets 503 `starting`. */
   setRequestListener(listener: RequestListener, upgrade?: WebSocketUpgradeListener): void;
@@ -134,7 +137,7 @@ const SERVER_OPTIONS = {
   requestTimeout: 0,
   connectionsCheckingInterval: 1_000,
   keepAliveTimeout: KEEP_ALIVE_MS,
-  // The API refuses requests without a host itself, in its own error form.
+  // The API refuses requests without a Host header itself, in its error format.
   requireHostHeader: false,
   IncomingMessage: WebSocketAwareRequest,
 };

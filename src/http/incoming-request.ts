@@ -13,17 +13,17 @@ export interface RequestState {
   response: HttpResponse;
   /** Headers of every response of the endpoint. */
   headers: Readonly<Record<string, string>>;
-  /** True when `_method` named the method: parameters of a body are in the query. */
+  /** True if the method came from `_method`; the fields are then in the query. */
   overridden: boolean;
 }
 
 /** Prefix of the API. */
 export const API_PREFIX = "/api/";
 
-/** A context with the placeholders' values. */
+/** A koa context with path parameters. */
 export type RoutedContext = Parameters<Middleware<RequestState>>[0] & { params: Readonly<Record<string, string>> };
 
-/** The generic methods by their HTTP names; HEAD is a GET without its body. */
+/** API methods by HTTP method; HEAD is a GET without a body. */
 const METHODS: Readonly<Record<string, Method>> = {
   GET: "get",
   HEAD: "get",
@@ -35,22 +35,21 @@ const METHODS: Readonly<Record<string, Method>> = {
 /** A request before routing. */
 export interface IncomingRequest {
   method: Method;
-  /** Below `/api/`, without query and leading slash. */
+  /** Path below `/api/`, without query and leading slash. */
   path: string;
-  /** Values of the path's placeholders as sent, by name. */
+  /** Path parameters as sent. */
   params: Readonly<Record<string, string>>;
   query: Query;
-  /** True when `_method` named the method: parameters of a body are in the query. */
+  /** True if the method came from `_method`; the fields are then in the query. */
   overridden: boolean;
   requestId: string;
   address: string | null;
-  /** True when it came over TLS. */
   secure: boolean;
   header(name: string): string | null;
   raw: IncomingMessage;
 }
 
-/** Splits the target of a request; `path` keeps its leading slash. */
+/** Splits a request target; `path` keeps its leading slash. */
 export function splitTarget(url: string): { path: string; search: string } {
   const mark = url.indexOf("?");
   return mark < 0 ? { path: url, search: "" } : { path: url.slice(0, mark), search: url.slice(mark + 1) };
@@ -76,7 +75,7 @@ export function readIncomingRequest({ req: raw, method, params, state }: RoutedC
   };
 }
 
-/** Network address of the client; IPv4 addresses in their own form. */
+/** Client IP address; IPv4-mapped addresses are converted to IPv4. */
 export function clientAddress(raw: IncomingMessage): string | null {
   return raw.socket.remoteAddress?.replace(/^::ffff:/, "") ?? null;
 }

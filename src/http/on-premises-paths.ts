@@ -9,7 +9,7 @@ const PREFIX = "onprem/v1";
 interface PathFamily {
   name: string;
   path: string;
-  /** Ids of the path's placeholders that the shorter spelling leaves out. */
+  /** Ids that the on-premises path omits. */
   fixedIds?: Readonly<Record<string, string>>;
 }
 
@@ -38,7 +38,7 @@ export const ON_PREMISES_FAMILIES: readonly PathFamily[] = [
   { name: "plugins/m2m", path: "m2m-inputs" },
 ];
 
-/** Another spelling of an endpoint's path. */
+/** An alias path of an endpoint. */
 export interface OnPremisesPath {
   /** Below `/api/`: `onprem/v1/bells/{bellScheduleId}`. */
   at: string;

@@ -6,7 +6,7 @@ import type { ApiDeps } from "./dependencies.ts";
 import { clientAddress } from "./incoming-request.ts";
 
 const MAX_BODY_BYTES = 65_536;
-/** Headers that belong to one connection, or that the server writes itself. @source RFC 9110 §7.6.1 */
+/** Hop-by-hop headers and headers set by the server. @source RFC 9110 §7.6.1 */
 const HOP_BY_HOP_HEADERS: ReadonlySet<string> = new Set([
   "connection",
   "keep-alive",

@@ -79,7 +79,7 @@ function assertNotLimited(seconds: number): void {
   if (seconds > 0) throw new TooManyRequestsError(seconds);
 }
 
-/** Takes one from a key's bucket; returns 0, or the seconds until there is one again. */
+/** Takes a token from the bucket of a key; returns 0, or the seconds until one is available. */
 function createTokenBuckets(clock: Clock, perMinute: number): (key: string) => number {
   const buckets = new Map<string, { left: number; at: number }>();
   const capacity = perMinute * BURST_MINUTES;

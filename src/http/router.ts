@@ -19,7 +19,7 @@ export function createApiRouter(
 ): Middleware<RequestState> {
   const routers = new Map<string, ApiRouter>();
   const byPlace = new Map(endpoints.map((endpoint) => [`${endpoint.method} ${routeShape(endpoint.at)}`, endpoint]));
-  // The first one that matches serves.
+  // The first match wins.
   for (const endpoint of literalsFirst([...byPlace.values()])) {
     const at = `${API_PREFIX}${endpoint.at}`;
     const router = routers.get(routeBucket(at)) ?? new Router<RequestState, DefaultContext>({ sensitive: true });
@@ -43,7 +43,7 @@ export function createApiRouter(
 
 type ApiRouter = Router<RequestState, DefaultContext>;
 
-/** No pattern has more. */
+/** Maximum number of segments of a pattern. */
 const MAX_SEGMENTS = 32;
 /** Version segment of a path. */
 const VERSION = /^v\d+$/;
@@ -75,14 +75,14 @@ function methodsOf(layers: readonly { methods: string[] }[]): string {
   return [...new Set([...layers.flatMap((layer) => layer.methods), "OPTIONS"])].sort().join(", ");
 }
 
-/** A pattern without its placeholders' names: `v1/users/{}`. */
+/** A pattern without placeholder names: `v1/users/{}`. */
 export function routeShape(at: string): string {
   return at.replace(/\{\w+\}/g, "{}");
 }
 
-/** A name wins over a placeholder. */
+/** Literal segments take precedence over placeholders. */
 function literalsFirst(endpoints: readonly Endpoint[]): Endpoint[] {
-  // Made once for each: a start sorts a thousand of them.
+  // Computed once per endpoint, because about a thousand are sorted at start.
   const kinds = ({ at }: Endpoint): string => at.replace(/[^/]+/g, (segment) => (segment.startsWith("{") ? "1" : "0"));
   const placed = endpoints.map((endpoint) => ({ endpoint, place: kinds(endpoint) }));
   placed.sort(({ place: a }, { place: b }) => (a < b ? -1 : a > b ? 1 : 0));

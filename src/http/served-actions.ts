@@ -16,7 +16,7 @@ export function servedActions(catalogue: Catalogue): readonly Action[] {
   return all;
 }
 
-/** The API of these declarations as an OpenAPI document. */
+/** The OpenAPI document of the declarations. */
 export function describeServedApi(catalogue: Catalogue): OpenApiDocument {
   const steps = describeApi(catalogue, servedActions(catalogue));
   let step = steps.next();

@@ -70,7 +70,7 @@ export function createWebSocketUpgrade({
   };
 }
 
-/** Browsers open WebSockets to any site and send its cookies along: the page must be our own. */
+/** CSRF protection: browsers send cookies with WebSocket requests to any site, so the Origin must be ours. */
 function authenticateUpgrade(request: IncomingMessage, query: Query, access: AccessControl): Principal {
   const { authorization, cookie, origin, host } = request.headers;
   const token = accessTokenOf(authorization ?? null, query);

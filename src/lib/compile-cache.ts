@@ -1,5 +1,5 @@
 import { existsSync, mkdirSync, readdirSync, rmSync, statSync } from "node:fs";
-// Not by name: a Node without it must get far enough to say that it is too old.
+// Default import: a Node without this function must get far enough to report that it is too old.
 import module from "node:module";
 import { join } from "node:path";
 
@@ -20,18 +20,18 @@ export function enableCompileCache(env: NodeJS.ProcessEnv): void {
     if (readdirSync(folder, { recursive: true }).length > MAX_FILES) rmSync(folder, { recursive: true, force: true });
     if (module.enableCompileCache(folder).directory) env.NODE_COMPILE_CACHE = folder;
   } catch {
-    // A read-only or full disk, or a folder of somebody else.
+    // A read-only or full disk, or a folder of another user.
   }
 }
 
 function cacheFolder({ CACHE_DIRECTORY, XDG_CACHE_HOME, HOME }: NodeJS.ProcessEnv): string | null {
-  if (CACHE_DIRECTORY) return made(CACHE_DIRECTORY.split(":")[0] ?? "", ["code"]);
-  if (XDG_CACHE_HOME) return made(XDG_CACHE_HOME, ["carillon", "code"]);
-  return HOME ? made(HOME, [".cache", "carillon", "code"]) : null;
+  if (CACHE_DIRECTORY) return createFolders(CACHE_DIRECTORY.split(":")[0] ?? "", ["code"]);
+  if (XDG_CACHE_HOME) return createFolders(XDG_CACHE_HOME, ["carillon", "code"]);
+  return HOME ? createFolders(HOME, [".cache", "carillon", "code"]) : null;
 }
 
 /** One level at a time: Node's recursive mkdir loops for ever below /proc, and a home that does not exist stays so. */
-function made(base: string, levels: readonly string[]): string {
+function createFolders(base: string, levels: readonly string[]): string {
   return levels.reduce((parent, level) => {
     const folder = join(parent, level);
     if (!existsSync(folder)) mkdirSync(folder, { mode: 0o700 });

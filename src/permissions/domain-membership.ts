@@ -4,8 +4,8 @@ import type { AnyResource, RowBase } from "../schema/resource.ts";
 import type { ActorContext, StoreReader, Transaction } from "../store/store.ts";
 
 /**
- * Allows to add a row to a domain although it belongs to an ancestor or descendant of it. @source
- * docs/decisions/0004-domains.md
+ * Allows to add a row to a domain although it belongs to an ancestor or descendant of it.
+ * @source docs/decisions/0004-domains.md
  */
 export interface DomainReplacement {
   /** The domain replaces its descendants. */

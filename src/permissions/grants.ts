@@ -2,8 +2,8 @@ import { isUuid } from "../lib/ids.ts";
 import type { Method } from "../schema/resource.ts";
 
 /**
- * One permission: a verb on a path pattern such as `/users/*`. @source docs/decisions/0003-authentication.md,
- * Permissions
+ * One permission: a verb on a path pattern such as `/users/*`.
+ * @source docs/decisions/0003-authentication.md, Permissions
  */
 export interface Grant {
   verb: Method;

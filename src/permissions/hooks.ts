@@ -42,8 +42,8 @@ export type BoundHooks = readonly [resource: AnyResource, hooks: ResourceHooks];
 /**
  * Hooks that prevent privilege escalation and lock-out. Nobody can delegate more than their own rights, by a
  * permission, a membership, a link to a directory group, a token or a domain, nor lock a user with more rights. The
- * organisation never loses its last member of a super group, nor the last one who can log in. @source
- * docs/decisions/0401-permission-rules.md
+ * organisation never loses its last member of a super group, nor the last one who can log in.
+ * @source docs/decisions/0401-permission-rules.md
  */
 export function accessHooks(clock: Clock, catalogue: Catalogue): readonly BoundHooks[] {
   return [

@@ -4,8 +4,8 @@ import type { Grant } from "./grants.ts";
  * The implicit grants of every user: read itself; read and delete its notifications, subscriptions and permissions;
  * answer its notifications; manage its devices; read and end the session; read its tokens, security groups, domains and
  * permissions; revoke its tokens; change its password and profile; join and leave open lists; opt out of messages that
- * allow it. @source docs/decisions/0003-authentication.md, Permissions; docs/decisions/0401-permission-rules.md,
- * Implicit grants
+ * allow it.
+ * @source docs/decisions/0003-authentication.md, Permissions; docs/decisions/0401-permission-rules.md, Implicit grants
  */
 export function buildImplicitGrants(userId: string): Grant[] {
   const own = `/users/${userId}`;

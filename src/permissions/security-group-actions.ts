@@ -9,8 +9,8 @@ type Group = RowOf<typeof securityGroups>;
 
 /**
  * Copies a group with its permissions into each of the domains, under the same name; all or none. Throws not-found,
- * invalid-value on `domainIds`, and what creating the permissions throws. @source docs/decisions/0042-api-contract.md,
- * Clone paths
+ * invalid-value on `domainIds`, and what creating the permissions throws.
+ * @source docs/decisions/0042-api-contract.md, Clone paths
  */
 export async function cloneGroupToDomains(
   store: Store,

@@ -21,8 +21,8 @@ const SCOPE_PATTERN = /^urn:service:([a-z0-9-]+):(read|write)$/;
 
 /**
  * Compiles scopes such as `urn:service:users:read`: read allows get, write all other methods. Other scopes
- * (`offline_access`) allow nothing; null means no restriction. @source
- * docs/decisions/0023-visibility-and-permissions.md, Grants
+ * (`offline_access`) allow nothing; null means no restriction.
+ * @source docs/decisions/0023-visibility-and-permissions.md, Grants
  */
 export function compileTokenScopes(scopes: readonly string[] | null): TokenScopeLimit | null {
   if (scopes === null) return null;

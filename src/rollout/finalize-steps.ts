@@ -63,7 +63,8 @@ function observeStep(
   const presence = readPresence(reader, endpointId);
   const reported = presence?.told ?? null;
   return {
-    order: command?.state === "pending" ? null : { failed: command?.state !== "success", reason: reasonOf(command?.value) },
+    order:
+      command?.state === "pending" ? null : { failed: command?.state !== "success", reason: reasonOf(command?.value) },
     isLinked: connected.has(endpointId),
     version: presence?.version ?? null,
     since: presence?.since ?? null,

@@ -25,9 +25,9 @@ const MINUTE_MS = 60_000;
 const NOT_CONNECTED = "Not connected when its wave started.";
 
 /**
- * Starts the next wave of a running rollout once the previous one is complete. It consists of connected waiting appliances,
- * those with health RED last. Appliances that already run the version or a newer one, or that do not connect in time, are
- * skipped.
+ * Starts the next wave of a running rollout once the previous one is complete. It consists of connected waiting
+ * appliances, those with health RED last. Appliances that already run the version or a newer one, or that do not
+ * connect in time, are skipped.
  */
 export async function startNextWave(id: string, deps: NextWaveDeps): Promise<void> {
   const { store } = deps;

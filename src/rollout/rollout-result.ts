@@ -42,7 +42,8 @@ function isUnhealthy({ health, healthBefore }: StepObservation): boolean {
 function failureReason(observed: StepObservation, { version, steadyMs }: StepTarget): string {
   if (!observed.isLinked) return "Not connected at the deadline.";
   if (observed.version !== version) return `Still ran ${observed.version ?? "the old version"} at the deadline.`;
-  if (isUnhealthy(observed)) return `Runs ${version} with health RED: ${observed.health?.reasons.join(" ") ?? ""}`.trim();
+  if (isUnhealthy(observed))
+    return `Runs ${version} with health RED: ${observed.health?.reasons.join(" ") ?? ""}`.trim();
   if (!observed.order) return `Runs ${version}, but had not reported the result at the deadline.`;
   return `Runs ${version}, but was not continuously connected for ${Math.ceil(steadyMs / MINUTE_MS)} min.`;
 }

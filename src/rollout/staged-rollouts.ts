@@ -19,7 +19,9 @@ export interface StagedRolloutsDeps extends NextWaveDeps {
   onFault(error: unknown): void;
 }
 
-/** Staged rollouts of upgrades, one at a time. All methods but `start` and `stop` throw CallerError and ConflictError. */
+/**
+ * Staged rollouts of upgrades, one at a time. All methods but `start` and `stop` throw CallerError and ConflictError.
+ */
 export interface StagedRollouts {
   /** Starts a rollout of the version on offer to these appliances in order, or to all with valid keys (null). */
   create(input: object, endpointIds: readonly string[] | null, by: ActorContext): Promise<ApplianceUpgrade>;
@@ -116,7 +118,8 @@ export function createStagedRollouts(deps: StagedRolloutsDeps): StagedRollouts {
     const row = await store.write((tx) => {
       const found = tx.get(applianceUpgrades, id);
       if (!found) throw notFound();
-      if (!from.includes(found.state)) throw new ConflictError(`A rollout that is ${found.state} cannot become ${state}.`);
+      if (!from.includes(found.state))
+        throw new ConflictError(`A rollout that is ${found.state} cannot become ${state}.`);
       const values = {
         ...(state === "running" ? { reason: null, waitingSince: null } : {}),
         ...(state === "cancelled" ? { endedAt: clock.now() } : {}),

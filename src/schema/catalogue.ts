@@ -2,7 +2,7 @@ import { BugError } from "../lib/errors.ts";
 import type { Field } from "./field.ts";
 import type { AnyResource, Method, ResourcePath } from "./resource.ts";
 
-/** Where a ref or many field points from. */
+/** An incoming reference of a ref or many field. */
 export interface InboundReference {
   from: AnyResource;
   field: string;
@@ -36,12 +36,12 @@ export function tableName(resource: AnyResource): string {
   return resource.name.replaceAll("-", "_");
 }
 
-/** The canonical path's last segment, which error messages and permission specs name. */
+/** Last segment of the canonical path, used in error messages and permission specs. */
 export function collectionName(resource: AnyResource): string {
   return canonicalPath(resource).at.split("/").at(-1) as string;
 }
 
-/** The first path of a resource. Every declaration has one. */
+/** The canonical path of a resource, its first one. */
 export function canonicalPath(resource: AnyResource): ResourcePath {
   const path = resource.paths[0];
   if (!path) throw new BugError(`resource ${resource.name} has no path`);
@@ -60,7 +60,7 @@ export function visibilityReferences(resource: AnyResource): readonly string[] {
   );
 }
 
-/** Checks declarations against each other. Throws BugError for double names, unknown path refs and the like. */
+/** Checks declarations against each other. Throws BugError for duplicate names, unknown path refs and the like. */
 export function createCatalogue(declarations: readonly AnyResource[]): Catalogue {
   const byName = new Map<string, AnyResource>();
   for (const resource of declarations) {

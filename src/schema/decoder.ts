@@ -8,9 +8,12 @@ import { UploadedFile } from "./uploaded-file.ts";
  * (camelCase wins); unknown, read-only and internal fields are dropped, `id` is kept.
  */
 export interface Decoder {
-  /** From parsed JSON: values are left as they are, free JSON inside `json` fields untouched. Refuses anything but an object. */
+  /**
+   * From parsed JSON: values stay unchanged, including free-form JSON in `json` fields. Throws for anything but an
+   * object.
+   */
   json(body: unknown): Record<string, unknown>;
-  /** From a form with bracketed keys already nested: texts become values of the fields' types; an empty text clears. */
+  /** From a form with nested names: strings become values of the field types; an empty string clears. */
   form(body: Readonly<Record<string, unknown>>): Record<string, unknown>;
 }
 
@@ -19,7 +22,7 @@ type Convert = (value: unknown, name: string) => unknown;
 /** Returned by a converter to omit a field. */
 const OMITTED = Symbol("nothing");
 
-/** The spelling of the API for a name in kebab-case: `message-template-id` is messageTemplateId. */
+/** Converts a kebab-case name to camelCase: `message-template-id` is messageTemplateId. */
 export function camelCase(name: string): string {
   return name.includes("-") ? name.replace(/-([a-z0-9])/g, (_, letter: string) => letter.toUpperCase()) : name;
 }

@@ -1,12 +1,12 @@
 /** Options of every field. `doc` is published in the OpenAPI document. */
 export interface FieldOptions {
-  /** Must be present on creation and can't be cleared later. */
+  /** Required on creation and cannot be cleared. */
   required?: boolean;
-  /** Kept by Carillon; a value in a request is ignored. */
+  /** Set by Carillon; ignored in requests. */
   readOnly?: boolean;
-  /** Taken on creation only; later requests with another value are ignored. */
+  /** Accepted on creation only; ignored in updates. */
   createOnly?: boolean;
-  /** False when lists can't be filtered by it. Scalars can by default. */
+  /** False to disable list filters. Scalars have filters by default. */
   filter?: boolean;
   /** Unit of the value, such as "s" or "m". */
   unit?: string;
@@ -16,12 +16,12 @@ interface Base extends FieldOptions {
   doc: string;
 }
 
-/** A text of `min`..`max` characters (Unicode code points); unpaired surrogates and NUL are refused. */
+/** A string of `min`..`max` characters (Unicode code points); unpaired surrogates and NUL are refused. */
 export interface TextField extends Base {
   kind: "text";
   min?: number;
   max: number;
-  /** Unique over the whole table, compared without case. */
+  /** Unique in the whole table, case-insensitive. */
   unique?: boolean;
   format?: "email" | "color" | "url";
   /** Forbidden substring. */
@@ -30,30 +30,30 @@ export interface TextField extends Base {
   search?: boolean;
   default?: string;
 }
-/** A whole number within `min`..`max`, both included. */
+/** An integer from `min` to `max`, inclusive. */
 export interface IntegerField extends Base {
   kind: "integer";
   min: number;
   max: number;
   default?: number;
 }
-/** A finite number within `min`..`max`. */
+/** A finite number from `min` to `max`. */
 export interface NumberField extends Base {
   kind: "number";
   min: number;
   max: number;
   default?: number;
 }
-/** True or false; at the edge the strings "true" and any other are taken too. */
+/** A boolean; the API also accepts "true" and any other string as false. */
 export interface BooleanField extends Base {
   kind: "boolean";
   default?: boolean;
 }
-/** A moment: epoch ms inside, ISO 8601 UTC with ms and Z at the edge. */
+/** A timestamp: epoch ms internally, ISO 8601 UTC with ms and Z in the API. */
 export interface TimestampField extends Base {
   kind: "timestamp";
 }
-/** A calendar day `YYYY-MM-DD` that exists. */
+/** An existing calendar date `YYYY-MM-DD`. */
 export interface DateField extends Base {
   kind: "date";
 }
@@ -63,11 +63,11 @@ export interface OptionField<V extends string = string> extends Base {
   values: readonly V[];
   default?: V;
 }
-/** Any RFC 9562 UUID that refers to nothing the database can check. */
+/** Any RFC 9562 UUID without referential integrity. */
 export interface UuidField extends Base {
   kind: "uuid";
 }
-/** The id of one row of another resource (by declaration name). */
+/** The id of a row of another resource (by declaration name). */
 export interface RefField extends Base {
   kind: "ref";
   to: string;
@@ -75,27 +75,27 @@ export interface RefField extends Base {
   embed?: string;
   /** Query flag that omits the embedded row when true, in addition to `include<Embed>=false`. */
   embedUnless?: string;
-  /** Name under which the target lists the rows that refer to it by this field: `…/{id}/<dependents>-dependents`. */
+  /** Name of the list of referring rows at the target: `…/{id}/<dependents>-dependents`. */
   dependents?: string;
   /** Effect of deleting the target: `clear` the reference, delete this row (`cascade`), or `refuse`. */
   onDelete: "clear" | "cascade" | "refuse";
   /** The target is part of the row: it is visible wherever the row is visible. */
   part?: boolean;
 }
-/** Ids of rows of another resource, in order, without repeats. */
+/** Ids of rows of another resource, ordered, without duplicates. */
 export interface ManyField extends Base {
   kind: "many";
   to: string;
   embed?: string;
-  /** As of a single reference. */
+  /** As in RefField. */
   embedUnless?: string;
-  /** As of a single reference. */
+  /** As in RefField. */
   dependents?: string;
   maxItems: number;
-  /** `refuse`: a target can't be deleted while a row names it; else it is taken out of the list. */
+  /** `refuse`: a referenced target cannot be deleted; otherwise it is removed from the list. */
   onDelete?: "refuse";
 }
-/** Values of one kind, in order. */
+/** Ordered values of one type. */
 export interface ListField extends Base {
   kind: "list";
   item: ScalarField;
@@ -128,7 +128,7 @@ export interface FileFieldData extends Base {
   /** Accepted content types. The stored type is detected from the content, not taken from the client. */
   types: readonly string[];
 }
-/** A text that is written and never read back: encrypted at rest, masked in the audit. */
+/** A write-only string: encrypted at rest, masked in the audit log. */
 export interface SecretField extends Base {
   kind: "secret";
   max: number;
@@ -153,15 +153,15 @@ export interface ComputedOptions {
   nullable?: boolean;
   /** Query flags that include the field. */
   when?: string | readonly string[];
-  /** Query flag that leaves it out when false. */
+  /** Query flag that omits the field when false. */
   unless?: string;
-  /** True where only some rows have it. */
+  /** True if only some rows have it. */
   sometimes?: boolean;
   /** Name of the resource of the array elements. */
   rowsOf?: string;
 }
 
-/** Fields that hold one plain value. */
+/** Fields with a primitive value. */
 export type ScalarField =
   | TextField
   | IntegerField
@@ -205,7 +205,7 @@ export function isFullTextSearched(field: Field): boolean {
 export function text<const O extends Rest<TextField>>(doc: string, options: O = {} as O) {
   return { kind: "text" as const, doc, max: 255, ...options };
 }
-/** A whole-number field; the bounds default to those of a safe 32-bit signed number from 0. */
+/** An integer field; the bounds default to 0 and the maximum of a signed 32-bit integer. */
 export function integer<const O extends Rest<IntegerField>>(doc: string, options: O = {} as O) {
   return { kind: "integer" as const, doc, min: 0, max: 2_147_483_647, ...options };
 }
@@ -217,15 +217,15 @@ export function number<const O extends Rest<NumberField>>(doc: string, options: 
 export function boolean<const O extends Rest<BooleanField>>(doc: string, options: O = {} as O) {
   return { kind: "boolean" as const, doc, ...options };
 }
-/** A moment in time. */
+/** A timestamp field. */
 export function timestamp<const O extends Rest<TimestampField>>(doc: string, options: O = {} as O) {
   return { kind: "timestamp" as const, doc, ...options };
 }
-/** A calendar day. */
+/** A date field. */
 export function date<const O extends Rest<DateField>>(doc: string, options: O = {} as O) {
   return { kind: "date" as const, doc, ...options };
 }
-/** A choice out of `values`. */
+/** A choice of `values`. */
 export function option<const V extends string, const O extends Omit<Rest<OptionField<V>>, "values">>(
   doc: string,
   values: readonly V[],
@@ -233,7 +233,7 @@ export function option<const V extends string, const O extends Omit<Rest<OptionF
 ) {
   return { kind: "option" as const, doc, values, ...options };
 }
-/** A UUID that is not checked against a table. */
+/** A UUID without a reference. */
 export function uuid<const O extends Rest<UuidField>>(doc: string, options: O = {} as O) {
   return { kind: "uuid" as const, doc, ...options };
 }
@@ -245,7 +245,7 @@ export function ref<const O extends Omit<Rest<RefField>, "to">>(doc: string, to:
 export function many<const O extends Omit<Rest<ManyField>, "to">>(doc: string, to: string, options: O = {} as O) {
   return { kind: "many" as const, doc, to, maxItems: 5_000, ...options };
 }
-/** A list of plain values; `maxItems` defaults to 1000. */
+/** A list of primitive values; `maxItems` defaults to 1000. */
 export function list<const I extends ScalarField, const O extends Omit<Rest<ListField>, "item">>(
   doc: string,
   item: I,
@@ -262,7 +262,7 @@ export function object<const F extends ObjectField["fields"], const O extends Om
   // NoInfer: otherwise O is inferred from the context of the call, and its `fields` would widen F.
   return { kind: "object" as const, doc, fields, ...(options as NoInfer<O>) };
 }
-/** Free JSON; `maxBytes` defaults to 64 KiB. */
+/** Free-form JSON; `maxBytes` defaults to 64 KiB. */
 export function json<const O extends Rest<JsonField>>(doc: string, options: O = {} as O) {
   return { kind: "json" as const, doc, maxBytes: 65_536, ...options };
 }
@@ -278,7 +278,7 @@ export function file<const O extends Omit<Rest<FileFieldData>, "types">>(
 export function secret<const O extends Rest<SecretField>>(doc: string, options: O = {} as O) {
   return { kind: "secret" as const, doc, max: 1_024, ...options };
 }
-/** A column of Carillon's own. */
+/** An internal column. */
 export function internal<const T extends InternalField["type"], const O extends Omit<Rest<InternalField>, "type">>(
   doc: string,
   type: T,
@@ -286,7 +286,7 @@ export function internal<const T extends InternalField["type"], const O extends 
 ) {
   return { kind: "internal" as const, doc, type, ...options };
 }
-/** A value computed on reading. */
+/** A computed value. */
 export function computed<const T extends ComputedField["type"]>(doc: string, type: T, options: ComputedOptions = {}) {
   return { kind: "computed" as const, doc, type, readOnly: true as const, ...options };
 }
@@ -301,7 +301,7 @@ type ScalarValue<F> = F extends { kind: "text" | "date" | "uuid" }
         ? V
         : never;
 
-/** The value of a field inside Carillon when it is set. */
+/** The internal value of a set field. */
 export type ValueOf<F> = F extends { kind: "ref" }
   ? string
   : F extends { kind: "many" }

@@ -3,7 +3,7 @@ import { isUuid, newId } from "../lib/ids.ts";
 import { camelCase } from "./decoder.ts";
 import type { Validator } from "./validator.ts";
 
-/** The elements of a JSON list, each checked and with an id that is its own within the list. */
+/** An element of a JSON list, with an id that is unique within the list. */
 export type NestedItem<T> = T & { id: string };
 
 /**

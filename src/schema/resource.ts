@@ -1,29 +1,29 @@
 import type { Field, ValueOf } from "./field.ts";
 
-/** The generic operations of a path; `put`, `delete` and `get` by id, `post` and `get` on the collection. */
+/** Generic operations of a path; `put`, `delete` and `get` by id, `post` and `get` on the collection. */
 export type Method = "get" | "post" | "put" | "delete";
 
 /** Deprecation, with dates as `YYYY-MM-DD` in UTC. */
 export interface Deprecation {
   /** First day of the deprecation. */
   since: string;
-  /** The day on which it stops being served; open when not given. */
+  /** Last day of service; open if not given. */
   sunset?: string;
   /** Path below `/api/` of the replacement. */
   successor?: string;
 }
 
 /**
- * One place in the API where a resource appears. `at` is written as in the API description:
- * `users/{userId}/devices`; each `{name}` is a ref field of the resource, filled from the path.
+ * An API path of a resource. `at` is written as `users/{userId}/devices`; each `{name}` is a ref field of the
+ * resource.
  */
 export interface ResourcePath {
   at: string;
   /** Supported operations; default: all four. */
   methods?: readonly Method[];
   /**
-   * A ref field by whose target id an item can also be addressed (`users/{userId}/security-
-   * groups/{securityGroupId}`).
+   * A ref field by whose target id an item can also be addressed
+   * (`users/{userId}/security-groups/{securityGroupId}`).
    */
   itemBy?: string;
   /** Deprecation of this path, announced in the headers of every response. */
@@ -49,18 +49,18 @@ export interface ResourceDeclaration<F extends Readonly<Record<string, Field>> =
   name: string;
   /** One sentence. */
   doc: string;
-  /** Where it appears in the API; the first one is canonical. */
+  /** API paths; the first one is canonical. */
   paths: readonly ResourcePath[];
   /** Placeholder of its id, such as `userId`. */
   idParam: string;
-  /** `domain`: visible within domains; `organisation`: one for all; `parent`: follows the parent in the path. */
+  /** `domain`: visible within domains; `organisation`: shared by all; `parent`: follows the parent in the path. */
   scope: "domain" | "organisation" | "parent";
   /**
    * Ref fields whose rows must all be visible for a row of scope `parent` to be visible; default: those in its paths
    * and required ones.
    */
   visibilityReferences?: readonly string[];
-  /** Field (or `id`) that holds the domain to which a row of scope `organisation` belongs; without, it belongs to all. */
+  /** Field (or `id`) with the domain of a row of scope `organisation`; without it the row belongs to all domains. */
   domainField?: string;
   replicate: ReplicationClass;
   fields: F;
@@ -69,13 +69,13 @@ export interface ResourceDeclaration<F extends Readonly<Record<string, Field>> =
    * passed do not count.
    */
   limit?: { most: number; per?: string; until?: string };
-  /** Field combinations that must be unique, compared without case. */
+  /** Unique field combinations, case-insensitive. */
   unique?: readonly (readonly string[])[];
   /** Indexes in addition to those of refs and unique fields; one that ends with `id` supports a sort order. */
   indexes?: readonly (readonly string[])[];
   /** Append-only rows, written in bulk by their module: neither audited nor in the change feed. */
   appendOnly?: boolean;
-  /** Facts that are in the full-text index like all else, since they are listed as a whole. */
+  /** Append-only rows that are included in the full-text index. */
   fullTextSearched?: boolean;
   /** Default sort field; `createdAt` if not given. */
   sort?: string;
@@ -83,7 +83,7 @@ export interface ResourceDeclaration<F extends Readonly<Record<string, Field>> =
   clone?: { children?: readonly string[]; omit?: readonly string[] };
 }
 
-/** Declares a REST resource; data only. Usage: one default export per file under `resources/`. */
+/** Declares a REST resource; data only, as the default export of a file in `resources/`. */
 export function defineResource<const F extends Readonly<Record<string, Field>>>(
   declaration: ResourceDeclaration<F>,
 ): ResourceDeclaration<F> {
@@ -97,13 +97,13 @@ type StoredFields<F> = { [K in keyof F as F[K] extends { kind: "computed" } ? ne
 
 type IsAlwaysSet<F> = F extends { required: true } | { default: unknown } | { kind: "many" } ? true : false;
 
-/** Members that every row has. Times are epoch ms; `pk` is the internal integer key, never shown. */
+/** Members of every row. Timestamps are epoch ms; `pk` is the internal integer key, never exposed. */
 export interface RowBase {
   pk: number;
   id: string;
   createdAt: number;
   updatedAt: number;
-  /** Home domain's id of a domain-scoped row, else null. */
+  /** Id of the home domain of a domain-scoped row, otherwise null. */
   domainId: string | null;
   /** Additional domains of a domain-scoped row, null for none; never an ancestor or descendant of another one. */
   alsoIn: readonly string[] | null;
@@ -119,5 +119,5 @@ export type RowOf<R> =
       }
     : never;
 
-/** Values that Carillon itself sets on a row, read-only and internal fields included. */
+/** Values that Carillon sets itself, including read-only and internal fields. */
 export type SystemValues<R> = Partial<Omit<RowOf<R>, "pk">>;

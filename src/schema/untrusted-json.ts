@@ -14,9 +14,8 @@ const OPEN_OBJECT = 0x7b;
 const CLOSE_OBJECT = 0x7d;
 
 /**
- * Parses JSON that came from outside. Depth and width are counted before the parser runs, because a deep value kills
- * recursive code and a wide one blocks the process. Throws CallerError invalid-value; the text is never repeated in
- * it.
+ * Parses untrusted JSON. Depth and width are checked before parsing, because deep values overflow recursive code and
+ * wide ones block the process. Throws CallerError invalid-value that never contains the text.
  * @source docs/decisions/0038-reliability.md
  */
 export function parseUntrustedJson(text: string): unknown {
@@ -47,7 +46,7 @@ function checkShape(text: string): void {
   }
 }
 
-/** Index of the quote that ends the string begun at `start`, or the end of the text. */
+/** Index of the closing quote of the string that starts at `start`, or the end of the text. */
 function endOfString(text: string, start: number): number {
   for (let at = start + 1; ; at++) {
     const end = text.indexOf('"', at);

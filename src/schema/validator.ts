@@ -4,7 +4,7 @@ import { isUuid } from "../lib/ids.ts";
 import type { Field, ListField, ObjectField, ScalarField, TextField } from "./field.ts";
 import { UploadedFile } from "./uploaded-file.ts";
 
-/** Checks input against a set of fields, which were compiled once. */
+/** Validates input against compiled fields. */
 export interface Validator {
   /**
    * Returns the internal values of the given fields (timestamps as epoch ms, ids in lower case, null = cleared) and
@@ -22,7 +22,7 @@ const COLOR = /^#[0-9a-fA-F]{6}$/;
 const INSTANT = /^(\d{4}-\d{2}-\d{2})T\d{2}:\d{2}(:\d{2}(\.\d{1,9})?)?(Z|[+-]\d{2}:\d{2})$/;
 const DAY = /^\d{4}-\d{2}-\d{2}$/;
 
-/** Compiles fields to one checker. */
+/** Compiles the validator of fields. */
 export function compileValidator(fields: Readonly<Record<string, Field>>): Validator {
   const compiled = Object.entries(fields)
     .filter(([, field]) => isWritable(field))

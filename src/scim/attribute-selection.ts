@@ -15,8 +15,8 @@ const ALL_ATTRIBUTES: AttributeSelection = { has: () => true, apply: (document) 
 const REQUIRED_ATTRIBUTES: ReadonlySet<string> = new Set(["id", "schemas"]);
 
 /**
- * Parses the parameters `attributes` and `excludedAttributes`; the first one wins. Unknown names are ignored. @source
- * RFC 7644 §3.9
+ * Parses the parameters `attributes` and `excludedAttributes`; the first one wins. Unknown names are ignored.
+ * @source RFC 7644 §3.9
  */
 export function parseAttributeSelection(
   type: ScimResourceType,

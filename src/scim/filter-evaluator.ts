@@ -25,7 +25,8 @@ const INDEXED_ATTRIBUTES: ReadonlySet<string> = new Set(["id", "externalId", "us
 
 /**
  * Compiles a filter. Memberships (`members`, `groups`) support only `eq` on the id. Throws ScimRequestError
- * `invalidFilter`. @source RFC 7644 §3.4.2.2
+ * `invalidFilter`.
+ * @source RFC 7644 §3.4.2.2
  */
 export function compileScimFilter(
   type: ScimResourceType,
@@ -81,7 +82,8 @@ export function findIndexKey(type: ScimResourceType, filter: ScimFilter): { name
 
 /**
  * Evaluates a filter on one value of a multi-valued attribute; texts compare without case. Throws ScimRequestError
- * `invalidFilter` for a nested value filter. @source RFC 7644 §3.5.2
+ * `invalidFilter` for a nested value filter.
+ * @source RFC 7644 §3.5.2
  */
 export function matchesScimFilter(filter: ScimFilter, value: ScimDocument): boolean {
   switch (filter.op) {

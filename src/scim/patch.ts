@@ -31,8 +31,8 @@ export interface PatchTarget extends AttributeTarget {
 const MAX_OPERATIONS = 1_000;
 
 /**
- * Parses the operations of a PATCH, ignoring the case of names. Throws ScimRequestError `invalidSyntax`. @source RFC
- * 7644 §3.5.2
+ * Parses the operations of a PATCH, ignoring the case of names. Throws ScimRequestError `invalidSyntax`.
+ * @source RFC 7644 §3.5.2
  */
 export function parsePatchOperations(body: unknown): PatchOperation[] {
   const given = isJsonObject(body) ? readMember(body, "operations") : null;

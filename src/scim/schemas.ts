@@ -23,7 +23,7 @@ export interface ScimSchema {
 
 /** URN of the core schema of users. */
 export const USER_SCHEMA_URN = "urn:ietf:params:scim:schemas:core:2.0:User";
-/** URN of what organisations add to users. */
+/** URN of the enterprise extension of users. */
 export const ENTERPRISE_SCHEMA_URN = "urn:ietf:params:scim:schemas:extension:enterprise:2.0:User";
 /** URN of the core schema of groups. */
 export const GROUP_SCHEMA_URN = "urn:ietf:params:scim:schemas:core:2.0:Group";

@@ -17,7 +17,7 @@ export function parseSettings(yaml: string): Settings {
   throw settingsError(result.error.issues.flatMap(fieldErrorsIn));
 }
 
-/** Reads the settings file at `path`. Throws CallerError as `parseSettings` does, UpstreamError when it can't be read. */
+/** Loads the settings file `path`. Throws CallerError as `parseSettings` does, UpstreamError if it cannot be read. */
 export function loadSettings(path: string): Settings {
   let text: string;
   try {

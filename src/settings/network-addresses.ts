@@ -1,10 +1,10 @@
 import { isIP, isIPv4 } from "node:net";
 
-/** Where a server listens. */
+/** A listen address. */
 export interface ListenAddress {
   /** An IP address or a host name, without brackets. */
   host: string;
-  /** 0 lets the system choose. */
+  /** 0 lets the operating system choose. */
   port: number;
 }
 

@@ -1,11 +1,11 @@
 import { type Settings, settingsJsonSchema } from "./schema.ts";
 
-/** One setting as people look at it. */
+/** A setting for display. */
 export interface SettingEntry {
-  /** Its place in the file: `backups.keepDays`. */
+  /** Key in the file: `backups.keepDays`. */
   name: string;
   doc: string;
-  /** JSON, as is the default. */
+  /** As JSON, like the default. */
   value: string;
   default: string;
 }

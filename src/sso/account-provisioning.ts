@@ -37,8 +37,8 @@ interface ProvisionedAccount {
 /**
  * Just-in-time provisioning: finds the user by the provider's subject, else by e-mail address, else creates it if the
  * provider allows self-registration, and syncs its groups. An account with `breakGlass`, of a type other than regular,
- * or of another provider is never linked by its address. Throws LoginError: `no-account`, `locked`. @source
- * docs/decisions/0402-identity-providers.md, Accounts
+ * or of another provider is never linked by its address. Throws LoginError: `no-account`, `locked`.
+ * @source docs/decisions/0402-identity-providers.md, Accounts
  */
 export function provisionAccount(
   tx: Transaction,
@@ -188,9 +188,9 @@ function groupKey({ name, externalId }: ProviderGroup): string {
   return (externalId ?? name).toLowerCase();
 }
 
-/** Finds what a provider names: by its id where both sides know one, else by the name, which may be the id, too. */
+/** Matches groups by external id if both sides have one, else by name; a name may also be an external id. */
 function createGroupMatcher(lines: readonly GroupLine[]): (group: ProviderGroup) => GroupLine | undefined {
-  // Of several the oldest counts.
+  // The oldest of several matching groups wins.
   const newestFirst = lines.toReversed();
   const ids = new Map(newestFirst.flatMap((line) => (line.externalId ? [[line.externalId.toLowerCase(), line]] : [])));
   const names = new Map(newestFirst.map((line) => [line.name.toLowerCase(), line]));

@@ -134,7 +134,8 @@ interface SyncOutcome {
 
 /**
  * Removal threshold: a sync that would remove more users than this number and this share of all users is withheld,
- * because a wrong filter is more likely. @source docs/decisions/0402-identity-providers.md, Directory sync
+ * because a wrong filter is more likely.
+ * @source docs/decisions/0402-identity-providers.md, Directory sync
  */
 const REMOVAL_THRESHOLD = { users: 10, share: 0.2 };
 

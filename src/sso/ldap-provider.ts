@@ -30,8 +30,8 @@ const THROTTLE_POLICY = { freeAttempts: 5, initialDelayMs: 1_000, maxDelayMs: 30
 const USER_FILTER = "(|(mail={login})(uid={login})(sAMAccountName={login}))";
 const GROUP_FILTER = "(member={dn})";
 /**
- * Immutable id attributes; the first one that an entry has is its subject. @source RFC 4530; Active Directory,
- * objectGUID
+ * Immutable id attributes; the first one that an entry has is its subject.
+ * @source RFC 4530; Active Directory, objectGUID
  */
 const SUBJECT_ATTRIBUTES = ["entryUUID", "objectGUID"];
 

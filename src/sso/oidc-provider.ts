@@ -32,7 +32,8 @@ const ERROR_CODES: Readonly<Record<string, LoginErrorCode>> = {
 
 /**
  * OpenID Connect: authorization code flow with PKCE, state and nonce; metadata and keys come from the discovery
- * document of the issuer. @source OpenID Connect Core 1.0 §3.1; Discovery 1.0 §4; RP-Initiated Logout 1.0; RFC 7636
+ * document of the issuer.
+ * @source OpenID Connect Core 1.0 §3.1; Discovery 1.0 §4; RP-Initiated Logout 1.0; RFC 7636
  */
 export function createOidcProvider(row: IdentityProviderRow, deps: ProviderDeps): Provider {
   const { redirectUri } = buildProviderUrls(row, deps.baseUrl());

@@ -33,7 +33,8 @@ export interface ProviderHooksDeps {
  * Hooks of identity providers. Enabled providers must have the fields of their type and addresses that the SSRF guard
  * allows. The built-in provider cannot be deleted, and can be disabled only while a break-glass account exists.
  * Deleting a provider deletes its groups; its users stay and become local accounts. Only super users may change
- * providers, because a provider can authenticate anyone. @source docs/decisions/0402-identity-providers.md, Providers
+ * providers, because a provider can authenticate anyone.
+ * @source docs/decisions/0402-identity-providers.md, Providers
  */
 export function providerHooks({ policy, clock, baseUrl }: ProviderHooksDeps): ResourceHooks<typeof identityProviders> {
   return {

@@ -21,7 +21,8 @@ const DEFAULT_ASSERTION_MS = 86_400_000;
 /**
  * Maximum number of pending logins. They expire after ten minutes; each takes about 200 bytes, and counting them takes
  * 0.4 ms. Anyone may start a login, so beyond the limit the oldest are evicted: refusing new ones would lock out
- * everybody. @source docs/decisions/0402-identity-providers.md, SAML
+ * everybody.
+ * @source docs/decisions/0402-identity-providers.md, SAML
  */
 const PENDING_REQUEST_LIMIT: KindLimit = { kind: "request", maxEntries: 10_000 };
 /** Common attributes of e-mail address and name, used if the row names none. */

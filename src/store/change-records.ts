@@ -11,8 +11,8 @@ import type { SearchIndex } from "./search-index.ts";
 import type { ActorContext, AuditEvent, SqlValue } from "./store.ts";
 
 /**
- * The two records that every write leaves in its own transaction: change feed and audit. @source
- * docs/decisions/0017-store.md, Two records per write
+ * The two records that every write leaves in its own transaction: change feed and audit.
+ * @source docs/decisions/0017-store.md, Two records per write
  */
 export interface ChangeRecords {
   /** Change feed: the newest version per row, tombstones included. Returns the sequence number. */

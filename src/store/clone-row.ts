@@ -21,8 +21,8 @@ const SUFFIX_LENGTH = 15;
  * Copies a row that `by` sees, with the children that its declaration's `clone` names, through the checks of every
  * creation. Read-only and internal fields start fresh; files are shared by content. The copy belongs to those domains
  * of the source that the caller may write to, else to the acting domain. The hook `prepare` does not run: the source
- * row has passed it already. Throws not-found and everything that `create` throws. @source
- * docs/decisions/0001-lists-and-paging.md, Clone
+ * row has passed it already. Throws not-found and everything that `create` throws.
+ * @source docs/decisions/0001-lists-and-paging.md, Clone
  */
 export function cloneRow(deps: CloneDeps, resource: AnyResource, id: string, by: ActorContext): AnyRow {
   if (!resource.clone) throw new BugError(`resource ${resource.name} is not declared to be cloned`);

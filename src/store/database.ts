@@ -4,7 +4,8 @@ import { UpstreamError } from "../lib/errors.ts";
 import { prepareDataDirectory } from "./data-directory.ts";
 
 /**
- * The first SQLite release without the WAL-reset corruption bug. @source docs/decisions/0017-store.md, SQLite settings
+ * The first SQLite release without the WAL-reset corruption bug.
+ * @source docs/decisions/0017-store.md, SQLite settings
  */
 const MIN_SQLITE_VERSION = [3, 51, 3];
 

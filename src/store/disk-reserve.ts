@@ -19,8 +19,8 @@ const MIN_FREE_FACTOR = 4;
 
 /**
  * A reserve of `bytes` in the file `path`, not allocated yet. It holds random bytes because some file systems store
- * zeros as holes. On a full disk even a delete fails until a file beside the database is removed. @source
- * docs/decisions/0038-reliability.md, 1. Traps
+ * zeros as holes. On a full disk even a delete fails until a file beside the database is removed.
+ * @source docs/decisions/0038-reliability.md, 1. Traps
  */
 export function createDiskReserve(path: string, bytes: number): DiskReserve {
   let isAllocating = false;

@@ -10,8 +10,8 @@ export interface PageStart {
 
 /**
  * Signs and verifies page tokens: standard base64 of a JSON string. `list` names the list (resource, filters, order); a
- * token of another list, or without a valid signature, is a 400. @source docs/decisions/0001-lists-and-paging.md,
- * Paging
+ * token of another list, or without a valid signature, is a 400.
+ * @source docs/decisions/0001-lists-and-paging.md, Paging
  */
 export interface PageTokens {
   sign(list: string, start: PageStart): string;

@@ -44,14 +44,16 @@ const CHUNKING_THRESHOLD = 300;
 /** Rows removed between two checks of the time budget. */
 const CHUNK_SIZE = 50;
 /**
- * Time budget of one transaction, so that other writes get their turn. @source docs/decisions/0017-store.md, Long work
+ * Time budget of one transaction, so that other writes get their turn.
+ * @source docs/decisions/0017-store.md, Long work
  */
 const CHUNK_MS = 4;
 
 /**
  * Creates the remover of rows with any number of dependants. A dry run comes first, so that a refusal changes nothing.
  * Then the dependants are removed in chunks and the row last. A crash in between leaves the row and the remaining
- * dependants; the caller, who got no response, deletes again. @source docs/decisions/0404-store-limits.md, Chunked work
+ * dependants; the caller, who got no response, deletes again.
+ * @source docs/decisions/0404-store-limits.md, Chunked work
  */
 export function createRowRemover(deps: RowRemovalDeps): RowRemover {
   const { reader, writer, write } = deps;

@@ -7,7 +7,8 @@ import type { WalCheckpointer } from "./wal-checkpoint.ts";
 
 /**
  * When a write is durable: `immediate` once its promise resolves, `deferred` with the next immediate write, and never
- * later than that one. @source sqlite.org/pragma.html, synchronous: NORMAL loses the end of the log, nothing within
+ * later than that one.
+ * @source sqlite.org/pragma.html, synchronous: NORMAL loses the end of the log, nothing within
  */
 export type Durability = "immediate" | "deferred";
 
@@ -45,8 +46,8 @@ export interface WriteQueueOptions {
 
 /**
  * The only way to write to the database. Group commit: the jobs of one turn of the event loop share a transaction, each
- * in its own savepoint, emergency jobs first. @source docs/decisions/0027-performance-goals.md, What the measurements
- * teach
+ * in its own savepoint, emergency jobs first.
+ * @source docs/decisions/0027-performance-goals.md, What the measurements teach
  */
 export class WriteQueue {
   readonly #options: WriteQueueOptions;

@@ -283,8 +283,8 @@ export function createWriter(options: WriterDeps): Writer {
   }
 
   /**
-   * A caller cannot remove references that the caller does not see. @source docs/decisions/0401-permission-rules.md,
-   * Delegation
+   * A caller cannot remove references that the caller does not see.
+   * @source docs/decisions/0401-permission-rules.md, Delegation
    */
   function keepHiddenReferences(
     resource: AnyResource,

@@ -1,5 +1,5 @@
 /**
- * The first language of an Accept-Language header that pages are written in; English without.
+ * The preferred language of an Accept-Language header among the supported ones; default: English.
  * @source RFC 9110 §12.5.4
  */
 export function acceptedLanguage(accepted: string | null): "de" | "en" {

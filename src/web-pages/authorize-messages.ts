@@ -6,11 +6,11 @@ export interface AuthorizeMessages {
   logIn: string;
   /** `{app}` is filled in by the page, here and below. */
   logInFor: string;
-  /** `{name}` is put in by the page. */
+  /** `{name}` is filled in by the page. */
   by: string;
   breakGlass: string;
   email: string;
-  /** Where a directory's names are taken, too. */
+  /** Label if directory login names are accepted too. */
   login: string;
   password: string;
   newPassword: string;
@@ -99,7 +99,7 @@ export function authorizeMessages(accepted: string | null): AuthorizeMessages {
   return acceptedLanguage(accepted) === "de" ? GERMAN : ENGLISH;
 }
 
-/** A sentence with its places filled. */
+/** Fills in the placeholders of a text. */
 export function fillPlaceholders(sentence: string, values: Readonly<Record<string, string>>): string {
   return sentence.replace(/\{(\w+)\}/g, (place, name: string) => values[name] ?? place);
 }

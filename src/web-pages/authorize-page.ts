@@ -12,7 +12,7 @@ interface PageBase {
   status: number;
 }
 
-/** A form of the page: posts to `action`, with its proof. */
+/** A form that posts to `action` with a CSRF token. */
 interface FormPage extends PageBase {
   request: AuthorizationRequest;
   action: string;
@@ -34,7 +34,7 @@ export interface LoginPage extends FormPage {
 /** Data of the consent page. */
 export interface ConsentPage extends FormPage {
   userName: string;
-  /** Where another account can be used. */
+  /** Link for using another account. */
   otherAccount: string;
   notice: string | null;
 }
@@ -107,7 +107,7 @@ function renderPage(
   content: Markup,
   request: AuthorizationRequest | null,
 ): HttpResponse {
-  // Browsers follow a form only where the policy lets it lead, which is the application, too.
+  // CSP form-action also applies to redirects after the form, so the application is allowed too.
   const formTargets = request ? `'self' ${cspSourceOf(request.redirectUri)}` : "'none'";
   const vary = "Accept-Language, Cookie";
   return renderHtmlPage({
@@ -121,7 +121,7 @@ function renderPage(
   });
 }
 
-/** A policy can't name IPv6 addresses nor parts of a program's own scheme. */
+/** CSP cannot express IPv6 addresses or parts of private-use schemes. */
 function cspSourceOf(uri: string): string {
   const { protocol, host, hostname } = new URL(uri);
   const isWeb = protocol === "https:" || protocol === "http:";

@@ -30,7 +30,7 @@ export function renderJoinPage(
   );
 }
 
-/** Asks whether to leave a list. */
+/** Confirmation form for unsubscribing. */
 export function renderLeavePage(messages: CampaignMessages, list: string): HttpResponse {
   return renderConfirmPage(
     messages,
@@ -45,7 +45,7 @@ export function renderConfirmPage(messages: PageMessages, title: string, text: s
   return renderPage(messages, 200, title, html`<p>${text}</p><form method="post"><button>${press}</button></form>`);
 }
 
-/** Says one thing. */
+/** A page with one message. */
 export function renderMessagePage(messages: PageMessages, title: string, text: string, status = 200): HttpResponse {
   return renderPage(messages, status, title, html`<p role="${status < 400 ? "status" : "alert"}">${text}</p>`);
 }

@@ -10,17 +10,17 @@ export interface HtmlPage {
   content: Markup;
   /** CSP value of form-action: `'self'`, `'none'`. */
   formTargets: string;
-  /** Request headers that the page depends on. */
+  /** Vary header. */
   vary: string;
   /** Additional CSS; must not contain untrusted text. */
   style?: string;
   /** Header above the content; default: product logo and name. */
   header?: Markup | null;
-  /** Shows a picture of our own origin. */
+  /** Allows images of our own origin. */
   hasPicture?: boolean;
 }
 
-/** Colours are the console's; every pair has a contrast of 4.5. */
+/** Colours of the console; every pair has a contrast of at least 4.5. */
 const STYLE = `
 :root{color-scheme:light dark;--page:#f4f5f8;--card:#fff;--line:#767e91;--ink:#1b2030;--soft:#50586b;--accent:#24408e;--on:#fff;--bad:#b01d24}
 @media(prefers-color-scheme:dark){:root{--page:#12151d;--card:#1b1f2a;--line:#7b859b;--ink:#e9ecf4;--soft:#aab3c7;--accent:#a9bdf7;--on:#12151d;--bad:#ff9a9a}}
@@ -58,8 +58,8 @@ export function renderHtmlPage(given: HtmlPage): HttpResponse {
 }
 
 /**
- * Headers of a page without scripts that has one style, named by its hash as the content policy has it. Without the own
- * origin as referrer browsers would send forms with an origin of `null`.
+ * Headers of a page without scripts and with one inline style, allowed by its hash. The referrer policy is
+ * same-origin, because browsers would otherwise submit forms with the origin `null`.
  */
 export function pageHeaders(
   styleHash: string,
@@ -79,7 +79,7 @@ export function pageHeaders(
   };
 }
 
-/** Text that is HTML already. */
+/** A string that is already HTML. */
 export interface Markup {
   text: string;
 }

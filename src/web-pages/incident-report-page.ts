@@ -50,7 +50,7 @@ const KINDS: Readonly<Record<string, string>> = {
   info: "Note",
 } satisfies Record<RowOf<typeof incidentActivities>["type"] | (typeof TIMELINE_ACTIVITY_TYPES)[number], string>;
 
-/** How values are written. */
+/** Formatting of values. */
 interface Formatting {
   /** Local time in the zone of the report; empty for null. */
   time(at: number | null): string;
@@ -79,13 +79,15 @@ export async function* renderIncidentReport(
     } else if (chunk.kind === "devices") {
       yield (isFirst ? DEVICES : "") + chunk.rows.map((row) => deviceRow(row, formatting).text).join("");
     } else {
-      yield closing + (isFirst ? PEOPLE : "") + chunk.rows.map((row) => personRow(row, asked, formatting).text).join("");
+      yield closing +
+        (isFirst ? PEOPLE : "") +
+        chunk.rows.map((row) => personRow(row, asked, formatting).text).join("");
     }
   }
   yield `${open === "devices" || open === "people" ? "</tbody></table>" : ""}</body></html>`;
 }
 
-/** Entries of the time line written in one go. */
+/** Timeline entries per chunk. */
 const CHUNK_ENTRIES = 200;
 
 function* headPage(head: IncidentRecordHead, timeZone: string, formatting: Formatting): Generator<string> {

@@ -3,7 +3,7 @@ import endpoints from "../resources/devices/endpoints.ts";
 import { ONPREM_EXTENSION_ID } from "../resources/devices/on-premises-extension.ts";
 import type { StoreReader } from "../store/store.ts";
 
-/** Seconds that are remembered: rows of one report share most of them. */
+/** Cache size in seconds: rows of one report share most of them. */
 const CACHED_SECONDS = 10_000;
 
 /**
@@ -14,13 +14,15 @@ export function resolveTimeZone(reader: StoreReader, requested: string | null): 
   const config = reader.find(endpoints, { extensionId: ONPREM_EXTENSION_ID }, 1)[0]?.config;
   const configured = (config as { timeZone?: unknown } | null | undefined)?.timeZone;
   const defaultZone =
-    typeof configured === "string" && isKnownTimeZone(configured) ? configured : Intl.DateTimeFormat().resolvedOptions().timeZone;
+    typeof configured === "string" && isKnownTimeZone(configured)
+      ? configured
+      : Intl.DateTimeFormat().resolvedOptions().timeZone;
   if (requested === null || requested === "") return defaultZone;
   if (!isKnownTimeZone(requested)) throw invalidValue("timeZone", "Must be a time zone such as Europe/Berlin.");
   return requested;
 }
 
-/** Writes epoch ms as the date and time of a zone with its difference to UTC: `2026-03-01 08:05:00 GMT+1`. */
+/** Formats epoch ms as local date and time with UTC offset: `2026-03-01 08:05:00 GMT+1`. */
 export function createLocalTimeFormatter(timeZone: string): (at: number) => string {
   const format = new Intl.DateTimeFormat("sv-SE", {
     timeZone,

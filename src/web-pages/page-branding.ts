@@ -4,7 +4,7 @@ import { html, type Markup, rawHtml } from "./html-page.ts";
 
 /** Parts of a page that depend on the branding. */
 export interface PageBranding {
-  /** Rules that follow the page's own. */
+  /** Additional CSS rules. */
   style: string;
   /** Header; null for the product name and logo. */
   header: Markup | null;
@@ -16,8 +16,8 @@ export interface PageBranding {
 const WHITE = "#ffffff";
 
 /**
- * The parts of a page that a branding changes. A colour that can't be read on white is left out, and dark pages keep
- * the colours that were chosen for them.
+ * Parts of a page that depend on the branding. A colour that is not readable on white is ignored, and dark pages keep
+ * their own colours.
  */
 export function pageBranding(branding: Branding): PageBranding {
   const { primaryColor, logoSha, logoAltText, companyName } = branding;

@@ -4,8 +4,8 @@ const MINUTE_MS = 60_000;
 const HOUR_MS = 60 * MINUTE_MS;
 
 /**
- * Waits between two tries, ms; after the last one a message is dead. About eight hours in all, since the messages
- * behind it wait too.
+ * Delays between attempts, ms; afterwards the message is dead. About eight hours in total, because later messages
+ * wait.
  */
 const RETRY_DELAYS_MS: readonly number[] = [
   ...[5_000, 30_000, 2 * MINUTE_MS, 10 * MINUTE_MS, 30 * MINUTE_MS],
@@ -16,7 +16,7 @@ const MAX_RETRY_AFTER_MS = 12 * HOUR_MS;
 /** Random extra delay (up to 20 %), so that messages that failed together are not retried together. */
 const JITTER = 0.2;
 
-/** So long nothing succeeds before a trigger is disabled. */
+/** Time without a success after which a trigger is disabled. */
 export const DISABLE_AFTER_MS = 72 * HOUR_MS;
 
 /**

@@ -58,13 +58,13 @@ function urlOf({ action }: Pick<RuleAction, "action">): string {
   return url;
 }
 
-/** It has the action's own id. */
+/** The trigger has the id of its action. */
 function triggerOf({ id, name, scenarioId }: RuleAction, url: string, tx: Transaction, by: ActorContext): string {
   const input = { name, url, spec: START_SPEC, type: "webhook", secret: generateWebhookSecret() };
   return tx.create(triggers, input, triggerActor(by), { id, scenarioId }).id;
 }
 
-/** The request that makes an action is the action's, not its trigger's. */
+/** Without the idempotency claim: it belongs to the action, not to the trigger. */
 function triggerActor({ actor, scope }: ActorContext): ActorContext {
   return { actor, scope };
 }

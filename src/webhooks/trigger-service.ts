@@ -9,7 +9,7 @@ import { generateWebhookSecret } from "./webhook-signature.ts";
 type Trigger = RowOf<typeof triggers>;
 type Delivery = RowOf<typeof triggerDeliveries>;
 
-/** How long calls carry the signature of the key before too. A day, as receivers change theirs by hand. */
+/** How long calls also carry the signature of the previous key: a day, because receivers are reconfigured manually. */
 const SECRET_OVERLAP_MS = 24 * 3_600_000;
 
 /** Creates a trigger. Returns the generated signing key, or null if one was given. Throws like every creation. */

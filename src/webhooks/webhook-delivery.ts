@@ -19,7 +19,7 @@ export interface WebhookDeliveryDeps {
   log: Log;
   ssrfGuard: SsrfGuard;
   by: ActorContext;
-  /** Breaks calls off at the end. */
+  /** Aborts calls on shutdown. */
   signal: AbortSignal;
   connections: ConnectionPool;
 }
@@ -29,7 +29,7 @@ type Delivery = RowOf<typeof triggerDeliveries>;
 
 /** @source Standard Webhooks 1.0, Deliverability: 15 to 30 s */
 const TIMEOUT_MS = 15_000;
-/** Finished messages kept per trigger. */
+/** Finished deliveries kept per trigger. */
 const MAX_DELIVERIES_KEPT = 1_000;
 /** Pruning interval in audit entries. */
 const PRUNE_INTERVAL = 100;
@@ -79,7 +79,7 @@ async function post(
   }
 }
 
-/** The keys to sign with: the present one, and the one before while it is good. */
+/** Signing keys: the current one, and the previous one until it expires. */
 function keysOf(trigger: Trigger, now: number, { secrets }: Store): string[] {
   const { secret, previousSecret, previousSecretUntil } = trigger;
   const keys = [secret, previousSecretUntil !== null && now < previousSecretUntil ? previousSecret : null];
@@ -95,7 +95,7 @@ function resultOf({ status, headers }: FetchResponse, now: number): DeliveryResu
   };
 }
 
-/** Writes the result; returns why the trigger was disabled by it, else null. */
+/** Stores the result; returns the reason if it disables the trigger, otherwise null. */
 function recordResult(
   trigger: Trigger,
   delivery: Delivery,

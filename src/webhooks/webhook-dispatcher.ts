@@ -34,7 +34,7 @@ export interface WebhookDispatcherDeps {
   by: ActorContext;
 }
 
-/** The calls of all triggers. */
+/** Delivers the webhooks of all triggers. */
 export interface WebhookDispatcher {
   /** Processes pending deliveries and new audit entries. */
   start(): void;
@@ -235,7 +235,7 @@ function pendingCount({ pk }: Trigger, store: Store): number {
   return store.one<{ n: number }>(sql, pk)?.n ?? 0;
 }
 
-/** The oldest message that waits, and when it is due (epoch ms; 0 = at once). */
+/** The oldest pending delivery and when it is due (epoch ms; 0 = now). */
 function nextDelivery({ pk }: Trigger, store: Store): { id: string; at: number } | null {
   return store.one<{ id: string; at: number }>(
     `SELECT id, coalesce(next_attempt_at, 0) AS at FROM trigger_deliveries

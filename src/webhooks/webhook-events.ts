@@ -28,7 +28,8 @@ export function resourcesMatching(spec: string, catalogue: Catalogue): string[] 
   const specSegments = segmentsOf(spec);
   return catalogue.all
     .filter(
-      (resource) => isPublished(resource) && patternsOf(resource).some((pattern) => matchesSegments(specSegments, pattern)),
+      (resource) =>
+        isPublished(resource) && patternsOf(resource).some((pattern) => matchesSegments(specSegments, pattern)),
     )
     .map(({ name }) => name);
 }
@@ -45,7 +46,10 @@ export function rowPaths(resource: AnyResource, row: RowSnapshot): string[] {
     const ids = pathParams(path).map((name) => row[name]);
     if (!ids.every((id) => typeof id === "string")) return [];
     const collection = pathParams(path).reduce((at, name) => at.replace(`{${name}}`, String(row[name])), path.at);
-    const segment = [row.id, ...(path.itemBy && typeof row[path.itemBy] === "string" ? [row[path.itemBy] as string] : [])];
+    const segment = [
+      row.id,
+      ...(path.itemBy && typeof row[path.itemBy] === "string" ? [row[path.itemBy] as string] : []),
+    ];
     return segment.map((id) => `/${collection}/${id}`);
   });
 }

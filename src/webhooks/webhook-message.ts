@@ -4,9 +4,9 @@ import type { AnyResource } from "../schema/resource.ts";
 import type { StoreReader } from "../store/store.ts";
 import { type RowSnapshot, rowPaths } from "./webhook-events.ts";
 
-/** An entry of the audit about the write of a row. */
+/** An audit entry of a row change. */
 export interface AuditedWrite {
-  /** Its number in the audit. */
+  /** Number of the audit entry. */
   pk: number;
   /** Epoch ms. */
   at: number;
@@ -27,12 +27,12 @@ interface AuditLine extends Record<string, string | number | null> {
 
 const COLUMNS = "pk, created_at, op, resource, before, after";
 
-/** Number of the newest entry; 0 before the first. */
+/** Number of the newest audit entry; 0 if there is none. */
 export function newestAuditNumber(reader: StoreReader): number {
   return reader.one<{ pk: number | null }>("SELECT max(pk) AS pk FROM audit_entries")?.pk ?? 0;
 }
 
-/** Writes of the resources named among the entries after `position` up to `upTo`, in order. */
+/** Row changes of the given resources after `position` up to `upTo`, in order. */
 export function auditedWritesBetween(
   range: { position: number; upTo: number; resources: readonly string[] },
   reader: StoreReader,
@@ -48,7 +48,7 @@ export function auditedWritesBetween(
   return rows.map((row) => entryOf(row, catalogue));
 }
 
-/** One entry by its number; null when it is not there or its resource is not declared any more. */
+/** One audit entry by number; null if it does not exist or its resource is no longer declared. */
 export function auditedWriteAt(pk: number, reader: StoreReader, catalogue: Catalogue): AuditedWrite | null {
   const row = reader.one<AuditLine>(`SELECT ${COLUMNS} FROM audit_entries WHERE pk = ?`, pk);
   return row && catalogue.has(row.resource) ? entryOf(row, catalogue) : null;
@@ -69,7 +69,7 @@ function snapshotOf(text: string | null): RowSnapshot | null {
   return text === null ? null : (JSON.parse(text) as RowSnapshot);
 }
 
-/** The row as the write left it, or for a deletion as it was. */
+/** The row after the write, or before it for a deletion. */
 export function affectedRow({ before, after }: AuditedWrite): RowSnapshot {
   const row = after ?? before;
   if (!row) throw new BugError("An audit entry of a write must have a row.");

@@ -7,29 +7,29 @@ const KEY_BYTES = 32;
 const MIN_KEY_BYTES = 24;
 const MAX_KEY_BYTES = 64;
 
-/** A new key: `whsec_` and 256 random bits in base64. */
+/** Generates a key: `whsec_` and 256 random bits in base64. */
 export function generateWebhookSecret(): string {
   return SECRET_PREFIX + randomBytes(KEY_BYTES).toString("base64");
 }
 
-/** True for a key in text form. */
+/** True for a valid key in text form. */
 export function isWebhookSecret(text: string): boolean {
   const bytes = Buffer.from(text.slice(SECRET_PREFIX.length), "base64");
   const isText = text.startsWith(SECRET_PREFIX) && bytes.toString("base64") === text.slice(SECRET_PREFIX.length);
   return isText && bytes.length >= MIN_KEY_BYTES && bytes.length <= MAX_KEY_BYTES;
 }
 
-/** A message as it is signed. */
+/** A message to sign. */
 export interface SignedMessage {
-  /** The same for every try to deliver it. */
+  /** The same for every attempt. */
   id: string;
-  /** Epoch ms of this try. */
+  /** Epoch ms of this attempt. */
   at: number;
   body: string;
 }
 
 /**
- * The three headers of a signed message, one signature per key, the newest key first.
+ * The three signature headers, one signature per key, newest key first.
  * @source Standard Webhooks 1.0, Webhook headers and Signature scheme
  */
 export function signatureHeaders({ id, at, body }: SignedMessage, secrets: readonly string[]): Record<string, string> {

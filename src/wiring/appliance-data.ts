@@ -25,7 +25,7 @@ export interface ApplianceDataOptions {
   /** See `StoreOptions`. */
   key?: Buffer;
   declarations: readonly AnyResource[];
-  behaviours: Readonly<Record<string, ResourceHooks>>;
+  hooks: Readonly<Record<string, ResourceHooks>>;
   tables?: readonly InternalTable[];
   clock: Clock;
   events: Events;
@@ -120,7 +120,7 @@ export async function openApplianceDataOffline(
     ...(key && { key }),
     ...(tables && { tables }),
     declarations,
-    behaviours: Object.fromEntries(boundHooks.map(([resource, hooks]) => [resource.name, hooks])),
+    hooks: Object.fromEntries(boundHooks.map(([resource, hooks]) => [resource.name, hooks])),
     clock,
     events: createEvents(fail),
     log: silentLog,

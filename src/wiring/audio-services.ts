@@ -37,7 +37,7 @@ export function startAudioServices(
   audio.start();
   const stop = async (): Promise<void> => void (await Promise.all([audio.stop(), streamer.stop()]));
   const ready = streamer.start();
-  // Rejections are handled by whoever awaits `ready`; that may not happen if the start fails earlier.
+  // Rejections are handled where `ready` is awaited, which may not happen if the start fails earlier.
   ready.catch(() => undefined);
   const { multicastRange, emergencyRange } = settings.audio;
   const addresses = createMulticastAddressPool({

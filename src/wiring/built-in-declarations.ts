@@ -1,4 +1,4 @@
-/** All resource declarations by path. A module of its own, so that it is loaded only when needed. */
+/** All resource declarations by path. A separate module, so that it is loaded only when needed. */
 export const BUILT_IN_DECLARATION_MODULES: Readonly<Record<string, unknown>> = import.meta.glob(
   "../resources/**/*.ts",
   {

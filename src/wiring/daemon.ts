@@ -146,11 +146,11 @@ async function startModules(
   const audio = startAudioServices(settings, clock, log);
   onStop("audio", audio.stop);
   const declarations = options.declarations ?? (await loadDeclarations([BUILT_IN_DECLARATIONS]));
-  const behaviours: Record<string, ResourceHooks> = {};
+  const hooks: Record<string, ResourceHooks> = {};
   const data = openApplianceData({
     dataDir,
     declarations,
-    behaviours,
+    hooks,
     tables: INTERNAL_TABLES,
     clock,
     events,
@@ -329,7 +329,7 @@ async function startModules(
     baseUrl,
     systemBy: () => access.systemContext("areas"),
   };
-  Object.assign(behaviours, bindHooks({ ...hookDeps, reportsSite }));
+  Object.assign(hooks, bindHooks({ ...hookDeps, reportsSite }));
 
   await store.write((tx) => {
     seedMissingDefaults(tx, access.systemContext("init"));
@@ -361,7 +361,7 @@ async function startModules(
   onStop("failover", failoverCoordinator.stop);
   await failoverCoordinator.start();
   onStop("bells", bellRinger.stop);
-  // Each appliance rings the bells of its own devices. @source docs/decisions/0025-one-active-side.md
+  // Each appliance rings the bells of the devices that it has. @source docs/decisions/0025-one-active-side.md
   if (!options.isHub) bellRinger.start();
   onStop("schedule lint", scheduleLint.stop);
   scheduleLint.start();

@@ -164,7 +164,7 @@ export function createOperations(deps: OperationsDeps): Operations {
         return licence.install(document);
       },
       ...createBackupCommands(backups.take, clock),
-      /** `{file}` -> OfferedUpgrade: appliances fetch it when told to upgrade. */
+      /** `{file}` -> OfferedUpgrade: appliances fetch it when an upgrade is requested. */
       "upgrade.offer": ({ file }) => offerUpgrade(file, trusted),
       /** `{}` -> DaemonState. */
       state: async () => state(),

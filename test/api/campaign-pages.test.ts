@@ -58,7 +58,7 @@ it("says what was wrong, in the language of the browser, and keeps what was type
   expect([badMail.status, badMail.text]).toEqual([400, expect.stringContaining("This email address is not valid.")]);
   expect(badMail.text).not.toContain("<script>");
   const badPhone = await page(path, posted({ phone: "call me" }));
-  expect(badPhone.text).toContain("This number is not right.");
+  expect(badPhone.text).toContain("This number is not valid.");
   expect(api.store.count(subscriptions, { distributionListId: id })).toBe(0);
 });
 

@@ -45,7 +45,7 @@ describe("the console's files", () => {
       body: await response.json(),
     }));
     expect(answer.status).toBe(404);
-    expect(answer.body.message).toContain("The console was not built");
+    expect(answer.body.message).toContain("The console is not built");
   });
 
   describe("once built", () => {

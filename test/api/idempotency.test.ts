@@ -127,14 +127,14 @@ describe("a POST with an Idempotency-Key", () => {
 
 describe("after a crash between the write and the answer", () => {
   afterEach(async () => {
-    await api.store.write((tx) => void tx.run("UPDATE idempotency_keys SET answer = answer"));
+    await api.store.write((tx) => void tx.run("UPDATE idempotency_keys SET response = response"));
   });
 
   it("the row that was made is shown", async () => {
     const key = newKey();
     const json = { name: "Kept", subject: "S" };
     const first = await post("/message-templates", key, { json });
-    await api.store.write((tx) => void tx.run("UPDATE idempotency_keys SET answer = NULL WHERE key = ?", key));
+    await api.store.write((tx) => void tx.run("UPDATE idempotency_keys SET response = NULL WHERE key = ?", key));
     const again = await post("/message-templates", key, { json });
     expect(again).toMatchObject({ status: 200, body: first.body });
     await api.store.remove(messageTemplates, first.body.id, api.system);
@@ -151,7 +151,7 @@ describe("after a crash between the write and the answer", () => {
     await expect(undone).rejects.toThrow("stop");
     expect(api.store.idempotency.find(claim)).toBeNull();
     const { id } = await api.store.create(messageTemplates, { name: "Done", subject: "S" }, by);
-    expect(api.store.idempotency.find(claim)).toEqual({ answer: null, made: { resource: "message-templates", id } });
+    expect(api.store.idempotency.find(claim)).toEqual({ response: null, createdRow: { resource: "message-templates", id } });
   });
 
   it("a key is forgotten after a day", async () => {

@@ -63,13 +63,13 @@ it("marked-up words are checked, and the sound itself, its hash or nothing but i
   expect([heard.status, heard.headers.get("content-type")]).toEqual([200, "audio/wav"]);
   expect(readFileSync(said, "utf8").match(/-m -v/g)).toHaveLength(2);
   for (const [content, words] of [
-    ["a <b>", "no well-formed XML"],
-    ['<audio src="file:///etc/passwd"/>', "<audio> is not taken"],
-    ["<script/>", "<script> is not taken"],
-    ["<prosody onload='x'>a</prosody>", "does not take onload"],
-    ["<break time='99s'/>a", "at most 10 s"],
+    ["a <b>", "well-formed XML"],
+    ['<audio src="file:///etc/passwd"/>', "<audio> is not supported"],
+    ["<script/>", "<script> is not supported"],
+    ["<prosody onload='x'>a</prosody>", "does not support onload"],
+    ["<break time='99s'/>a", "must not take more than 10 s"],
     ["&file;", "entity"],
-    ["", "no words"],
+    ["", "no text to speak"],
     [`${"<s>".repeat(30)}x${"</s>".repeat(30)}`, "deep"],
     ["<s/>".repeat(1_001), "more than 1000 elements"],
   ]) {

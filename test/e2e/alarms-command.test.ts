@@ -17,7 +17,7 @@ describe("the command alarms", () => {
 
   it("says that nothing is wrong, and what is watched", async () => {
     const { exitCode, out, err } = await carillon();
-    expect([exitCode, out, err.join()]).toEqual([EXIT.ok, [], expect.stringContaining("No alarm is active.")]);
+    expect([exitCode, out, err.join()]).toEqual([EXIT.ok, [], expect.stringContaining("No active alarms.")]);
     const all = (await carillon("list", "--all")).out.slice(1).map((line) => line.split(/ {2,}/));
     expect(all.sort()).toEqual(
       Object.keys(ALARM_IDS)
@@ -47,7 +47,7 @@ describe("the command alarms", () => {
   it("says which alarms there are, and that one is not active", async () => {
     const unknown = await carillon("acknowledge", "fire");
     expect([unknown.exitCode, unknown.err.join()]).toEqual([
-      ...[EXIT.usage, expect.stringContaining("There is no alarm fire. There are ")],
+      ...[EXIT.usage, expect.stringContaining("Alarm fire not found. Existing alarms: ")],
     ]);
     const calm = await carillon("acknowledge", "token_expiration");
     expect([calm.exitCode, calm.err.join()]).toEqual([EXIT.failure, expect.stringContaining("not active")]);

@@ -20,7 +20,7 @@ describe("the commands bells preview and diff", () => {
 
   it("say that there is no schedule, and what makes one", async () => {
     const { exitCode, out, err } = await bells("preview", "--day", "2031-09-01");
-    expect([exitCode, out, err.join()]).toEqual([EXIT.ok, [], expect.stringContaining("no bell schedule yet")]);
+    expect([exitCode, out, err.join()]).toEqual([EXIT.ok, [], expect.stringContaining("No bell schedules yet")]);
   });
 
   it("show the rings of a day, that another one has none, and how the two differ", async () => {

@@ -44,7 +44,7 @@ describe("a new appliance in an empty folder", () => {
     expect(code()).toMatch(/^[0-9A-HJKMNP-TV-Z]{5}-[0-9A-HJKMNP-TV-Z]{5}$/);
     expect(statSync(codeFile()).mode & 0o777).toBe(0o600);
     expect(daemon.log()).not.toContain(code());
-    const told = lines(daemon.log(), "waits to be set up");
+    const told = lines(daemon.log(), "set it up in the browser");
     expect(told).toMatchObject([{ url: daemon.url, file: codeFile() }]);
     expect(daemon.lines.join()).not.toContain(code());
     expect((await fetch(`${daemon.url}/api/v1/users`)).status).toBe(401);

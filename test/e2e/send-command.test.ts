@@ -19,10 +19,10 @@ describe("the commands device and send", () => {
     runCommand(argv, { CARILLON_URL: daemon.url, CARILLON_TOKEN: daemon.first.token });
 
   it("make a zone known, twice without harm, and call it", async () => {
-    expect((await carillon("device", "list")).err.join()).toContain("There is no device yet");
+    expect((await carillon("device", "list")).err.join()).toContain("No devices yet");
     const toNobody = await carillon("send", "Fire drill", "--drill", "--all-devices");
     expect([toNobody.exitCode, toNobody.err.join()]).toEqual([
-      ...[EXIT.failure, expect.stringContaining("There is no device yet")],
+      ...[EXIT.failure, expect.stringContaining("No devices yet")],
     ]);
     expect((await daemon.call<{ total: number }>("GET", "/notifications")).body.total).toBe(0);
     const zone = ["device", "zone", "hall", "--group", "239.255.31.9", "--name"];
@@ -77,7 +77,7 @@ describe("the commands device and send", () => {
     expect(data).toMatchObject([{ attributes: { IPAddress: "127.9.9.9", HttpPort: "8081" } }]);
     for (const port of ["0", "65536", "http", "80x"]) {
       const { exitCode, err } = await carillon(...phone, "--port", port);
-      expect([exitCode, err.join()]).toEqual([EXIT.usage, expect.stringContaining("A port from 1 to 65535")]);
+      expect([exitCode, err.join()]).toEqual([EXIT.usage, expect.stringContaining("Must be a port between 1 and 65535")]);
     }
   });
 
@@ -99,17 +99,17 @@ describe("the commands device and send", () => {
 
   it("name a table that is not there", async () => {
     const { exitCode, err } = await carillon("bulk", "/nowhere/rings.tsv", "--type", "ring-lists");
-    expect([exitCode, err.join()]).toEqual([EXIT.failure, "carillon: there is no /nowhere/rings.tsv."]);
+    expect([exitCode, err.join()]).toEqual([EXIT.failure, "carillon: /nowhere/rings.tsv not found."]);
     expect((await daemon.call<{ total: number }>("GET", "/bulk-uploads")).body.total).toBe(0);
   });
 
   it("say what to do next, and send nothing", async () => {
     const before = (await daemon.call<{ total: number }>("GET", "/notifications")).body.total;
     const faults: [argv: string[], words: string][] = [
-      [["send", "Hello"], "--to GROUP, or --all-devices"],
-      [["send", "Hello", "--to", "Everybody"], "There are All devices."],
+      [["send", "Hello"], "add --to GROUP or --all-devices"],
+      [["send", "Hello", "--to", "Everybody"], "Existing groups: All devices."],
       [["send", "Hello", "--all-devices", "--tone", "gong"], "Allowed choices are"],
-      [["device", "zone", "hall", "--group", "10.1.2.3"], "A multicast address such as 239.1.2.3"],
+      [["device", "zone", "hall", "--group", "10.1.2.3"], "Must be a multicast address such as 239.1.2.3"],
     ];
     for (const [argv, words] of faults) {
       const { exitCode, err } = await carillon(...argv);
@@ -133,7 +133,7 @@ describe("an appliance that a command can't reach", () => {
     try {
       const { port } = broken.address() as AddressInfo;
       const env = { CARILLON_URL: `http://127.0.0.1:${port}`, CARILLON_TOKEN: "x" };
-      expect((await runCommand(["device", "list"], env)).err.join()).toContain("Look before you ask again.");
+      expect((await runCommand(["device", "list"], env)).err.join()).toContain("Check before you retry.");
     } finally {
       broken.close();
     }
@@ -145,7 +145,7 @@ describe("an appliance that a command can't reach", () => {
     try {
       const { port } = deaf.address() as AddressInfo;
       const api = createApiClient(`http://127.0.0.1:${port}`, "x", createFastClock());
-      await expect(api.postIdempotent("/notifications", {})).rejects.toThrow("Look before you ask again.");
+      await expect(api.postIdempotent("/notifications", {})).rejects.toThrow("Check before you retry.");
     } finally {
       deaf.close();
     }

@@ -46,7 +46,7 @@ describe("the campus command", () => {
 
   it("says what is wrong", async () => {
     expect(await runCarillon(["campus", "--phones", "many"])).toMatchObject({ code: 2, stdout: "" });
-    expect((await runCarillon(["campus", "--register", daemon.url])).stderr).toContain("needs a token");
+    expect((await runCarillon(["campus", "--register", daemon.url])).stderr).toContain("requires a token");
     const wrong = await runCarillon(["campus", "--zones", "1", "--register", daemon.url, "--token", "wrong"]);
     expect([wrong.code, wrong.stdout]).toEqual([1, ""]);
     expect(wrong.stderr).toContain("401");

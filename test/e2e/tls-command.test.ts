@@ -25,7 +25,7 @@ it("an installed certificate is said to be shown where it is, and else what is m
   const plain = await startTestDaemon();
   expect(await install(plain.dataDir)).toContain("set tls.listen in its settings");
   await plain.stop();
-  expect(await install(plain.dataDir)).toContain("once it runs");
+  expect(await install(plain.dataDir)).toContain("does not run");
   const settings = "tls: {listen: 127.0.0.1:0}\nnetwork: {multicastInterface: 127.0.0.1}\n";
   const secure = await startTestDaemon({ settings, after: plain });
   try {

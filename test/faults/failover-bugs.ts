@@ -20,7 +20,9 @@ export const FAILOVER_BUGS: readonly PlantedBug[] = [
   {
     name: "not-replayed-after-a-loss",
     file: "src/failover/duty.ts",
-    changes: [['if (goneMs < delayMs || !membership.isSettled() || deps.isIsolated()) return "wait";', 'return "wait";']],
+    changes: [
+      ['if (goneMs < delayMs || !membership.isSettled() || deps.isIsolated()) return "wait";', 'return "wait";'],
+    ],
   },
   {
     name: "an-end-counts-as-silence",
@@ -35,7 +37,9 @@ export const FAILOVER_BUGS: readonly PlantedBug[] = [
   {
     name: "no-settling-after-a-start",
     file: "src/failover/membership.ts",
-    changes: [["if (clock.monotonicMs() - awakeSince >= SETTLING_MS) return true;", "if (awakeSince >= 0) return true;"]],
+    changes: [
+      ["if (clock.monotonicMs() - awakeSince >= SETTLING_MS) return true;", "if (awakeSince >= 0) return true;"],
+    ],
   },
   {
     name: "stall-not-detected",

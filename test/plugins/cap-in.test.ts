@@ -304,11 +304,11 @@ describe("cap-in", () => {
       "$1$2$3<x>$2$3</alert></x>$4</alert>",
     );
     for (const [text, certificates, words] of [
-      [signed.replace("Severe", "Minor"), trusted, "its signature is wrong"],
+      [signed.replace("Severe", "Minor"), trusted, "invalid signature"],
       [signed, parseCertificates(other.certificate), "nobody who is trusted"],
       [signed, [], "nobody who is trusted"],
-      [signed.replace(/<Signature[\s\S]*<\/Signature>/, ""), trusted, "it is not signed"],
-      [wrapped, trusted, "its signature is wrong"],
+      [signed.replace(/<Signature[\s\S]*<\/Signature>/, ""), trusted, "not signed"],
+      [wrapped, trusted, "invalid signature"],
       [`<!DOCTYPE alert [<!ENTITY a "b">]>${signed.replace(/<\?.*\?>/, "")}`, trusted, "DOCTYPE"],
     ] as const)
       expect(() => verifiedContent(text, certificates, FAKE_CLOCK_START), words).toThrow(words);
@@ -322,7 +322,7 @@ describe("cap-in", () => {
     const { until, triggered, cap } = await run(feeds, { trustedCertificates: signer.certificate });
     await until(() => cap.statuses.length === 1);
     expect(triggered().map(({ values }) => values.identifier)).toEqual(["S1"]);
-    expect(cap.statuses[0]?.reason).toContain("/bad: it is not signed");
+    expect(cap.statuses[0]?.reason).toContain("/bad: not signed");
   });
 
   externalProgram("xmlsec1").it("knows what another program has signed", async () => {

@@ -228,7 +228,7 @@ describe("cap-out", () => {
     const cap = await run();
     cap.deliver(alertTo(1, {}, { polygons: "1,2 3,4 1,2" }));
     expect(await cap.outcome(1, "failed")).toMatchObject({
-      details: { reason: "1,2 3,4 1,2 is no place of an alert" },
+      details: { reason: "1,2 3,4 1,2 must be a polygon, a circle or a geocode of CAP" },
     });
     for (const [name, text] of [
       ["polygons", "1,2 3,4 5,6 1,3"],

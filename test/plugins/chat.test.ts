@@ -129,6 +129,6 @@ describe("chat", () => {
   it("says in words what it lacks", async () => {
     const none = await run(null);
     none.deliver(postTo(1, "Office"));
-    expect(await none.outcome(1, "failed")).toMatchObject({ details: { reason: "no webhooks are set" } });
+    expect(await none.outcome(1, "failed")).toMatchObject({ details: { reason: "webhooks must be set" } });
   });
 });

@@ -199,7 +199,7 @@ describe("e-mail", () => {
   it("says in words what it lacks", async () => {
     const none = await run({ host: null });
     none.deliver(mailTo(1, "ada@example.org"));
-    expect(await none.outcome(1, "failed")).toMatchObject({ details: { reason: "no mail server is set" } });
+    expect(await none.outcome(1, "failed")).toMatchObject({ details: { reason: "host must be set" } });
     expect(none.statuses).toMatchObject([{ state: "degraded" }]);
   });
 
@@ -264,9 +264,9 @@ describe("mails that come back", () => {
     expect(await back(forged, report("failed", "5.1.1", "x"))).toMatch(/^550.*no such address/);
     const failures = email.outcomes.filter(({ level }) => level === "failed");
     expect(failures.map(({ deliveryId, details }) => [deliveryId, details.reason, details.gone])).toEqual([
-      [1, "the mail came back: 550 5.1.1 <ada>: no such user", true],
-      [2, "the mail came back: 552 full", false],
-      [3, "the mail came back: failure notice", false],
+      [1, "the mail bounced: 550 5.1.1 <ada>: no such user", true],
+      [2, "the mail bounced: 552 full", false],
+      [3, "the mail bounced: failure notice", false],
     ]);
     expect(failures.every(({ details }) => details.returned && details.retryable === false)).toBe(true);
     transport.close();

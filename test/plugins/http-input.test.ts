@@ -118,7 +118,7 @@ describe("http-input", () => {
   it("refuses what can't be read and what is too much, and says when it was not stored", async () => {
     const http = await door({ perMinute: 3 }, () => new Error("the disk is full"));
     const bad = await http.request(said("{", { headers: { "content-type": "application/json; charset=utf-8" } }));
-    expect([bad.status, jsonOf(bad)]).toMatchObject([400, { message: "the body is no JSON" }]);
+    expect([bad.status, jsonOf(bad)]).toMatchObject([400, { message: "the body must be valid JSON" }]);
     expect((await http.request(said({ text: "x".repeat(65_600) }))).status).toBe(400);
     expect((await http.request(said({}))).status).toBe(503);
     const many = await http.request(said({}));
@@ -134,7 +134,7 @@ describe("http-input", () => {
     const reason = http.statuses[0]?.reason ?? "";
     for (const words of [
       "[0]: the name",
-      "A has no secret",
+      "the secret of A is missing",
       "less than 16",
       "perMinute",
       "used twice",
@@ -143,6 +143,6 @@ describe("http-input", () => {
       expect(reason).toContain(words);
     expect(reason).not.toContain("short\n");
     expect((await http.request(said({}, { url: "/D" }))).status).toBe(202);
-    expect((await run("none")).statuses).toEqual([{ state: "degraded", reason: "sources is not a list" }]);
+    expect((await run("none")).statuses).toEqual([{ state: "degraded", reason: "sources must be a list" }]);
   });
 });

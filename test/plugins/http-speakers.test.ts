@@ -149,7 +149,7 @@ describe("Algo endpoints", () => {
     const wrong = await run({ secrets: "algo=another" });
     wrong.deliver(item("algo:gym", { Url: device.url }));
     const { details } = await wrong.outcome(1, "failed");
-    expect(details).toEqual({ reason: "the device refused the password (HTTP 401)", retryable: false });
+    expect(details).toEqual({ reason: "authentication failed (HTTP 401)", retryable: false });
     const none = await run({});
     none.deliver(item("algo:gym", { Url: device.url }));
     expect((await none.outcome(1, "failed")).details.reason).toMatch(/not among the secrets/);
@@ -225,7 +225,7 @@ describe("devices that a template describes", () => {
     const { hosts: _, ...nobody } = SIGN;
     const { statuses } = await run({ templates: [nobody, { ...SIGN, hosts: ["10.0.0.0/99"] }], secrets: "sign=k" });
     expect(statuses[0]?.reason).toBe(
-      "templates[0]: with secrets it needs hosts, who get them; templates[1]: hosts is a list of names, addresses and networks",
+      "templates[0]: hosts must be given if the template contains secrets; templates[1]: hosts must be a list of names, addresses and networks",
     );
   });
 
@@ -250,7 +250,7 @@ describe("devices that a template describes", () => {
     const running = await run({ templates: [...bad, SIGN], secrets: "sign=k" });
     const { reason } = running.statuses[0] ?? {};
     expect(reason).toBe(
-      "templates[0]: it has no start; templates[1]: start: nothing is called secret.none; templates[2]: start: path begins with /",
+      "templates[0]: start is missing; templates[1]: start: unknown placeholder secret.none; templates[2]: start: path must begin with /",
     );
   });
 

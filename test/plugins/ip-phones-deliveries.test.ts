@@ -269,8 +269,8 @@ describe("deliveries to phones", () => {
       // Looked at every 4 s; what was asked again needs two looks before it is known to stand still.
       [8_500, 16_500, 24_500, 32_500, 40_500, 56_500],
     );
-    expect(again[1]).toBe("8500 1 playing it dropped the sound and was asked again once");
-    expect(again.at(-1)).toBe("56500 1 playing it dropped the sound and was asked again 6 times");
+    expect(again[1]).toBe("8500 1 playing the phone dropped the stream; replayed once");
+    expect(again.at(-1)).toBe("56500 1 playing the phone dropped the stream; replayed 6 times");
     await stop("ended", 1);
     const ended = log.length;
     await clock.advance(60_000);
@@ -313,7 +313,7 @@ describe("deliveries to phones", () => {
     await clock.advance(0);
     expect(log.slice(-2)).toEqual([
       "5600 asks by the other way",
-      "5600 1 playing it dropped the sound and was asked again 2 times",
+      "5600 1 playing the phone dropped the stream; replayed 2 times",
     ]);
     const older = stage({ statistics: () => statistics(5, undefined, "Not Ready"), media: async () => "HTTP 400" });
     await older.deliver(1, { priority: 0, class: "emergency" });
@@ -321,7 +321,7 @@ describe("deliveries to phones", () => {
     expect(older.log.slice(-3)).toEqual([
       "4500 asks by the other way",
       "4500 pushes sound",
-      "4500 1 playing it dropped the sound and was asked again once",
+      "4500 1 playing the phone dropped the stream; replayed once",
     ]);
   });
 
@@ -333,7 +333,7 @@ describe("deliveries to phones", () => {
     expect(log).toEqual([
       "0 pushes page+sound",
       "1500 asks by the other way",
-      "1500 1 accepted it answered to the second way of asking: the text may be missing",
+      "1500 1 accepted accepted by the media API only; the text may be missing",
     ]);
     const late = stage({
       push: () => new Promise((resolve) => late.clock.after(2_000, () => resolve({ kind: "accepted" }))),

@@ -110,9 +110,9 @@ ffmpeg.describe("pictures of any size", () => {
     writeFileSync(huge, pngHead(60_000, 60_000));
     for (const path of [broken, huge, join(folder, "none")]) expect(await pictures.fitted(path, COLOUR)).toBe(null);
     expect(told.faults).toEqual([
-      "the picture begins like png but can't be read as such in time",
-      "the picture is no PNG, JPEG or GIF, or has too many pixels",
-      "the picture's file is gone",
+      "failed to decode the png picture in time",
+      "the picture must be a PNG, JPEG or GIF of at most 60 million pixels",
+      "picture file not found",
     ]);
   });
 });

@@ -69,17 +69,17 @@ describe("ip-phones and what a phone answers", () => {
     [
       "no word about the sound",
       itemsResponse([0, "Success", "http://x"]),
-      { level: "failed", reason: "the phone's answer could not be understood", retryable: false },
+      { level: "failed", reason: "invalid response from the phone", retryable: false },
     ],
     [
       "error 2",
       okResponse('<CiscoIPPhoneError Number="2"/>'),
-      { level: "failed", reason: "the phone could not frame its answer (error 2)", retryable: false },
+      { level: "failed", reason: "response framing error on the phone (error 2)", retryable: false },
     ],
     [
       "error 3",
       okResponse('<CiscoIPPhoneError Number="3"/>'),
-      { level: "failed", reason: "the phone had an internal fault (error 3)", retryable: true },
+      { level: "failed", reason: "internal error on the phone (error 3)", retryable: true },
     ],
     [
       "an unknown error",
@@ -89,43 +89,43 @@ describe("ip-phones and what a phone answers", () => {
     [
       "nothing in its answer",
       okResponse(""),
-      { level: "failed", reason: "the phone's answer could not be understood", retryable: false },
+      { level: "failed", reason: "invalid response from the phone", retryable: false },
     ],
     [
       "a web page",
       okResponse("<html/>"),
-      { level: "failed", reason: "the phone's answer could not be understood", retryable: false },
+      { level: "failed", reason: "invalid response from the phone", retryable: false },
     ],
     [
       "404",
       "HTTP/1.1 404 Not Found\r\nContent-Length: 0\r\n\r\n",
-      { level: "failed", reason: "the phone takes no pushes (HTTP 404)", retryable: false },
+      { level: "failed", reason: "pushes are not supported (HTTP 404)", retryable: false },
     ],
     [
       "503",
       "HTTP/1.1 503 Busy\r\nContent-Length: 0\r\n\r\n",
-      { level: "failed", reason: "the phone answered with HTTP 503", retryable: true },
+      { level: "failed", reason: "the phone responded with HTTP 503", retryable: true },
     ],
     [
       "a redirect, which is not followed",
       "HTTP/1.1 302 Found\r\nLocation: http://127.0.0.1:1/\r\nContent-Length: 0\r\n\r\n",
-      { level: "failed", reason: "the phone answered with HTTP 302", retryable: false },
+      { level: "failed", reason: "the phone responded with HTTP 302", retryable: false },
     ],
-    ["no HTTP", "SSH-2.0-x\r\n\r\n", { level: "failed", reason: "the phone's answer is no HTTP", retryable: false }],
+    ["no HTTP", "SSH-2.0-x\r\n\r\n", { level: "failed", reason: "invalid HTTP response", retryable: false }],
     [
       "half an answer",
       ACCEPTED.slice(0, -9),
-      { level: "failed", reason: "the phone's answer is no HTTP", retryable: false },
+      { level: "failed", reason: "invalid HTTP response", retryable: false },
     ],
     [
       "a closed connection",
       "",
-      { level: "failed", reason: "the phone closed the connection without an answer", retryable: true },
+      { level: "failed", reason: "connection closed without a response", retryable: true },
     ],
     [
       "more than anybody reads",
       `HTTP/1.1 200 OK\r\n\r\n${"x".repeat(70_000)}`,
-      { level: "failed", reason: "the phone's answer is longer than 65536 bytes", retryable: false },
+      { level: "failed", reason: "response longer than 65536 bytes", retryable: false },
     ],
   ])("%s", async (_, line, expected) => {
     const test = await stage(line);
@@ -164,7 +164,7 @@ describe("ip-phones and what a phone answers", () => {
   });
 
   it.each([
-    [1, [{ level: "skipped", reason: "the phone is in use", retryable: false }]],
+    [1, [{ level: "skipped", reason: "phone in use", retryable: false }]],
     [2, [{ level: "accepted" }]],
   ])("knows its own sound on a phone that must not be disturbed, try %i", async (attempt, expected) => {
     const stopped = itemsResponse([0, "Success", "RTPRx:Stop"]);
@@ -178,14 +178,14 @@ describe("ip-phones and what a phone answers", () => {
     const test = await stage(okResponse('<CiscoIPPhoneError Number="1"/>'));
     test.deliver();
     expect(await outcomeOf(test)).toEqual([
-      { level: "failed", reason: "the phone keeps receiving other sound", retryable: true },
+      { level: "failed", reason: "the phone keeps receiving another stream", retryable: true },
     ]);
   });
 
   it.each([
-    [null, "it did not ask AUTH, which must be its authentication URL", false],
-    ["wrong", "it asked with another user or password", false],
-    ["secret", "it was told that it may obey, perhaps too late", true],
+    [null, "it did not call AUTH, which must be its authentication URL", false],
+    ["wrong", "it called back with another user or password", false],
+    ["secret", "it was authorized, possibly too late", true],
   ])("explains a refusal by what the phone asked, password %s", async (password, words, retryable) => {
     const refuse = async (): Promise<string> => {
       const query = new URLSearchParams({ UserID: "bell", devicename: test.phone.device.deviceIdentifier });
@@ -212,7 +212,7 @@ describe("ip-phones and what a phone answers", () => {
   it("takes 401 for a refusal too", async () => {
     const test = await stage("HTTP/1.1 401 Unauthorized\r\nContent-Length: 0\r\n\r\n");
     test.deliver();
-    expect((await outcomeOf(test))[0]?.reason).toMatch(/^the phone refused the push user: it did not ask/);
+    expect((await outcomeOf(test))[0]?.reason).toMatch(/^the phone refused the push user: it did not call/);
   });
 
   it("waits 5 s for an answer", async () => {

@@ -165,7 +165,7 @@ describe("ip-phones with phones that answer", () => {
     phones.deliver(deliveryTo(device(0), 1, { audio: sound() }), deliveryTo(device(0), 2, { audio: sound() }));
     phones.stop("preempted", 2);
     expect((await phones.outcome(2, "skipped")).details.reason).toBe(
-      "a more urgent message came before the phone was asked",
+      "preempted by a higher priority before the phone was contacted",
     );
     await phones.outcome(1, "accepted");
     expect((await campus.phone(device(0).deviceIdentifier)).pushes).toBe(1);
@@ -193,12 +193,12 @@ describe("ip-phones with phones that answer", () => {
     const audio = sound();
     await campus.order(`/phones/${device(0).deviceIdentifier}/call`, { state: "active" });
     phones.deliver(deliveryTo(device(0), 1, { audio, profile }), deliveryTo(device(1), 2, { audio, profile }));
-    expect((await phones.outcome(1, "skipped")).details.reason).toBe("the phone is in use");
+    expect((await phones.outcome(1, "skipped")).details.reason).toBe("phone in use");
     expect((await campus.phone(device(0).deviceIdentifier)).joinedAt).toBe(null);
     await phones.outcome(2, "accepted");
     expect(await joined(device(1).deviceIdentifier)).toBe(true);
     phones.deliver(deliveryTo(device(1), 3, { audio: { ...audio, port: 20482 }, profile }));
-    expect((await phones.outcome(3, "skipped")).details.reason).toBe("the phone is in use");
+    expect((await phones.outcome(3, "skipped")).details.reason).toBe("phone in use");
     expect(await joined(device(1).deviceIdentifier)).toBe(true);
   });
 
@@ -219,7 +219,7 @@ describe("ip-phones with phones that answer", () => {
     await campus.order(`/phones/${device(0).deviceIdentifier}/online`, { online: false });
     phones.deliver(deliveryTo(device(0), 1));
     expect((await phones.outcome(1, "failed")).details).toEqual({
-      reason: "the phone cut the connection",
+      reason: "connection closed by the phone",
       retryable: true,
     });
   });
@@ -254,7 +254,7 @@ describe("ip-phones with phones that answer", () => {
       deliveryTo(address({ IPAddress: "phone.example" }), 2),
       deliveryTo(address({ HttpPort: "http" }), 3),
     );
-    const reasons = ["it has no attribute IPAddress", "phone.example is no IP address", "http is no port"];
+    const reasons = ["attribute IPAddress is missing", "IPAddress phone.example must be an IP address", "HttpPort http must be between 1 and 65535"];
     for (const [at, reason] of reasons.entries()) {
       expect((await phones.outcome(at + 1, "failed")).details).toEqual({ reason, retryable: false });
     }
@@ -300,7 +300,7 @@ describe("ip-phones and the authentication callback", () => {
     phones.deliver(deliveryTo(device(0), 1));
     const { details } = await phones.outcome(1, "failed");
     expect(details.reason).toBe(
-      `the phone refused the push user: it did not ask ${phones.urls.auth}, which must be its authentication URL`,
+      `the phone refused the push user: it did not call ${phones.urls.auth}, which must be its authentication URL`,
     );
     expect(details.retryable).toBe(false);
     await other.close();
@@ -337,7 +337,7 @@ describe("ip-phones with phones that prove nothing", () => {
     phones = await startPlugin();
     phones.deliver(deliveryTo(device(0), 1, { audio: sound() }));
     const { details } = await phones.outcome(1, "accepted");
-    expect(details.reason).toBe("text only: this model plays no pushed sound");
+    expect(details.reason).toBe("text only: this model does not support pushed audio");
     const report = await campus.until(({ summary }) => summary.pages === 1);
     expect(report.summary.errors).toBe(0);
     phones.stop("ended", 1);

@@ -118,11 +118,11 @@ describe("mqtt-input", () => {
       reason: expect.stringContaining("Not authorized"),
     });
     const alone = await run({ brokerUrl: broker.url, password: "sesame" });
-    await alone.said(({ reason }) => reason?.includes("a password needs a username") === true);
+    await alone.said(({ reason }) => reason?.includes("username must be set if password is set") === true);
     const config = { brokerUrl: broker.url, username: "u", password: "sesame", clientId: "there" };
     const partly = await run({ ...config, topics: [{ topic: "secret/#" }, { topic: "door" }, { topic: "a#" }] });
     const status = await partly.said(({ reason }) => reason?.includes("refuses") === true);
-    expect(status).toEqual({ state: "degraded", reason: "topics[2]: a# is no topic; the broker refuses secret/#" });
+    expect(status).toEqual({ state: "degraded", reason: "topics[2]: a# must be a valid topic filter; the broker refused the topics secret/#" });
     broker.cut("there");
     const cut = await partly.said(({ reason }) => reason?.includes("connection was closed") === true);
     expect(cut).toMatchObject({ state: "down" });

@@ -94,7 +94,7 @@ describe("multicast-zones", () => {
     const zones = await run([], () => new Error("the group is in use"));
     zones.deliver(zoneItem({ Group: "239.1.2.3", Port: "20480" }));
     const { details } = await zones.outcome(1, "failed");
-    expect(details).toEqual({ reason: "the stream could not be opened: the group is in use", retryable: true });
+    expect(details).toEqual({ reason: "failed to open the stream: the group is in use", retryable: true });
   });
 
   it("reports the zones of its configuration as devices", async () => {
@@ -137,7 +137,7 @@ describe("multicast-zones", () => {
     expect(zones.calls[0]?.args[0]).toHaveLength(1);
     const [status] = zones.statuses;
     expect(status?.state).toBe("degraded");
-    for (const words of [/zones\[1\]: the name is used twice/, /zones\[2\]: the group/, /zones\[3\]/, /zones\[4\]/]) {
+    for (const words of [/zones\[1\]: duplicate name/, /zones\[2\]: group/, /zones\[3\]/, /zones\[4\]/]) {
       expect(status?.reason).toMatch(words);
     }
   });

@@ -73,7 +73,7 @@ describe("a call to a telephone", () => {
     await expect
       .poll(() => calls.outcomes.at(-1))
       .toMatchObject({
-        details: { last: true, reason: "It was answered by a key." },
+        details: { last: true, reason: "Response given by key." },
       });
   });
 
@@ -104,7 +104,7 @@ describe("a call to a telephone", () => {
       .poll(() => calls.outcomes.at(-1))
       .toMatchObject({
         level: "accepted",
-        details: { last: true, reason: "It was answered, and nobody pressed a key." },
+        details: { last: true, reason: "Answered; no key was pressed." },
       });
     await expect.poll(() => phone.asked).toContain("BYE");
     expect(calls.levels(1)).not.toContain("heard");
@@ -134,15 +134,15 @@ describe("a call to a telephone", () => {
       .poll(() => calls.outcomes.at(-1))
       .toMatchObject({
         level: "accepted",
-        details: { last: true, reason: "A machine seems to have answered; the message was spoken to it." },
+        details: { last: true, reason: "Probably answered by a machine; the message was left on it." },
       });
   });
 
   it.each([
-    [486, "the line is busy (486 Scripted)", { retryable: true, retryAfterMs: 60_000 }],
-    [480, "the telephone can't be reached now (480 Scripted)", { retryable: true, retryAfterMs: 60_000 }],
-    [603, "the call was declined (603 Scripted)", { retryable: true, retryAfterMs: 60_000 }],
-    [404, "there is no such number (404 Scripted)", { retryable: false }],
+    [486, "busy (486 Scripted)", { retryable: true, retryAfterMs: 60_000 }],
+    [480, "telephone unavailable (480 Scripted)", { retryable: true, retryAfterMs: 60_000 }],
+    [603, "call declined (603 Scripted)", { retryable: true, retryAfterMs: 60_000 }],
+    [404, "unknown number (404 Scripted)", { retryable: false }],
   ])("that ends with %i is told in words and tried again where that makes sense", async (status, reason, more) => {
     const { calls } = await open({}, status);
     calls.deliver(itemFor());
@@ -226,9 +226,9 @@ describe("a call to a telephone", () => {
   });
 
   it.each([
-    [{}, "trunk is not set"],
-    [{ trunk: "sip:h", prefix: "0;x" }, "prefix holds more than digits"],
-    [{ trunk: "sip:h", neverCalled: "112 +911" }, "neverCalled: +911 is no number in digits"],
+    [{}, "trunk must be set"],
+    [{ trunk: "sip:h", prefix: "0;x" }, "prefix must contain only digits and *"],
+    [{ trunk: "sip:h", neverCalled: "112 +911" }, "neverCalled: +911 must contain only digits"],
   ])("tells what it lacks: %j", async (given, reason) => {
     const calls = await runInline(plugin, { config: createPluginConfig(plugin.config, PLAIN).toRuntime(given).config });
     closing.push(calls.close);

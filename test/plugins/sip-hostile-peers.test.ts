@@ -181,10 +181,10 @@ describe("a call", () => {
   }
 
   it("fails in words when its answer can't be acknowledged", async () => {
-    const noWay = () => Promise.reject(new Error("there is no way to 192.0.2.1"));
+    const noWay = () => Promise.reject(new Error("no route to 192.0.2.1"));
     const { failures, asked } = place({}, { sendWithoutTransaction: noWay });
     (await asked()).onFinal(responseOf(200));
-    await expect.poll(() => failures).toEqual(["there is no way to 192.0.2.1"]);
+    await expect.poll(() => failures).toEqual(["no route to 192.0.2.1"]);
   });
 
   it("is called off once, however often the device says that it rings", async () => {
@@ -229,7 +229,7 @@ describe("a call", () => {
     clock.advanceSync(199_000);
     expect(words).toEqual([]);
     clock.advanceSync(2_000);
-    expect(words).toEqual(["it does not answer"]);
+    expect(words).toEqual(["no response"]);
     expect(clock.pendingTimers()).toBe(0);
   });
 });

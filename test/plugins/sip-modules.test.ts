@@ -189,7 +189,7 @@ describe("names and passwords of SIP", () => {
       { user: "gym", password: "p:1 2", type: "speakers" },
       { user: "214", password: "x", type: "phones" },
     ]);
-    expect(faults).toEqual(["accounts: line 4 is no name:password", "accounts: line 5 repeats a name"]);
+    expect(errors).toEqual(["accounts: line 4 must be name:password", "accounts: line 5 duplicates a name"]);
   });
 });
 
@@ -203,7 +203,7 @@ describe("sound of SIP", () => {
     const keys = answer("10.0.0.7", "4000 RTP/AVP 9 0 96\r\na=rtpmap:96 telephone-event/8000");
     expect(read(keys).media).toEqual({ ...there, codec: "G722", keys: 96 });
     expect(read(answer("10.0.0.7", "0 RTP/AVP 0")).error).toMatch(/no sound/);
-    expect(read(answer("10.0.0.7", "4000 RTP/AVP 8")).error).toMatch(/none of the codecs/);
+    expect(read(answer("10.0.0.7", "4000 RTP/AVP 8")).error).toMatch(/no common codec/);
     for (const address of ["0.0.0.0", "239.1.2.3", "host", "255.255.255.255"])
       expect(read(answer(address, "4000 RTP/AVP 0")).error).toMatch(/address/);
   });
@@ -255,7 +255,7 @@ describe("sound of SIP", () => {
     report.writeUInt32BE(160, 20);
     const proof = findProofOfReception(parseReceptionReports(report), 77);
     expect(proof).toMatchObject({ ssrc: 77, lost: 3, jitter: 160 });
-    expect(proof && formatReceptionReport(proof)).toBe("the last report of the device: 3 packets lost, jitter 20 ms");
+    expect(proof && formatReceptionReport(proof)).toBe("last reception report: 3 packets lost, jitter 20 ms");
     expect(findProofOfReception(parseReceptionReports(report), 78)).toBeNull();
     report[12] = 255;
     expect(findProofOfReception(parseReceptionReports(report), 77)).toBeNull();

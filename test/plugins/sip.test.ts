@@ -62,11 +62,11 @@ describe("a call to a SIP device", () => {
   });
 
   it.each([
-    [486, "it is in use (486 Scripted)", true],
-    [603, "it declined the call (603 Scripted)", false],
-    [480, "it is not registered, or can't be reached now (480 Scripted)", true],
-    [488, "it can't play what is sent (G.722, G.711) (488 Scripted)", false],
-    [599, "the call failed: 599 Scripted", false],
+    [486, "in use (486 Scripted)", true],
+    [603, "call declined (603 Scripted)", false],
+    [480, "not registered or unreachable (480 Scripted)", true],
+    [488, "no common codec (G.722, G.711) (488 Scripted)", false],
+    [599, "call failed: 599 Scripted", false],
   ])("says in words what %i means, and whether it is worth another try", async (status, reason, retryable) => {
     const { sip, speaker } = await open(status);
     sip.deliver(itemFor(speaker));
@@ -82,7 +82,7 @@ describe("a call to a SIP device", () => {
     expect((await sip.outcome(1, "skipped")).details.reason).toMatch(/in use/);
     const unknown = { id: "0198f3a0-0000-7000-8000-00000000f0a2", deviceIdentifier: "sip:hall", attributes: {} };
     sip.deliver(itemFor(speaker, { deliveryId: 2, device: unknown }));
-    expect((await sip.outcome(2, "failed")).details).toEqual({ reason: "it is not registered", retryable: true });
+    expect((await sip.outcome(2, "failed")).details).toEqual({ reason: "not registered", retryable: true });
     sip.deliver(itemFor(speaker, { deliveryId: 3, audio: null }));
     expect((await sip.outcome(3, "skipped")).details.reason).toMatch(/heard/);
   });

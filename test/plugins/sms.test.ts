@@ -153,14 +153,14 @@ describe("sms by SMPP", () => {
     const [wrong, busy, none] = await Promise.all([1, 2, 3].map((each) => sms.outcome(each, "failed")));
     expect(wrong).toMatchObject({ details: { reason: expect.stringContaining("RINVDSTADR"), retryable: false } });
     expect(busy).toMatchObject({ details: { reason: expect.stringContaining("RTHROTTLED"), retryable: true } });
-    expect(none).toMatchObject({ details: { reason: "it is not a telephone number", retryable: false } });
+    expect(none).toMatchObject({ details: { reason: "the device identifier must be a telephone number", retryable: false } });
   });
 
   it("says why it is not bound, and fails what comes meanwhile so that it is tried again", async () => {
     const server = await open({ password: "other" });
     const sms = await run({ port: server.port });
     expect(await sms.said(({ state }) => state === "down")).toMatchObject({
-      reason: expect.stringContaining("it refused the account (ESME_RBINDFAIL)"),
+      reason: expect.stringContaining("bind refused (ESME_RBINDFAIL)"),
     });
     sms.deliver(textTo(1, "+4917012345", "x"));
     expect(await sms.outcome(1, "failed")).toMatchObject({ details: { retryable: true } });
@@ -217,7 +217,7 @@ describe("sms by HTTP", () => {
     started.deliver(textTo(7, "+4917012345", 'Say "leave"\nnow'), textTo(8, "100", "x"));
     await started.outcome(7, "accepted");
     expect(await started.outcome(8, "failed")).toMatchObject({
-      details: { reason: "the gateway answered 422: no such number", retryable: false },
+      details: { reason: "the gateway responded with HTTP 422: no such number", retryable: false },
     });
     const first = posted.find(({ url }) => url === "/send?ref=7");
     expect(first?.authorization).toBe("Bearer g");
@@ -254,7 +254,7 @@ describe("sms by HTTP", () => {
     const byOurs = await start({});
     expect(await tell(byOurs, "token=t0ken&ref=9&status=failed")).toBe(204);
     expect(await byOurs.outcome(9, "failed")).toMatchObject({
-      details: { reason: "the provider could not deliver it (failed)", returned: true },
+      details: { reason: "delivery failed at the provider (failed)", returned: true },
     });
   });
 
@@ -326,7 +326,7 @@ describe("receipts", () => {
     receipts.handle({ name: "a", arrived: true, state: "DELIVRD" });
     expect(told).toEqual([[1, null]]);
     receipts.handle({ name: "b", arrived: false, state: "REJECTD" });
-    expect(told[1]).toEqual([2, "the provider could not deliver it (REJECTD)"]);
+    expect(told[1]).toEqual([2, "delivery failed at the provider (REJECTD)"]);
   });
 
   it("are known by either way to write a number, and are waited for no longer than providers try", async () => {

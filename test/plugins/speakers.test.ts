@@ -146,7 +146,7 @@ describe("speakers with an agent", () => {
     const open = await house();
     open.plugin.deliver(deliveryTo(DEVICE, 1, { audio: AUDIO }));
     const { details } = await open.plugin.outcome(1, "failed");
-    expect(details).toEqual({ reason: "no agent has registered with this address", retryable: false });
+    expect(details).toEqual({ reason: "no agent is registered with this MAC address", retryable: false });
     open.plugin.deliver(deliveryTo(DEVICE, 2));
     expect((await open.plugin.outcome(2, "skipped")).details.reason).toBe("a speaker has no display");
   });

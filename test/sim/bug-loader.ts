@@ -33,7 +33,8 @@ export async function buildWithBug(
     if (id !== target) return null;
     let text = code;
     for (const [found, by] of bug.changes) {
-      if (text.split(found).length !== 2) throw new Error(`${bug.name}: "${found}" must occur exactly once in ${bug.file}`);
+      if (text.split(found).length !== 2)
+        throw new Error(`${bug.name}: "${found}" must occur exactly once in ${bug.file}`);
       text = text.replace(found, () => by);
     }
     planted += 1;

@@ -27,7 +27,11 @@ export const PLANTED_BUGS: readonly PlantedBug[] = [
       ["if (cseq <= link.commandHighWatermark) {", "if (cseq < 0) {"],
     ],
   },
-  { name: "no-restore-detection", file: "src/sync/site/handshake.ts", changes: [["if (!isSame) {", "if (link.incarnation < 0) {"]] },
+  {
+    name: "no-restore-detection",
+    file: "src/sync/site/handshake.ts",
+    changes: [["if (!isSame) {", "if (link.incarnation < 0) {"]],
+  },
   {
     name: "restore-detection-by-counters",
     file: "src/sync/site/outbox.ts",
@@ -195,19 +199,29 @@ export const PLANTED_BUGS: readonly PlantedBug[] = [
   {
     name: "command-numbers-kept-over-epochs",
     file: "src/sync/site/handshake.ts",
-    changes: [["commandHighWatermark: isNewEpoch ? 0 : link.commandHighWatermark,", "commandHighWatermark: link.commandHighWatermark,"]],
+    changes: [
+      [
+        "commandHighWatermark: isNewEpoch ? 0 : link.commandHighWatermark,",
+        "commandHighWatermark: link.commandHighWatermark,",
+      ],
+    ],
   },
   {
     name: "restored-cloud-keeps-its-epoch",
     file: "src/sync/adopt-restored-data.ts",
     changes: [
-      ['if (yield* getRecord(FEED_HEAD, "head")) yield* startEpoch(journal.newId(), journal.now);', 'yield* getRecord(FEED_HEAD, "head");'],
+      [
+        'if (yield* getRecord(FEED_HEAD, "head")) yield* startEpoch(journal.newId(), journal.now);',
+        'yield* getRecord(FEED_HEAD, "head");',
+      ],
     ],
   },
   {
     name: "out-of-sequence-pages-staged",
     file: "src/sync/site/downstream-feed.ts",
-    changes: [["if (hasGap || isInSnapshot || link.applyingCheckpoint)", "if (isInSnapshot || link.applyingCheckpoint)"]],
+    changes: [
+      ["if (hasGap || isInSnapshot || link.applyingCheckpoint)", "if (isInSnapshot || link.applyingCheckpoint)"],
+    ],
   },
   {
     name: "out-of-sequence-pages-of-appliances-applied",

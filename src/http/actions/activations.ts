@@ -20,7 +20,7 @@ const ACTIVATION = {
 } satisfies Record<keyof Activation, unknown>;
 
 /**
- * Which appliance activates a device.
+ * Activation groups and the active appliance of a device.
  * @source docs/decisions/0011-device-groups.md; docs/decisions/0042-api-contract.md,
  * `/v1/devices/{deviceId}/activation-groups`
  */

@@ -22,7 +22,7 @@ const COMMAND_DOCS = {
   cancel: "Cancels an upgrade; appliances that were not commanded yet are left unchanged.",
 } as const;
 
-/** Upgrades of many appliances, at the cloud. */
+/** Staged upgrades of appliances, in the cloud. */
 export const applianceUpgradeActions: readonly Action[] = [
   {
     method: "post",

@@ -25,7 +25,7 @@ const POSITION = {
 const validatePosition = compileBodyValidator(POSITION);
 
 /**
- * Where devices are, and lists that depend on places.
+ * Device positions and lists filtered by location.
  * @source docs/decisions/0005-users-and-devices.md; docs/decisions/0042-api-contract.md
  */
 export const areaActions: readonly Action[] = [

@@ -5,11 +5,10 @@ import { type Field, uuid } from "../../schema/field.ts";
 import type { AnyResource, ResourcePath, RowOf } from "../../schema/resource.ts";
 import { type ApiRequest, deletedResponse, type GuardedAction } from "../action.ts";
 
-/** Rows of one resource that something else is tied to, each tie made and undone by the row's id. */
+/** An association: rows of one resource that can be added to and removed from another row by id. */
 export interface Association<R extends AnyResource> {
-  /** Path of the list, as an action's. */
   at: string;
-  /** Placeholder of one row's id below it. */
+  /** Placeholder of the id of an associated row. */
   idParam: string;
   /** Resource of the associated rows. */
   resource: R;
@@ -17,9 +16,9 @@ export interface Association<R extends AnyResource> {
   /** Additional fields of the POST body beside `id`. */
   accepts?: Readonly<Record<string, Field>>;
   list(request: ApiRequest): Promise<HttpResponse>;
-  /** The tied row that the path names. Throws not-found. */
+  /** The associated row in the path. Throws not-found. */
   find(request: ApiRequest): RowOf<R>;
-  /** Ties the row with the id `id`, in lower case, and returns it. */
+  /** Adds the row `id` (lower case) and returns it. */
   add(request: ApiRequest, id: string): Promise<RowOf<R>>;
   remove(request: ApiRequest, row: RowOf<R>): Promise<void>;
 }
@@ -64,7 +63,7 @@ export function associationActions<R extends AnyResource>(of: Association<R>): G
   ];
 }
 
-/** The id in the body. Throws required, invalid-value. */
+/** Id in the body. Throws required, invalid-value. */
 function bodyId({ body: { id } }: ApiRequest): string {
   if (id === undefined || id === null || id === "") throw requiredValue("id");
   if (!isUuid(id)) throw invalidValue("id", "Must be a UUID.");

@@ -4,7 +4,7 @@ import { type AuditVerification, verifyAudit } from "../../store/audit-chain.ts"
 import { type Action, type ApiRequest, jsonResponse } from "../action.ts";
 import { textParameter } from "../query/query.ts";
 
-/** Entries that one request follows: under a second of slices. */
+/** Entries checked per request: less than a second of work. */
 const MAX_ENTRIES = 20_000;
 
 const NUMBER = { max: Number.MAX_SAFE_INTEGER, required: true } as const;

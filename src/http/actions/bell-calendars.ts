@@ -25,7 +25,7 @@ const CALENDAR_TYPES = ["text/calendar"] as const;
 
 const MAX_CALENDAR_BYTES = 1_048_576;
 
-/** Rings as a calendar that programs follow, and holidays from one. @source docs/decisions/0015-bell-engine.md */
+/** Calendar feeds of rings and import of holidays. @source docs/decisions/0015-bell-engine.md */
 export const bellCalendarActions: readonly Action[] = [
   {
     method: "post",

@@ -59,7 +59,7 @@ const NAMED = { id: uuid("Its id.", REQUIRED), name: text("Its name.", REQUIRED)
 const { state: _state, ...UPCOMING_RING } = RING;
 const DEFAULT_UPCOMING = 20;
 
-/** The rings of a schedule, past and to come. @source docs/decisions/0015-bell-engine.md */
+/** Past and upcoming rings of a schedule. @source docs/decisions/0015-bell-engine.md */
 export const bellRingActions: readonly Action[] = [
   {
     method: "get",

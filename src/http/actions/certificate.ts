@@ -33,7 +33,7 @@ const CERTIFICATE_INPUT = {
 };
 const validateCertificateInput = compileBodyValidator(CERTIFICATE_INPUT);
 
-/** The certificate that the API shows. */
+/** The TLS certificate of the API. */
 export const certificateActions: readonly Action[] = [
   {
     method: "get",

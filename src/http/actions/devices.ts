@@ -129,7 +129,7 @@ export const deviceActions: readonly Action[] = [
     },
   },
   {
-    // Beside `/devices?deviceGroupId=…`, the members of a group under its own path.
+    // Alternative to `/devices?deviceGroupId=…`.
     method: "get",
     at: "device-groups/{deviceGroupId}/devices",
     doc: "Lists the current members of a group.",
@@ -145,7 +145,7 @@ function isoOf(at: number | null): string | null {
   return at === null ? null : new Date(at).toISOString();
 }
 
-/** An extension with one appliance means that one; null where there are several. */
+/** The appliance of an extension with exactly one; null if there are several. */
 function onlyEndpoint(store: Store, extensionId: string): string | null {
   const [one, other] = store.find(endpoints, { extensionId }, 2);
   return one && !other ? one.id : null;

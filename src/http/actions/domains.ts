@@ -78,7 +78,7 @@ function domainMembers(family: AnyResource): GuardedAction[] {
   });
 }
 
-/** `/users/{userId}/domains`: the domains that a row is in. */
+/** `/users/{userId}/domains`: the domains of a row. */
 function domainMemberships(family: AnyResource): GuardedAction[] {
   const rowOf = (request: ApiRequest) => requireVisibleRow(request, family, request.params[family.idParam] ?? "");
   const domainIn = ({ deps, by }: ApiRequest, id: string): RowOf<typeof domains> => {
@@ -112,7 +112,7 @@ function domainMemberships(family: AnyResource): GuardedAction[] {
   });
 }
 
-/** The domain in the path, which the caller must know of. Throws not-found. */
+/** The domain in the path, if visible to the caller. Throws not-found. */
 function domainOf({ deps, params, by }: ApiRequest): string {
   const domain = deps.store.get(domains, params.domainId ?? "", by.scope.domainVisibility);
   if (!domain) throw notFound();

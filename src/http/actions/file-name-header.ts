@@ -1,6 +1,6 @@
 import { invalidValue } from "../../lib/errors.ts";
 
-/** The name in a header `X-File-Name`, which is written as encodeURIComponent does; null without one. */
+/** The percent-encoded file name of the header `X-File-Name`; null without one. */
 export function parseFileNameHeader(header: string | null): string | null {
   if (header === null) return null;
   try {

@@ -35,7 +35,7 @@ const RUN = {
 };
 const MAX_RUNS = 100;
 
-/** How the appliance is, for programs that watch it; also at `/health` and `/metrics`. */
+/** Health, runs and metrics for monitoring; also at `/health` and `/metrics`. */
 export const healthActions: readonly Action[] = [
   {
     method: "get",

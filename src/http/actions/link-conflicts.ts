@@ -30,7 +30,10 @@ const CONFLICT = {
   usable: boolean("The site's value can still be used.", { required: true }),
 };
 
-/** Edits of appliances that lost against the cloud's. @source docs/decisions/0040-replication.md */
+/**
+ * Conflicts: changes of appliances that lost against changes in the cloud.
+ * @source docs/decisions/0040-replication.md
+ */
 export const linkConflictActions: readonly Action[] = [
   {
     method: "get",

@@ -61,7 +61,7 @@ const ENROLMENT = {
 };
 const validateEnrolment = compileBodyValidator(ENROLMENT);
 
-/** The link of this daemon to the others of its organisation. */
+/** State, enrolment and removal of the cloud link. */
 export const linkActions: readonly Action[] = [
   {
     method: "get",

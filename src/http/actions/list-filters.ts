@@ -191,7 +191,7 @@ function endpointAt({ params, deps }: Pick<ApiRequest, "params" | "deps">, scope
   return row?.extensionId === params.extensionId ? row : null;
 }
 
-/** Health of an appliance; null for others, which are out of reach, and their health with them. */
+/** Health of an appliance; null if it is unreachable, because its health is unknown then. */
 function healthOf({ deps }: Pick<ApiRequest, "deps">, id: string): HealthColor | null {
   return deps.failover(id).state === "unreachable" ? null : deps.monitoring.health().status;
 }

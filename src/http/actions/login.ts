@@ -46,10 +46,7 @@ const SETUP_STATE = {
 const validateLogin = compileBodyValidator({ email, password, newPassword });
 const validateSetup = compileBodyValidator({ code, email, password, name });
 
-/**
- * The two ways into the console, whether it waits for its administrator, and whether the caller is in already.
- * @source docs/decisions/0021-login-and-drills.md
- */
+/** Login, first-run setup, and the state of both. @source docs/decisions/0021-login-and-drills.md */
 export const loginActions: readonly Action[] = [
   {
     method: "post",

@@ -7,7 +7,7 @@ import { fileQuery, requestedFileResponse } from "../file-response.ts";
 import { textParameter } from "../query/query.ts";
 
 /**
- * The recording of a notification, or with `form=programme` all that is played: tone, recording, repetitions.
+ * The recording of a notification, or with `form=programme` the complete audio program: tone, recording, repetitions.
  * @source docs/decisions/0008-notifications-and-templates.md; docs/decisions/0019-simulator.md
  */
 export const notificationAudioActions: readonly Action[] = [
@@ -20,7 +20,7 @@ export const notificationAudioActions: readonly Action[] = [
       ...fileQuery(notifications.fields.audio),
     },
     response: { kind: "bytes", types: ["audio/wav"] },
-    // Goes with the row, as the bytes of every file field do.
+    // Part of the row, like the content of every file field.
     permission: "anyone",
     async handle(request) {
       const { deps, by, query } = request;
@@ -36,7 +36,7 @@ export const notificationAudioActions: readonly Action[] = [
   },
 ];
 
-/** A WAV to be listened to. Throws not-found where nothing is audible. */
+/** A WAV response. Throws not-found without audio. */
 export function wavResponse(wav: Uint8Array | null, fileName: string): HttpResponse {
   if (!wav) throw notFound();
   const headers = { "Content-Length": String(wav.length), "Content-Disposition": `inline; filename=${fileName}` };

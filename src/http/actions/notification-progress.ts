@@ -27,7 +27,7 @@ const PROGRESS = {
   }),
 };
 
-/** How a message's numbers grew. The path, and at most 61 points `{at, sent, accepted, playing, missed, passedOver}` */
+/** Progress of a notification over time: at most 61 points `{at, sent, accepted, playing, missed, passedOver}`. */
 export const notificationProgressActions: readonly Action[] = [
   {
     method: "get",

@@ -23,7 +23,7 @@ const MODEL = {
   spreadMs: number("Time between the first and the last start.", { unit: "ms", required: true }),
 };
 
-/** When devices began to play. */
+/** Playback start times of devices. */
 export const notificationStartActions: readonly Action[] = [
   {
     method: "get",

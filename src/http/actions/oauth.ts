@@ -32,7 +32,7 @@ const REFUSED = {
 } as const;
 
 /**
- * Tokens for applications. Parameters are taken from a body of any kind and from the query.
+ * Token endpoint and revocation for applications. Parameters are accepted in bodies of any type and in the query.
  * @source docs/decisions/0003-authentication.md; RFC 6749 §5, RFC 7009 §2
  */
 export const oauthActions: readonly Action[] = [
@@ -78,7 +78,7 @@ export const oauthActions: readonly Action[] = [
   },
 ];
 
-/** Both spellings of the lifetime, s. The scope of a token with all the rights of its user is empty. */
+/** The lifetime in both spellings, in s. The scope of a token with all permissions of its user is empty. */
 function tokenResponse({ accessToken, refreshToken, scopes, expiresInS }: IssuedTokens): HttpResponse {
   const tokens = { access_token: accessToken, token_type: "Bearer", scope: scopes.join(" ") };
   const response = jsonResponse({
@@ -119,7 +119,7 @@ function clientOf(request: PublicRequest): ClientCredentials {
   return basic;
 }
 
-/** Both parts are form-encoded before they are joined. @source RFC 6749 §2.3.1 */
+/** Both parts are form-encoded before joining. @source RFC 6749 §2.3.1 */
 function basicCredentials(header: string): ClientCredentials | null {
   const encoded = /^basic +([\w+/]+=*) *$/i.exec(header)?.[1];
   const plain = encoded === undefined ? "" : Buffer.from(encoded, "base64").toString("utf8");

@@ -6,7 +6,7 @@ import { type Action, requireVisibleRow } from "../action.ts";
 import { assertMaySend } from "./notifications.ts";
 
 /**
- * Sends a message by its own path, as older clients of appliances do.
+ * Sends a message template by its on-premises path, for older clients.
  * @source docs/decisions/0013-other-resources.md
  */
 export const onPremisesMessageActions: readonly Action[] = [

@@ -45,7 +45,7 @@ const simulatedDecoder = compileDecoder(SIMULATED);
 const startQueryDecoder = compileDecoder(SCENARIO_START_QUERY);
 
 /**
- * Scenarios are previewed and started.
+ * Preview and start of scenarios.
  * @source docs/decisions/0007-scenarios.md; docs/decisions/0042-api-contract.md, `/v1/scenario-notifications`
  */
 export const scenarioActions: readonly Action[] = [

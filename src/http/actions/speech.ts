@@ -34,7 +34,10 @@ const SPEECH_RESPONSE = {
 };
 const MAX_AUDIO_MS = 300_000;
 
-/** Speech by ear. @source docs/decisions/0013-other-resources.md; docs/decisions/0042-api-contract.md, `/v1/tts` */
+/**
+ * Text-to-speech previews.
+ * @source docs/decisions/0013-other-resources.md; docs/decisions/0042-api-contract.md, `/v1/tts`
+ */
 export const speechActions: readonly Action[] = [
   {
     method: "post",

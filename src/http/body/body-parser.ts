@@ -10,9 +10,9 @@ export const MAX_REQUEST_BODY_BYTES = 1_572_864;
 
 /** Observes the body while it is read. */
 export interface BodyObserver {
-  /** Sees each piece before the parser does. */
+  /** Receives each chunk before the parser. */
   onChunk(chunk: Buffer): void;
-  /** Rejects to end the reading early; never resolves. */
+  /** Rejects to stop reading; never resolves. */
   failed: Promise<never>;
   /** Receives the stream at the start; it may be paused. */
   onStart(stream: UploadStream["stream"]): void;

@@ -29,12 +29,12 @@ export interface BodyParserPlan {
   files: ReadonlyMap<string, FileFieldData>;
 }
 
-/** A body as it was sent. */
+/** An undecoded body. */
 export interface RawBody {
   kind: "none" | "json" | "form" | "multipart";
-  /** The JSON value, or the members of a form with bracketed keys nested; {} without a body. */
+  /** The JSON value, or the fields of a form with nested names; {} without a body. */
   value: unknown;
-  /** Files that were stored; each must be released when the request ends. */
+  /** Stored files; each must be released at the end of the request. */
   uploads: readonly UploadedFile[];
 }
 
@@ -80,7 +80,7 @@ export async function readBody(
   }
 }
 
-/** The members that `plan` knows, in the spelling and types that checks expect. */
+/** Decodes the fields of `plan` for the validator. */
 export function decodeBody(body: RawBody, { decoder }: BodyParserPlan): Record<string, unknown> {
   return body.kind === "json" ? decoder.json(body.value) : decoder.form(body.value as Record<string, unknown>);
 }

@@ -5,19 +5,19 @@ import { CallerError } from "../../lib/errors.ts";
 const MAX_PAIRS = 10_000;
 /** Maximum nesting depth of a name. */
 const MAX_DEPTH = 10;
-/** Different bracketed names and their opening brackets together. Each costs an object, and so time. */
+/** Maximum number of bracketed names and their brackets: each creates an object. */
 const MAX_OBJECTS = 5_000;
 
-/** The values of each name in order, of plain and of bracketed names. A name with `[]` behind it always has a list. */
+/** Values by name in order, for plain and bracketed names. A name with `[]` always has a list. */
 interface Values {
   plain: Map<string, string | string[]>;
   bracketed: Map<string, string | string[]>;
 }
 
 /**
- * Nests the bracketed names of a query or an encoded form: `a[b]=1` is `{a: {b: "1"}}`, `a[]=1&a[]=2` and `a=1&a=2` are
- * `{a: ["1", "2"]}`, `a[0][b]=1` is `{a: [{b: "1"}]}`. Values stay texts; a name that is both text and object, too many
- * pairs and too deep names are refused (CallerError invalid-value).
+ * Nests the bracketed names of a query or form: `a[b]=1` is `{a: {b: "1"}}`, `a[]=1&a[]=2` and `a=1&a=2` are `{a:
+ * ["1", "2"]}`, `a[0][b]=1` is `{a: [{b: "1"}]}`. Values stay strings. Throws CallerError invalid-value for a name
+ * that is both string and object, too many pairs or too deep nesting.
  */
 export function parseBrackets(text: string): Record<string, unknown> {
   return nestPairs(new URLSearchParams(text));
@@ -75,7 +75,7 @@ function groupByName(pairs: Iterable<readonly [name: string, value: string]>): V
 function withLists(value: unknown): unknown {
   if (typeof value !== "object" || value === null) return value;
   if (Array.isArray(value)) return value.map(withLists);
-  // Numbers come first and in their order.
+  // Integer keys are enumerated first, in numeric order.
   const members = Object.entries(value).map(([name, member]) => [name, withLists(member)] as const);
   const numbered = members.length > 0 && members.every(([name]) => /^\d{1,6}$/.test(name));
   return numbered ? members.map(([, member]) => member) : Object.fromEntries(members);

@@ -19,7 +19,7 @@ const MAX_PART_HEADER_BYTES = 4_096;
 /** Longer than any priority value. */
 const MAX_PRIORITY_LENGTH = 16;
 
-/** A multipart body that was read whole. */
+/** A completely read multipart body. */
 interface MultipartBody {
   value: Record<string, unknown>;
   uploads: UploadedFile[];
@@ -27,22 +27,22 @@ interface MultipartBody {
 
 /** Files being stored. */
 interface Uploads {
-  /** Takes a file part; reading stops when it can't be stored. */
+  /** Stores a file part; reading stops if it cannot be stored. */
   acceptPart(part: Part, name: string, field: FileFieldData): void;
   /** Collects the value of the field `priority`, which precedes the files. */
   notePriority(chunk: Buffer): void;
-  /** Ends the reading of the body. */
+  /** Stops reading the body. */
   fail(error: unknown): void;
   failed: Promise<never>;
-  /** By member name, once all are stored. */
+  /** Stored files by field name. */
   stored(): Promise<Record<string, UploadedFile>>;
   /** Aborts uploads in progress and deletes stored files. */
   discard(): Promise<void>;
 }
 
 /**
- * Reads a multipart body: texts as members with bracketed names nested, files that `fields` names into `files` as they
- * arrive; other files are skipped. Throws CallerError, and then nothing is stored.
+ * Reads a multipart body: strings with nested names; files of `fields` are stored as they arrive, other files are
+ * skipped. Throws CallerError and stores nothing in that case.
  */
 export async function readMultipart(
   request: IncomingMessage,
@@ -85,7 +85,7 @@ function* pairsOf(texts: Record<string, string | string[]>): Generator<[string, 
   }
 }
 
-/** A part with a file name is a file and any other a text, whatever content type either has. */
+/** A part with a file name is a file, any other a string, regardless of the content type. */
 function routeParts(
   fields: ReadonlyMap<string, FileFieldData>,
   uploads: Uploads,
@@ -97,12 +97,12 @@ function routeParts(
     if (part.originalFilename === null) {
       part.mimetype = null;
       if (part.name === "priority") part.on("data", uploads.notePriority);
-      // Bytes, since broken UTF-8 is refused.
+      // As bytes, because invalid UTF-8 is refused.
       return readText(Object.assign(part, { transferEncoding: "latin1" }));
     }
     const name = camelCase(part.name);
     const field = fields.get(name);
-    // A browser sends an empty part without name for a file that was not chosen.
+    // Browsers send an empty part without a name if no file was selected.
     if (!field || part.originalFilename === "") return;
     if (seen.has(name)) return uploads.fail(invalidValue(name, "Must be a single file."));
     seen.add(name);
@@ -114,7 +114,7 @@ function createUploads(files: FileStore, source: () => Transform | null): Upload
   const storing = new Map<string, Promise<UploadedFile>>();
   const sinks: PassThrough[] = [];
   let priority = "";
-  // As far as the form has come: a recording of an emergency is not read after all others.
+  // Known so far: a recording for an emergency is processed first.
   const isUrgent = (): boolean => priority === "critical";
   let fail: (error: unknown) => void = () => undefined;
   const failed = new Promise<never>((_resolve, reject) => {

@@ -3,7 +3,7 @@ import { Transform } from "node:stream";
 import type { Clock } from "../../lib/clock.ts";
 import { CallerError } from "../../lib/errors.ts";
 
-/** A window of this length … */
+/** Interval in which progress is checked. */
 const PROGRESS_WINDOW_MS = 30_000;
 /** Minimum bytes per window; slower uploads are aborted. */
 const MIN_BYTES_PER_WINDOW = 1_024;
@@ -31,14 +31,14 @@ export async function* readUpload(request: IncomingMessage, clock: Clock): Async
     throw new CallerError("invalid-value", "The body is truncated.");
   } finally {
     watch.end();
-    // Not awaited: a read that still waits for bytes would hold it up.
+    // Not awaited: a pending read would block it.
     void chunks.return?.();
   }
 }
 
 /** The body of a request as a stream. */
 export interface UploadStream {
-  /** Fails with CallerError when the sender is too slow or goes away. */
+  /** Fails with CallerError if the client is too slow or disconnects. */
   stream: Transform;
   /** Must always be called after reading. The request stays readable for the server. */
   release(): void;

@@ -11,7 +11,7 @@ table{border-collapse:collapse;width:100%}th,td{text-align:left;vertical-align:t
 
 type Schemas = OpenApiDocument["components"]["schemas"];
 
-/** All families, each with the number of its operations. */
+/** All resource families with the number of their operations. */
 export function renderDocsOverview(document: OpenApiDocument): string {
   const rows = document.tags.map(({ name }) => {
     const operations = operationsOf(document, name).length;
@@ -25,7 +25,7 @@ export function renderDocsOverview(document: OpenApiDocument): string {
   );
 }
 
-/** One family: its operations, then the schemas that they use; null for a family that there is not. */
+/** One resource family: operations and their schemas; null for an unknown family. */
 export function renderDocsFamily(document: OpenApiDocument, family: string): string | null {
   const operations = operationsOf(document, family);
   if (operations.length === 0) return null;

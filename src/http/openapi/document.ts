@@ -95,13 +95,13 @@ function aliasOf(operation: JsonSchema, { method, response }: Action, alias: OnP
   };
 }
 
-/** Describes endpoints, of which the last one of a method and path counts; yields between pieces of some milliseconds. */
+/** Describes endpoints; the last one with the same method and path wins. Yields every few ms of work. */
 export function* describeApi(
   catalogue: Catalogue,
   actions: readonly Action[],
 ): Generator<undefined, OpenApiDocument, undefined> {
   const paths: OpenApiDocument["paths"] = {};
-  /** The names of placeholders differ between endpoints of one path; the first ones count. */
+  /** Placeholder names may differ between endpoints of one path; the first ones are used. */
   const known = new Map<string, string>();
   for (const action of actions) {
     const at = action.outsideVersion ? `/${action.at}` : `/v1/${action.at}`;

@@ -82,7 +82,7 @@ export function errorResponsesOf(endpoint: {
   refuses: Action["errorResponse"] | undefined;
 }): Record<string, JsonSchema> {
   const statuses = [400, 404, 421, 429, 500, 503];
-  // Without a token too: a page of another site is refused.
+  // Cross-origin requests are refused even without a token.
   if (!endpoint.open) statuses.push(401, 403);
   // Login pages also show upstream failures.
   if (endpoint.refuses?.kind === "page" && !endpoint.hasBody) statuses.push(403, 502);

@@ -11,7 +11,7 @@ const FORMATS: Readonly<Record<string, string>> = {
 };
 const SAMPLE_TEXT = "Fire drill";
 
-/** A row or a part of one that fits the schema of a resource's rows, and the rules of the resource as far as they are known. */
+/** An example row for a schema that follows the known rules of the resource. */
 export function rowExample(resourceName: string, schema: JsonSchema): unknown {
   const example = objectExample(schema);
   for (const name of Object.keys(example)) {
@@ -21,7 +21,7 @@ export function rowExample(resourceName: string, schema: JsonSchema): unknown {
   return example;
 }
 
-/** A value that fits a schema; null where that does, related rows and lists of objects empty. */
+/** An example value for a schema; null where allowed, related rows and lists of objects are empty. */
 function exampleOf(schema: JsonSchema): unknown {
   if (Array.isArray(schema.anyOf) || "$ref" in schema) return null;
   if ("default" in schema) return schema.default;

@@ -1,7 +1,7 @@
 import type { ComputedField, Field, ObjectField, ScalarField } from "../../schema/field.ts";
 import { type JsonSchema, schemaOf } from "../../schema/json-schema.ts";
 
-/** Members of an object's schema. */
+/** Properties of an object schema. */
 export interface SchemaMembers {
   properties: Record<string, JsonSchema>;
   required: string[];
@@ -25,7 +25,7 @@ export function isOptional(field: Field): boolean {
   return field.kind === "computed" && Boolean(field.when || field.unless || field.sometimes);
 }
 
-/** A field's value as the API shows it. */
+/** Schema of a field in responses. */
 export function responseSchema(field: Field): JsonSchema {
   const { default: _default, readOnly: _readOnly, "x-create-only": _createOnly, ...schema } = schemaOf(field);
   const shown = { ...schema, ...innerSchema(field) };
@@ -43,12 +43,12 @@ export function requestMembers(fields: Readonly<Record<string, Field>>, op: "cre
   return members;
 }
 
-/** An object's schema. */
+/** Schema of an object. */
 export function objectSchema({ properties, required }: SchemaMembers): JsonSchema {
   return { type: "object", properties, ...(required.length > 0 ? { required } : {}) };
 }
 
-/** A schema that null fits too. */
+/** A schema that also accepts null. */
 export function nullableSchema(schema: JsonSchema): JsonSchema {
   if ("$ref" in schema) return { anyOf: [schema, { type: "null" }] };
   if (typeof schema.type !== "string" || schema.type === "null") return schema;

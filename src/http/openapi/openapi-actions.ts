@@ -9,7 +9,7 @@ import type { OpenApiDocument } from "./document.ts";
 
 type Describe = () => Generator<undefined, OpenApiDocument, undefined>;
 
-/** Longest time that describing keeps the event loop. */
+/** Maximum time per event loop turn. */
 const CHUNK_MS = 5;
 
 interface RenderedDocument {

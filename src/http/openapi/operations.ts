@@ -76,7 +76,7 @@ function bytesOf(types: readonly string[]): JsonSchema {
   };
 }
 
-/** Where a body is a resource's, its component; else the members themselves. */
+/** The component of a resource body, or an inline schema. */
 function bodyOf(action: Action, fields: Readonly<Record<string, Field>>): JsonSchema {
   const op = action.method === "put" ? "update" : "create";
   const resource = "resource" in action.response ? action.response.resource : null;
@@ -104,7 +104,7 @@ function resourceBody({ at }: Action, resource: AnyResource, op: "create" | "upd
   return { allOf: [component, objectSchema({ properties: Object.fromEntries(schemas), required: missing })] };
 }
 
-/** Files come as parts of a multipart body; a text member of that name clears the file. */
+/** Files are parts of a multipart body; a string part with the same name clears the file. */
 function withUploads(schema: JsonSchema, fields: Readonly<Record<string, Field>>): JsonSchema {
   const files = Object.entries(fields).filter(([, field]) => field.kind === "file");
   if (files.length === 0) return schema;

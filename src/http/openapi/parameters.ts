@@ -12,7 +12,7 @@ export type Parameter = JsonSchema;
 const TEXT = { type: "string" };
 const FLAG = { type: "boolean" };
 
-/** Parameters that many operations share, by their names as components. */
+/** Parameters shared by many operations, by component name. */
 export const SHARED_PARAMETERS: Readonly<Record<string, Parameter>> = {
   limit: inQuery("limit", "Maximum number of rows per page.", {
     type: "integer",
@@ -43,7 +43,7 @@ export const SHARED_PARAMETERS: Readonly<Record<string, Parameter>> = {
 const LIST_PARAMETERS = ["limit", "start", "skip", "q", "includeTotal", "ids"];
 const DOMAIN_PARAMETERS = ["domain", "x-service-domain"];
 
-/** Points to shared parameters. */
+/** References to shared parameters. */
 export function sharedParameters(names: readonly string[]): Parameter[] {
   return names.map((name) => ({ $ref: `#/components/parameters/${name}` }));
 }
@@ -56,7 +56,7 @@ export function headerParameters(names: readonly HeaderName[]): Parameter[] {
   return sharedParameters(names);
 }
 
-/** The placeholders of a path. */
+/** Path parameters. */
 export function pathParameters(at: string): Parameter[] {
   return [...at.matchAll(/\{(\w+)\}/g)].map(([, name = ""]) => ({
     name,
@@ -105,8 +105,8 @@ export function listParameters(resource: AnyResource): Parameter[] {
   return [...sharedParameters(LIST_PARAMETERS), sort, ...filters, ...presentationParameters(resource)];
 }
 
-function filterParameter(name: string, { op, several }: FilterRule, field: Field): Parameter {
-  if (op === "set") return inQuery(name, `Whether ${field.doc.replace(/^./, (first) => first.toLowerCase())}`, FLAG);
+function filterParameter(name: string, { field: fieldName, op, several }: FilterRule, field: Field): Parameter {
+  if (op === "set") return inQuery(name, `Only rows with (true) or without (false) a value of \`${fieldName}\`.`, FLAG);
   const { items, ...schema } = withoutDescription(schemaOf(field)) as { items?: JsonSchema };
   const one = items ?? schema;
   return several ? inQuery(`${name}[]`, field.doc, { type: "array", items: one }) : inQuery(name, field.doc, one);

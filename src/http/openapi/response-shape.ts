@@ -7,9 +7,9 @@ import type { AnyResource } from "../../schema/resource.ts";
  * validate every response against it.
  */
 export type ResponseShape =
-  /** A row, with the further members that `with` names; those that are not required are there only sometimes. */
+  /** A row, with additional fields in `with`; optional ones may be missing. */
   | { kind: "row"; resource: AnyResource; with?: Readonly<Record<string, Field>> }
-  /** A page of a list in its envelope. */
+  /** A page of a list. */
   | { kind: "list"; resource: AnyResource }
   | { kind: "deletion" }
   /**
@@ -22,11 +22,11 @@ export type ResponseShape =
       sometimes?: readonly string[];
       orBytes?: readonly string[];
     }
-  /** JSON that fields can't describe. */
+  /** JSON that cannot be described by fields. */
   | { kind: "json"; schema: JsonSchema }
   /** Bytes of one of these content types. */
   | { kind: "bytes"; types: readonly string[] }
   /** An HTML page, or a redirect to the next one (303). */
   | { kind: "page" }
-  /** Nothing: status 204. */
+  /** No content (204). */
   | { kind: "nothing" };

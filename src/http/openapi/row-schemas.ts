@@ -16,7 +16,7 @@ import {
 } from "./field-schemas.ts";
 import { typeName } from "./operation-names.ts";
 
-/** Where components are pointed to. */
+/** Reference to a schema component. */
 export function componentRef(name: string): JsonSchema {
   return { $ref: `#/components/schemas/${name}` };
 }
@@ -44,7 +44,7 @@ export function rowSchemas(resource: AnyResource, catalogue: Catalogue): Record<
   };
   return Object.fromEntries(
     Object.entries(schemas).map(([key, schema]) => {
-      // An example of a list would only repeat the one of its rows.
+      // An example of a page would repeat that of its rows.
       return [key, key.endsWith("Page") ? schema : { ...schema, examples: [rowExample(resource.name, schema)] }];
     }),
   );
@@ -60,7 +60,7 @@ export function flaggedMembers(resource: AnyResource): [name: string, field: Pic
   );
 }
 
-/** The relations of a resource that are embedded, by the name under which they are. */
+/** Embedded relations of a resource by name. */
 export function embeddedRelations(
   resource: AnyResource,
 ): { name: string; many: boolean; to: string; unless: string | null }[] {

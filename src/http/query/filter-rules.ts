@@ -5,7 +5,7 @@ import type { AnyResource } from "../../schema/resource.ts";
 import type { FieldFilter } from "../../store/store.ts";
 import { NON_FLAG_INCLUDES, type Query, textParameter } from "./query.ts";
 
-/** One parameter that narrows a list. */
+/** A filter parameter. */
 export interface FilterRule {
   field: string;
   op: FieldFilter["op"];
@@ -24,7 +24,7 @@ const DOMAIN: Field = { kind: "uuid", doc: "Domain of the row." };
 
 const MAX_FILTER_VALUES = 200;
 
-/** The fields that lists are filtered and sorted by: the declaration's and those that every row has. */
+/** Filter and sort fields: declared fields and base columns. */
 export function filterableFields(resource: AnyResource): Readonly<Record<string, Field>> {
   const inDomain = resource.scope === "domain" ? { domainId: DOMAIN } : {};
   return { ...resource.fields, createdAt: TIMESTAMP, updatedAt: TIMESTAMP, ...inDomain };
@@ -71,7 +71,7 @@ function capital(name: string): string {
   return `${name[0]?.toUpperCase()}${name.slice(1)}`;
 }
 
-/** The conditions that a query's parameters make by `rules`. Throws invalid-value. */
+/** Filters of a query according to `rules`. Throws invalid-value. */
 export function filtersOf(query: Query, rules: ReadonlyMap<string, FilterRule>): FieldFilter[] {
   const filters: FieldFilter[] = [];
   for (const name of Object.keys(query)) {
@@ -82,7 +82,7 @@ export function filtersOf(query: Query, rules: ReadonlyMap<string, FilterRule>):
 }
 
 function single(query: Query, name: string, { field, op, read }: FilterRule): FieldFilter {
-  // A flag by its name, which the reader of queries took for one.
+  // A flag was already parsed as a boolean.
   const text = typeof query[name] === "boolean" ? String(query[name]) : (textParameter(query, name) ?? "");
   // An empty value matches rows without a value.
   if (text === "" && op !== "eq") throw invalidValue(name, "Requires a value to compare with.");
@@ -114,7 +114,7 @@ function jsonList(text: string, name: string): unknown {
   }
 }
 
-/** How a filter's text is read; null for fields that lists can't be filtered by. */
+/** Parser of a filter value; null for fields without filters. */
 function filterReader(field: Field): FilterRule["read"] | null {
   switch (field.kind) {
     case "text":
@@ -159,7 +159,7 @@ function numberReader(pattern: RegExp): FilterRule["read"] {
   };
 }
 
-/** Epoch ms of an ISO 8601 moment with a zone, or of a day's begin in UTC. */
+/** Epoch ms of an ISO 8601 timestamp with a zone, or of the start of a date in UTC. */
 function timestampOf(text: string, name: string): number {
   const at = /^\d{4}-\d{2}-\d{2}(T\d{2}:\d{2}(:\d{2}(\.\d{1,9})?)?(Z|[+-]\d{2}:\d{2}))?$/.test(text)
     ? Date.parse(text)

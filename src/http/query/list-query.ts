@@ -13,7 +13,7 @@ export type ListParameters = Pick<
   "filters" | "search" | "ids" | "sort" | "limit" | "skip" | "start" | "includeTotal"
 >;
 
-/** Most rows of a page. */
+/** Maximum rows per page. */
 export const MAX_PAGE_ROWS = 1_000;
 
 const MAX_SKIPPED_ROWS = 1_000_000;
@@ -28,12 +28,12 @@ const SORTABLE = new Set<Field["kind"]>([
   "uuid",
 ]);
 
-/** The fields that lists of a resource are sorted by. */
+/** Sort fields of a resource. */
 export function sortableFields(resource: AnyResource): string[] {
   return Object.entries(filterableFields(resource)).flatMap(([name, { kind }]) => (SORTABLE.has(kind) ? [name] : []));
 }
 
-/** Compiles the reader of a resource's list parameters. @source docs/decisions/0001-lists-and-paging.md */
+/** Compiles the parser of the list parameters of a resource. @source docs/decisions/0001-lists-and-paging.md */
 export function compileListParameters(resource: AnyResource): (query: Query) => ListParameters {
   const rules = compileFilterRules(resource);
   const sortable = new Set(sortableFields(resource));

@@ -3,21 +3,23 @@ import { isUuid } from "../../lib/ids.ts";
 import { camelCase } from "../../schema/decoder.ts";
 import { parseBrackets } from "../body/bracket-parser.ts";
 
-/** Query parameters: camelCase names to texts, arrays and nested objects of texts; `include…` flags are booleans. */
+/**
+ * Query parameters: camelCase names with strings, lists and nested objects of strings; `include…` flags are booleans.
+ */
 export type Query = Readonly<Record<string, unknown>>;
 
 const NOTHING: Query = Object.freeze({});
 
 /**
- * Names that begin as flags do and hold values.
+ * Names that begin like flags but have values.
  * @source docs/decisions/0042-api-contract.md, `/v1/users`, `/v1/notifications`
  */
 export const NON_FLAG_INCLUDES =
   /^include(Types|Applications|LoadSourceIds|NotificationTypes|ByMessageTemplateIds|EndpointIds)$/;
 
 /**
- * Reads a query string (without `?`); names in kebab-case come out in camelCase, range suffixes stay. A flag
- * `includeX` is true for "true" and false for every other text.
+ * Parses a query string (without `?`); kebab-case names become camelCase, range suffixes are kept. A flag `includeX`
+ * is true for "true", otherwise false.
  * @source docs/decisions/0001-lists-and-paging.md
  */
 export function parseQuery(text: string): Query {

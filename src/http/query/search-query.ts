@@ -6,16 +6,16 @@ import { tokenizeSearchText } from "../../store/search-tokens.ts";
 import type { FieldFilter, SearchQuery } from "../../store/store.ts";
 import { type Query, textParameter } from "./query.ts";
 
-/** Reads the value of one attribute as a filter of lists; null when lists can't be filtered by it. Throws invalid-value. */
+/** Parses the value of one attribute as a filter; null for fields without filters. Throws invalid-value. */
 export type FilterParser = (name: string, text: string) => FieldFilter | null;
 
-/** A search is at most this long. */
+/** Maximum length of a search. */
 const MAX_CHARACTERS = 1_000;
 /** Maximum number of words. */
 const MAX_WORDS = 20;
-/** this many parts, */
+/** Maximum number of clauses. */
 const MAX_CLAUSES = 20;
-/** and this many levels of and/or. */
+/** Maximum nesting of and/or. */
 const MAX_DEPTH = 4;
 
 /**

@@ -17,7 +17,7 @@ const COUNTS = {
 };
 const TEXT = { max: 100_000 } as const;
 
-/** One entry of a time line. */
+/** A timeline entry. */
 export const TIMELINE_ENTRY_FIELDS = {
   at: timestamp("Time.", REQUIRED),
   kind: text("Entry type: incident step, message, activity, devices that reached a level, or answers.", REQUIRED),
@@ -93,7 +93,7 @@ export const INCIDENT_REPORT_FIELDS = {
 /** JSON that closes the open list of a message. */
 const CLOSING = { nothing: "", devices: '],"people":[]}', people: "]}" } as const;
 
-/** A record as JSON text, piece by piece. */
+/** An incident report as JSON, streamed. */
 export async function* writeIncidentReportJson(
   chunks: AsyncIterable<IncidentRecordChunk>,
   timeZone: string,
@@ -120,7 +120,7 @@ export async function* writeIncidentReportJson(
   yield `${CLOSING[open]}]}`;
 }
 
-/** Entries of a time line as the API shows them. */
+/** Timeline entries in API form. */
 export function presentTimeline(
   entries: readonly TimelineEntry[],
   users: IncidentRecordHead["users"],

@@ -4,14 +4,14 @@ import { integer, timestamp } from "../../schema/field.ts";
 import type { FieldFilter } from "../../store/store.ts";
 import { idListParameter, type Query, textParameter } from "../query/query.ts";
 
-/** From when to when rows were made. @source docs/decisions/0042-api-contract.md, `/v1/reports/{reportId}` */
+/** Period of the creation time. @source docs/decisions/0042-api-contract.md, `/v1/reports/{reportId}` */
 export const PERIOD_QUERY = {
   beginTimestamp: timestamp("Start of the period, inclusive."),
   endTimestamp: timestamp("End of the period, exclusive."),
   sentLastDays: integer("Only the last number of days.", { min: 1, max: 9_999, unit: "d" }),
 };
 
-/** The conditions of a period, `sentLastDays` among them. Throws invalid-value. */
+/** Filters of a period including `sentLastDays`. Throws invalid-value. */
 export function periodFilters(query: Query, clock: Clock): FieldFilter[] {
   const since = daysAgo(query, "sentLastDays", clock);
   const last: FieldFilter[] = since === null ? [] : [{ field: "createdAt", op: "gte", value: since }];
@@ -43,7 +43,7 @@ export function idsParameter(query: Query, name: string): string[] | null {
   return ids && ids.length > 0 ? ids.map((id) => id.toLowerCase()) : null;
 }
 
-/** True and false as given; null when absent. */
+/** A boolean parameter; null if absent. */
 export function flagParameter(query: Query, name: string): boolean | null {
   const value = query[name];
   return value === undefined ? null : value === true || value === "true";

@@ -107,7 +107,7 @@ export const userReport: ReportDefinition = {
 type UserRow = Parameters<ReportSource<typeof users>["lines"]>[0][number];
 type Through = NonNullable<ReportSource["restriction"]["through"]>;
 
-/** On one of the lists or in one of the groups, where both are given. */
+/** Matches users of one of the lists or groups if both are given. */
 function membershipFilters(query: Query): (Through | null)[] {
   const lists = idsParameter(query, "distributionListId") ?? [];
   const groups = idsParameter(query, "securityGroupId") ?? [];

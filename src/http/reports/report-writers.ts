@@ -1,7 +1,7 @@
 import { escapeCsvFormula } from "../../lib/csv-formula.ts";
 import type { ReportCell, ReportDefinition } from "./report.ts";
 
-/** A report as JSON: `{"id", "name", "data": [{column: value}]}`, piece by piece. */
+/** A report as JSON: `{"id", "name", "data": [{column: value}]}`, streamed. */
 export async function* writeReportJson(
   { id, name, columns }: ReportDefinition,
   chunks: AsyncIterable<ReportCell[][]>,

@@ -4,7 +4,7 @@ import type { AnyResource, RowOf } from "../../schema/resource.ts";
 import type { ActorContext, Page, PageQuery, Store } from "../../store/store.ts";
 import type { Query } from "../query/query.ts";
 
-/** A value in a table: times as ISO texts. */
+/** A table cell; timestamps are ISO strings. */
 export type ReportCell = string | number | boolean | null;
 
 export interface ReportDeps {
@@ -21,19 +21,19 @@ export interface ReportSource<R extends AnyResource = AnyResource> {
   lines(rows: readonly RowOf<R>[]): ReportCell[][];
 }
 
-/** One kind of report. */
+/** A report. */
 export interface ReportDefinition {
   id: string;
   name: string;
   description: string;
   columns: readonly string[];
-  /** Query parameters that narrow it. */
+  /** Filter parameters. */
   query: Readonly<Record<string, Field>>;
-  /** Where its lines come from, in order. Throws CallerError for parameters that are wrong. */
+  /** Sources of the lines, in order. Throws CallerError for invalid parameters. */
   sources(query: Query, deps: ReportDeps): ReportSource[];
 }
 
-/** Rows of one slice: some ms of the event loop. */
+/** Rows per event loop turn. */
 const CHUNK_ROWS = 200;
 
 /** Lines of a report visible to the caller, in chunks between which it yields to the event loop; each row once. */
@@ -59,7 +59,7 @@ export async function* reportLines(
   }
 }
 
-/** Forgets the row type, which a list of sources can't keep. */
+/** Erases the row type, which a list of sources cannot keep. */
 export function reportSource<R extends AnyResource>(given: ReportSource<R>): ReportSource {
   return given as unknown as ReportSource;
 }

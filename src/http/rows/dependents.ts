@@ -11,7 +11,7 @@ import type { UntypedRow } from "./representation.ts";
 export interface DependentsList {
   target: AnyResource;
   from: AnyResource;
-  /** The field that refers. */
+  /** The referring field. */
   field: string;
   /** Last segment of the path: `message-template-dependents`. */
   name: string;
@@ -21,7 +21,7 @@ const NAME = { max: 100_000 } as const;
 const REQUIRED = { required: true } as const;
 const OPTIONAL = { sometimes: true, nullable: true } as const;
 
-/** One row that refers. @source docs/decisions/0042-api-contract.md */
+/** A referring row. @source docs/decisions/0042-api-contract.md */
 const DEPENDENT = {
   resourceId: uuid("Id of the row.", REQUIRED),
   resourceName: text("Name of the row.", { ...NAME, ...REQUIRED }),
@@ -42,7 +42,7 @@ export const DEPENDENTS_RESPONSE = {
   data: computed("Referring rows.", "array", { of: DEPENDENT }),
 };
 
-/** The parameters of the list. */
+/** Parameters of a dependents list. */
 export const DEPENDENTS_QUERY = {
   limit: integer("Maximum number of rows per page.", { min: 1, max: MAX_PAGE_ROWS, default: 100 }),
   start: text("`next` or `previous` of an earlier page, or `end`.", NAME),

@@ -8,7 +8,7 @@ import { addMembers } from "../actions/add-members.ts";
 import { type Query, textParameter } from "../query/query.ts";
 import { captureRings, presentRingDiff } from "./ring-diff-response.ts";
 
-/** The query parameter of every generic write. @source docs/decisions/0001-lists-and-paging.md, dryRun */
+/** Query parameter of every generic write. @source docs/decisions/0001-lists-and-paging.md, dryRun */
 export const DRY_RUN_QUERY = {
   dryRun: boolean(
     "Dry run: returns the response of the write without storing anything, plus `dryRun` with the users and devices that would join or leave and the permissions that would be gained or lost.",
@@ -63,7 +63,7 @@ export async function executeDryRun<R extends ApiRequest>(
   const dryRun = createDryRun(deps.store, (...row) => ({ ...impactOf(...row), ...rings(...row) }));
   const response = await run({ ...request, deps: { ...deps, store: dryRun.store } });
   const impact = await measureImpact(dryRun.writes, { reader: deps.store, clock: deps.clock, scope: by.scope });
-  // The version in its head would be one that never was.
+  // The row version of a dry run never existed.
   const { headers: _version, ...rest } = response;
   const ringDiff = includeRings ? { ringDiff: await presentRingDiff(dryRun.writes, request) } : {};
   return addMembers(rest, { dryRun: impact, ...ringDiff });

@@ -6,7 +6,7 @@ import type { Query } from "../query/query.ts";
 import type { HideReferences } from "./hidden-references.ts";
 import type { RowWriter, UntypedRow } from "./representation.ts";
 
-/** The related rows of a page, as JSON members per row in the page's order. */
+/** Related rows of a page, as JSON members per row in page order. */
 export type Embed = (rows: readonly UntypedRow[], query: Query, scope: AccessScope) => Promise<string[]>;
 
 interface Relation {
@@ -64,7 +64,7 @@ export function compileEmbed(
   };
 }
 
-/** Rows of `target` as JSON text by id; with `seenOnly` those that the scope shows. */
+/** Rows of `target` as JSON by id; with `visibleOnly` only those visible to the scope. */
 type RelatedTexts = (
   target: AnyResource,
   ids: readonly string[],
@@ -89,7 +89,7 @@ async function addRelation(
   });
 }
 
-/** Reads related rows by id and writes each of them once. */
+/** Reads related rows by id and serializes each once. */
 function createRelatedReader({
   store,
   clock,

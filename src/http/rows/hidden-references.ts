@@ -50,7 +50,7 @@ export function hidableReferences(resource: AnyResource, catalogue: Catalogue): 
     .map(({ field }) => field);
 }
 
-/** The domain that a row is shown in: of several one that is held, else one that is known. */
+/** The domain shown for a row: one that can be assigned, otherwise one that is visible. */
 function visibleDomain({ domainId, alsoIn }: UntypedRow, scope: AccessScope): string | null {
   const domains = [domainId as string, ...(alsoIn ?? [])];
   return domains.find(scope.canAssign) ?? domains.find(scope.canReference) ?? null;

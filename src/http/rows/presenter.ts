@@ -51,7 +51,7 @@ const ITEM_METHODS: readonly Method[] = ["get", "put", "delete"];
 const CHUNK_ROWS = 100;
 const NO_FILE_URL = undefined;
 
-/** Compiles representations, embeds and list parameters of all declarations. */
+/** Compiles representations, embeds and list parameters of all resources. */
 export function createPresenter({ catalogue, store, clock }: ApiDeps, base: string): Presenter {
   const isoText = createIsoFormatter();
   const compiled = new Map<string, Compiled>();
@@ -102,7 +102,10 @@ export function createPresenter({ catalogue, store, clock }: ApiDeps, base: stri
     return texts;
   }
 
-  /** Ids of the rows that the acting domain lets change; null for all. A row found through another is not changed by its own paths. */
+  /**
+   * Ids of the rows that the acting domain may change; null for all. Rows found through another resource are not
+   * changed through their own paths.
+   */
   function changeableIds(
     resource: AnyResource,
     rows: readonly UntypedRow[],

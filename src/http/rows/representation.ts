@@ -11,16 +11,16 @@ export interface RepresentationExtras {
    * fields without a value are omitted too.
    */
   extras?: Readonly<Record<string, unknown>> | undefined;
-  /** Ready JSON members, each with a leading comma: `,"user":{…}`. */
+  /** Serialized JSON members, each with a leading comma: `,"user":{…}`. */
   more?: string;
   /** URL of a file field, added to the file if given. */
   fileUrl?: ((field: string) => string) | undefined;
 }
 
-/** Writes rows of one declaration as JSON text. */
+/** Serializes rows of one resource as JSON. */
 export type RowWriter = (row: UntypedRow, parts: RepresentationExtras) => string;
 
-/** Writes a field's value, never null, as JSON text. */
+/** Serializes a non-null field value as JSON. */
 type Write = (value: unknown) => string;
 
 interface Member {
@@ -71,7 +71,7 @@ export function compileRowWriter(resource: AnyResource, isoText: (epochMs: numbe
   };
 }
 
-/** Their names are identifiers, which hold nothing that JSON escapes. */
+/** Names are identifiers, which need no JSON escaping. */
 function extraText(extras: Readonly<Record<string, unknown>>): string {
   let text = "";
   for (const [name, value] of Object.entries(extras)) {
@@ -82,7 +82,7 @@ function extraText(extras: Readonly<Record<string, unknown>>): string {
   return text;
 }
 
-/** `url` is shown only with includeBinaryUrls. */
+/** `url` is only included with includeBinaryUrls. */
 function fileText({ fileName, size, contentType, metadata }: StoredFile, url: string | undefined): string {
   return JSON.stringify({ fileName, size, contentType, metadata, url });
 }
@@ -95,7 +95,7 @@ function writerOf(field: Field, isoText: (epochMs: number) => string): Write {
     case "number":
     case "boolean":
       return String;
-    // Ids and days hold nothing that JSON escapes.
+    // Ids and dates need no JSON escaping.
     case "ref":
     case "uuid":
     case "date":
@@ -113,7 +113,7 @@ function writerOf(field: Field, isoText: (epochMs: number) => string): Write {
   }
 }
 
-/** All declared members, null where nothing is stored. */
+/** All declared members, null if not set. */
 function objectWriter({ fields }: ObjectField, isoText: (epochMs: number) => string): Write {
   const members = Object.entries(fields).map(([name, field], at) => ({
     name,

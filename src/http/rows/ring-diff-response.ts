@@ -22,7 +22,7 @@ const BELL_RESOURCES = new Set([
   "bell-schedules-day-changes",
 ]);
 
-/** The query parameter of writes that move rings. @source docs/decisions/0015-bell-engine.md */
+/** Query parameter of writes that affect rings. @source docs/decisions/0015-bell-engine.md */
 export const RING_DIFF_QUERY = {
   includeRingDiff: boolean(
     "True adds `ringDiff`: rings of the next 400 days that the write adds, removes or moves. Always returned with dryRun.",
@@ -46,7 +46,7 @@ const RING = {
   localTime: TIME,
 } as const;
 
-/** Members of a warning. */
+/** Fields of an overlap. */
 const OVERLAP_MEMBERS = {
   bellScheduleId: ID,
   entryId: ID,
@@ -82,13 +82,13 @@ export const RING_DIFF_SCHEMA: JsonSchema = {
     "With dryRun or includeRingDiff: the number of schedules compared (at most 100; `partial` is true if there are more) and the rings added, removed and moved. `overlaps` lists rings of the first 5 schedules that newly coincide with another ring on the same devices within the next 7 days. At most 100 of each are listed.",
 };
 
-/** True for a write that can move rings. */
+/** True for a write that can affect rings. */
 export function canChangeRings(action: Action): boolean {
   if (action.permission === "open" || action.method === "get" || !action.supportsDryRun) return false;
   return BELL_RESOURCES.has(action.at.split("/")[0] ?? "");
 }
 
-/** True when the caller wants to know which rings a write moves. */
+/** True if the caller requests the ring diff of a write. */
 export function requestsRingDiff(action: Action, query: Query): boolean {
   return canChangeRings(action) && query.includeRingDiff === true;
 }

@@ -26,7 +26,7 @@ export interface RowRequest extends ApiRequest {
   readonly presenter: Presenter;
 }
 
-/** A generic operation, as an action of the engine's own. */
+/** A generic operation. */
 export interface RowOperation extends GuardedAction {
   /** Path for the permission check, if it differs from the requested path. */
   permissionPath?: (path: string) => string;
@@ -34,7 +34,7 @@ export interface RowOperation extends GuardedAction {
   completeRequest?: (request: RowRequest) => RowRequest;
 }
 
-/** The generic operations of one path of a resource: on the collection, on items, and the bytes of file fields. */
+/** Generic operations of one path of a resource: collection, items, and the content of file fields. */
 export function rowOperations(resource: AnyResource, path: ResourcePath): RowOperation[] {
   const served: ServedPath = {
     resource,
@@ -90,7 +90,7 @@ const OPERATION_DOCS = {
 /** Query parameter with the id of the item. */
 export const ID_PARAMETER = { id: uuid("Id of the row, if not in the body.") };
 
-/** PUT or DELETE, on the item and with its id in body or query. */
+/** PUT or DELETE, on the item path and on the collection with the id in body or query. */
 function changeOperations(
   served: ServedPath,
   method: "put" | "delete",
@@ -189,7 +189,7 @@ function downloadOperations(served: ServedPath, item: string, visible: RowOperat
     query: fileQuery(field as FileFieldData),
     response: { kind: "bytes", types: (field as FileFieldData).types },
     ...(visible ? { isVisible: visible } : {}),
-    // A row's file is part of the row.
+    // A file is part of its row.
     permissionPath: (path) => path.slice(0, path.lastIndexOf("/")),
     async handle(request) {
       const file = requireRow(served, request)[name] as StoredFile | null;
@@ -204,7 +204,7 @@ function presentationContext(served: ServedPath, request: RowRequest): Presentat
   return { by, query, params, place: { path: served.path, collection: collectionOf(served, request) } };
 }
 
-/** The body with the ids that the path names. */
+/** The body with the ids of the path. */
 function withParents(served: ServedPath, request: RowRequest): Record<string, unknown> {
   const input: Record<string, unknown> = { ...request.body };
   if (request.params[served.idName] !== undefined) requireSameId(served, request);
@@ -221,7 +221,7 @@ function requireSameId({ idName }: ServedPath, { body, params }: ApiRequest): vo
 }
 
 /**
- * PUT and DELETE on the collection name the item by `id` in body or query. Throws required, invalid-value.
+ * Takes the id of PUT and DELETE on a collection from body or query. Throws required, invalid-value.
  * @source docs/decisions/0001-lists-and-paging.md
  */
 export function withIdFromRequest(idName: string, request: RowRequest): RowRequest {

@@ -5,12 +5,12 @@ import type { AccessScope, PageQuery, Store } from "../../store/store.ts";
 import type { ApiRequest } from "../action.ts";
 import type { UntypedRow } from "./representation.ts";
 
-/** One path of a resource, as it is served. */
+/** A path of a resource. */
 export interface ServedPath {
   resource: AnyResource;
   path: ResourcePath;
   parents: readonly string[];
-  /** Placeholder of the item's id. */
+  /** Placeholder of the item id. */
   idName: string;
 }
 
@@ -19,7 +19,7 @@ export function collectionOf({ path, parents }: ServedPath, { params }: Pick<Api
   return `/${parents.reduce((at, name) => at.replace(`{${name}}`, String(params[name])), path.at)}`;
 }
 
-/** The ids that the path names above its collection, by placeholder. */
+/** Ids of the parent rows in the path, by placeholder. */
 export function parentIds({ parents }: ServedPath, { params }: Pick<ApiRequest, "params">): Record<string, string> {
   return Object.fromEntries(parents.map((name) => [name, params[name] as string]));
 }
@@ -31,7 +31,7 @@ export function pathRestriction(served: ServedPath, request: Pick<ApiRequest, "p
   return through ? { through: { ...through, within } } : { within };
 }
 
-/** As `findRow`, for the caller. Throws not-found. */
+/** Same as `findRow`, visible to the caller. Throws not-found. */
 export function requireRow(served: ServedPath, request: ApiRequest): UntypedRow {
   const row = findRow(served, request, request.by.scope);
   if (!row) throw notFound();

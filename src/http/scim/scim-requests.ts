@@ -10,7 +10,7 @@ import type { ScimResourceHandler, ScimServer } from "../../scim/server.ts";
 import type { ActorContext } from "../../store/store.ts";
 import { MethodNotAllowedError } from "../error-response.ts";
 
-/** Content type of everything that SCIM sends. @source RFC 7644 §3.1 */
+/** Content type of SCIM responses. @source RFC 7644 §3.1 */
 export const SCIM_TYPE = "application/scim+json";
 const LIST = "urn:ietf:params:scim:api:messages:2.0:ListResponse";
 const SEARCH = ".search";
@@ -21,9 +21,9 @@ const ME_NOT_IMPLEMENTED = {
 };
 const DEFAULT_COUNT = 100;
 
-/** A request of a known directory. */
+/** An authenticated SCIM request. */
 export interface ScimRequest {
-  /** In capitals. */
+  /** In upper case. */
   method: string;
   /** Below the base, with a leading slash: `/Users/0190…`. */
   path: string;

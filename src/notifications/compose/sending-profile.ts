@@ -51,7 +51,7 @@ const FIELD = "extensionSettingsOverrides";
  */
 const ONPREM_SETTINGS = {
   messageType: option(
-    "What is sent: `Text` is silent; with a type without `Text`, phones and signs that play the audio show no text.",
+    "Content type: `Text` is silent; with a type without `Text`, phones and signs that play the audio show no text.",
     [
       "Text",
       "Text and Pre-Recorded Audio",

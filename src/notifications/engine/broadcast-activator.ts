@@ -53,7 +53,7 @@ export interface EngineDeps extends BroadcastActivatorDeps {
   activator: BroadcastActivator;
 }
 
-/** Maximum wait for channels to learn of devices before they are told to silence them. */
+/** Maximum wait for channels to learn of devices before they must silence them. */
 const FOLLOW_UP_TIMEOUT_MS = 5_000;
 
 /** The emergency class. @source docs/decisions/0022-priorities.md */

@@ -43,7 +43,7 @@ export interface BroadcastAudio {
   start(at?: number): void;
   /** Resumes audio that began at `t0` at its current position. */
   resume(t0: number): void;
-  /** Ends the stream to a target that another message claims or nobody listens to. */
+  /** Ends the stream to a target that another message claims or that has no listeners. */
   closeStream(target: AudioStreamAddress): void;
   /** Ends all streams at once, without `onEnd`. */
   stop(): void;
@@ -91,7 +91,7 @@ const END_LAG_MS = 40;
 const MAX_LAG_MS = 5_000;
 /** How long after the end the audio may still start for devices that are being reached, and the polling interval. */
 const PENDING_STREAM_WAIT_MS = { most: 60_000, every: 500 };
-/** How long before its end the streamer's thread is told to repeat the audio. */
+/** How long before its end the streamer is asked to repeat the audio. */
 const REPEAT_LEAD_MS = 500;
 
 /** Key of a target. */

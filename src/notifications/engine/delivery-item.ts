@@ -32,7 +32,7 @@ export function createSharedItem(row: NotificationRow, notAfter: number, imagePa
   };
 }
 
-/** No multicast group: a device that opens no stream of its own has nothing to join. */
+/** No multicast group: a device without its own stream has nothing to join. */
 const NO_MULTICAST = { group: "0.0.0.0", port: 0 };
 
 /** Audio target of devices with their own stream, whose channel knows their address; null when no SSRC is stored. */

@@ -12,7 +12,7 @@ import type { PipelineStageDeps } from "./pipeline-stage.ts";
 
 /** Speech in calls that channels place: each call has its own stream, which begins when the call is answered. */
 export interface VoiceCalls {
-  /** Renders what is to be said; resolves with its length in ms. Rejects with CallerError, UpstreamError. */
+  /** Renders the parts to speak; resolves with its length in ms. Rejects with CallerError, UpstreamError. */
   prepare(parts: readonly VoicePart[], notificationId: string): Promise<number>;
   /** Opens a silent stream. Rejects with UpstreamError. */
   open(provider: string, target: VoiceTarget): Promise<void>;

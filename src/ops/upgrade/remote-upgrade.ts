@@ -52,7 +52,7 @@ export function offeredUpgrade(store: Pick<Store, "one">): OfferedUpgrade | null
   return readOperationState<OfferedUpgrade>(store, STATE_KEY);
 }
 
-/** Stores a signed version for appliances that are told to upgrade. Throws CallerError unless a trusted key signed it. */
+/** Stores a signed version for appliances with a requested upgrade. Throws CallerError unless a trusted key signed it. */
 export async function offerUpgrade(
   file: unknown,
   { store, keys }: Pick<RemoteUpgradeDeps, "store" | "keys">,

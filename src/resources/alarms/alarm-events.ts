@@ -3,7 +3,7 @@ import { defineResource } from "../../schema/resource.ts";
 import { ALARM_STATUSES } from "./alarm-types.ts";
 
 /**
- * When alarms became active and OK again.
+ * Status changes of alarms.
  * @source docs/decisions/0007-scenarios.md; docs/decisions/0013-other-resources.md;
  * docs/decisions/0042-api-contract.md, `/v1/alarms/{alarmId}/events`
  */

@@ -11,10 +11,10 @@ export const ALARM_IDS = {
   scenario_device_resolution_failed: "e91f7c07-c9cc-11ee-9e02-51949edf0286",
 } as const;
 
-/** Kind of an alarm. */
+/** Type of an alarm. */
 export type AlarmType = keyof typeof ALARM_IDS;
 
-/** All kinds. */
+/** All alarm types. */
 export const ALARM_TYPES = Object.keys(ALARM_IDS) as AlarmType[];
 
 /** Statuses of an alarm. @source docs/decisions/0042-api-contract.md */

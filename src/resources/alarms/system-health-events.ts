@@ -4,7 +4,7 @@ import { defineResource } from "../../schema/resource.ts";
 const REASON = text("One reason.", { required: true, max: 10_000 });
 
 /**
- * How the health of appliances changed, the newest 10,000 changes.
+ * Changes of the health of appliances; the newest 10,000 are kept.
  * @source docs/decisions/0042-api-contract.md, `/v1/system-health-events`
  */
 export default defineResource({

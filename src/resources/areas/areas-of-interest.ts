@@ -2,7 +2,7 @@ import { integer, list, number, object, option, text } from "../../schema/field.
 import { defineResource } from "../../schema/resource.ts";
 
 /**
- * Circles on the map.
+ * Geographic circles, with a radius of 1 m to 1000 km.
  * @source docs/decisions/0005-users-and-devices.md; docs/decisions/0042-api-contract.md, `/v1/areas-of-interest`
  */
 export default defineResource({

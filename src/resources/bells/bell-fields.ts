@@ -23,7 +23,7 @@ export const RING_LIST_ENTRY_FIELDS = {
 } as const;
 
 /**
- * A day of a schedule's cycle.
+ * A day of the cycle of a schedule.
  * @source docs/decisions/0009-ring-lists-and-bell-schedules.md; docs/decisions/0042-api-contract.md,
  * `/v1/bell-schedules`
  */
@@ -52,7 +52,7 @@ export const BELL_SCHEDULE_EXCEPTION_FIELDS = {
   ),
 } as const;
 
-/** A ring as it is stored: `time` is `HH:mm:ss`; the list is in order of time. */
+/** A stored ring: `time` is `HH:mm:ss`; lists are in chronological order. */
 export interface RingListEntry {
   id: string;
   time: string;
@@ -61,7 +61,7 @@ export interface RingListEntry {
   distributionListIds: string[];
 }
 
-/** A day of the cycle as it is stored, one per entryNum, in their order. */
+/** A stored day of the cycle, one per entryNum, in order. */
 export interface BellScheduleEntry {
   entryNum: number;
   ringListId: string | null;

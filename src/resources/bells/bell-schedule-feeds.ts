@@ -1,7 +1,7 @@
 import { internal, ref, text, timestamp } from "../../schema/field.ts";
 import { defineResource } from "../../schema/resource.ts";
 
-/** Addresses at which calendars follow a schedule. @source docs/decisions/0015-bell-engine.md */
+/** Calendar feed URLs of a schedule. @source docs/decisions/0015-bell-engine.md */
 export default defineResource({
   name: "bell-schedule-feeds",
   doc: "A calendar feed URL for the rings of a schedule. The URL contains its own token and stays valid until the feed is deleted.",

@@ -6,7 +6,7 @@ export const DAY_CHANGE_KINDS = [
   ...(["delay", "early-dismissal", "other-day", "no-bells", "mute", "mute-hours", "move-ring"] as const),
 ] as const;
 
-/** Days that ring otherwise for once. @source docs/decisions/0015-bell-engine.md */
+/** One-off changes of days. @source docs/decisions/0015-bell-engine.md */
 export default defineResource({
   name: "bell-schedules-day-changes",
   doc: "A change of some days of several bell schedules, stored as exceptions that end with these days. Deleting it reverts the change.",

@@ -3,7 +3,7 @@ import { defineResource } from "../../schema/resource.ts";
 import { TIME_ZONES } from "./time-zones.ts";
 
 /**
- * When which day rings how.
+ * Bell schedules.
  * @source docs/decisions/0009-ring-lists-and-bell-schedules.md; docs/decisions/0042-api-contract.md,
  * `/v1/bell-schedules`
  */

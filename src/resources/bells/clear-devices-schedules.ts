@@ -2,7 +2,7 @@ import { computed, text, timestamp } from "../../schema/field.ts";
 import { defineResource } from "../../schema/resource.ts";
 
 /**
- * Times at which devices are cleared.
+ * Schedules for clearing displays.
  * @source docs/decisions/0010-scheduled-notifications.md; docs/decisions/0042-api-contract.md,
  * `/v1/clear-devices-schedules`
  */

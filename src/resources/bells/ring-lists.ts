@@ -2,7 +2,7 @@ import { boolean, json, many, text } from "../../schema/field.ts";
 import { defineResource } from "../../schema/resource.ts";
 
 /**
- * The rings of one kind of day.
+ * Rings of one type of day.
  * @source docs/decisions/0009-ring-lists-and-bell-schedules.md; docs/decisions/0042-api-contract.md, `/v1/ring-lists`
  */
 export default defineResource({

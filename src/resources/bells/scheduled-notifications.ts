@@ -3,7 +3,7 @@ import { defineResource } from "../../schema/resource.ts";
 import { TIME_ZONES } from "./time-zones.ts";
 
 /**
- * Messages sent again and again.
+ * Recurring messages.
  * @source docs/decisions/0010-scheduled-notifications.md; docs/decisions/0042-api-contract.md,
  * `/v1/scheduled-notifications`
  */

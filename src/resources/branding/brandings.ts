@@ -2,7 +2,7 @@ import { computed, file, text } from "../../schema/field.ts";
 import { defineResource } from "../../schema/resource.ts";
 
 /**
- * How the organisation shows itself.
+ * Branding of the organisation.
  * @source docs/decisions/0001-lists-and-paging.md; docs/decisions/0042-api-contract.md, `/v1/brandings`
  */
 export default defineResource({

@@ -2,7 +2,7 @@ import { boolean, computed, integer, list, text } from "../../schema/field.ts";
 import { defineResource } from "../../schema/resource.ts";
 
 /**
- * Questions to recipients. Lists leave out the two sub-resources with `includeDynamicReplies=false` and
+ * Confirmation requests. Lists omit the two sub-resources with `includeDynamicReplies=false` and
  * `includeEscalationRules=false`.
  * @source docs/decisions/0008-notifications-and-templates.md; docs/decisions/0042-api-contract.md,
  * `/v1/confirmation-requests`

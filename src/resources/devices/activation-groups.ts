@@ -3,7 +3,7 @@ import { defineResource } from "../../schema/resource.ts";
 import { EXPLICIT_MEMBER_FIELDS, GROUP_RULE_FIELDS, MEMBER_COUNT_FIELDS } from "./device-group-fields.ts";
 
 /**
- * Which appliance activates which devices.
+ * Assignment of devices to appliances.
  * @source docs/decisions/0011-device-groups.md; docs/decisions/0042-api-contract.md, `/v1/activation-groups`
  */
 export default defineResource({

@@ -1,6 +1,6 @@
 import { boolean, computed, json, list, option, text, uuid } from "../../schema/field.ts";
 
-/** A device as the groups that name it show it. */
+/** Representation of a device in group members. */
 const NAMED_DEVICE = {
   id: uuid("Its id.", { required: true }),
   icopId: text("Id by which groups reference it.", { required: true }),
@@ -14,7 +14,7 @@ const NAMED_DEVICE = {
 };
 
 /**
- * How groups describe devices.
+ * Selection rule of device groups.
  * @source docs/decisions/0011-device-groups.md; docs/decisions/0042-api-contract.md, `/v1/device-groups`,
  * `/v1/activation-groups`
  */

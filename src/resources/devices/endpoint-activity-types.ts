@@ -1,7 +1,4 @@
-/**
- * Everything that an appliance reports about its replication and running.
- * @source docs/decisions/0042-api-contract.md
- */
+/** Types of endpoint activities. @source docs/decisions/0042-api-contract.md */
 export const ENDPOINT_ACTIVITY_TYPES = [
   "recipient-group-delete",
   "recipient-group-create",

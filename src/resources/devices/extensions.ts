@@ -14,7 +14,7 @@ const STATUS = {
 };
 
 /**
- * Parts that extend the service: plugins, and the appliances behind `onprem`.
+ * Extensions: plugins, and the appliances behind `onprem`.
  * @source docs/decisions/0012-extensions-and-endpoints.md; docs/decisions/0042-api-contract.md, `/v1/extensions`
  */
 export default defineResource({

@@ -1,4 +1,4 @@
-/** How large waves are. */
+/** Sizes of upgrade waves. */
 export interface WaveSizes {
   firstWave: number;
   waveSize: number;
@@ -10,7 +10,7 @@ export function waveSizeAt({ firstWave, waveSize, growth }: WaveSizes, wave: num
   return wave <= 1 ? firstWave : Math.min(waveSize * growth ** (wave - 2), Number.MAX_SAFE_INTEGER);
 }
 
-/** Sizes of the waves after wave `last` for those that are still `waiting`; `most` of them at most. */
+/** Sizes of the waves after wave `last` for the remaining `waiting` appliances; at most `maxWaves`. */
 export function remainingWaves(sizes: WaveSizes, last: number, waiting: number, maxWaves: number): number[] {
   const waves: number[] = [];
   for (let left = waiting; left > 0 && waves.length < maxWaves; ) {

@@ -1,7 +1,7 @@
 import { computed, file, integer, option, text, uuid } from "../../schema/field.ts";
 
 /**
- * Files and links that people need in an incident: a plan's are copied to each of its incidents.
+ * Files and links of an incident; those of a plan are copied to each of its incidents.
  * @source docs/decisions/0042-api-contract.md
  */
 export const INCIDENT_RESOURCE_FIELDS = {
@@ -30,5 +30,5 @@ export const INCIDENT_RESOURCES_FIELD = computed("Files and links, in order of c
   },
 });
 
-/** Most files and links of one plan, and of one incident. */
+/** Maximum number of files and links of a plan or incident. */
 export const MAX_INCIDENT_RESOURCES = 50;

@@ -5,7 +5,7 @@ import { INCIDENT_RESOURCES_FIELD } from "./incident-resource-fields.ts";
 import { INCIDENT_ROSTERING_FIELD } from "./rostering-fields.ts";
 
 /**
- * Things that happened.
+ * Incidents and drills.
  * @source docs/decisions/0013-other-resources.md; docs/decisions/0021-login-and-drills.md;
  * docs/decisions/0042-api-contract.md, `/v1/incidents`
  */

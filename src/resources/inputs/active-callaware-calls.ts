@@ -2,7 +2,8 @@ import { json, option, ref, timestamp } from "../../schema/field.ts";
 import { defineResource } from "../../schema/resource.ts";
 
 /**
- * Calls that started a message and still go on.
+ * Active calls that started a message. A redirect is an endpoint-rule, a routing request a callaware-rule. A call
+ * without an end event is considered ended after four hours.
  * @source docs/decisions/0001-lists-and-paging.md; docs/decisions/0013-other-resources.md;
  * docs/decisions/0042-api-contract.md, `/v1/active-callaware-calls`
  */

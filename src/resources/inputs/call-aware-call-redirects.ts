@@ -3,7 +3,7 @@ import { defineResource } from "../../schema/resource.ts";
 import { INPUT_RULE_LIMIT, inputRuleFields, MAX_NUMBER_PATTERN, servingEndpointField } from "./input-rule-fields.ts";
 
 /**
- * Calls that a call manager sends on to the appliance.
+ * Rules for calls redirected to the appliance. The pattern must match the whole called number.
  * @source docs/decisions/0013-other-resources.md; docs/decisions/0042-api-contract.md, `/v1/bulk-uploads`
  */
 export default defineResource({

@@ -3,7 +3,7 @@ import { defineResource } from "../../schema/resource.ts";
 import { INPUT_RULE_LIMIT, inputRuleFields, MAX_NUMBER_PATTERN } from "./input-rule-fields.ts";
 
 /**
- * Numbers that people dial to send a message.
+ * Rules for dialled numbers that send a message.
  * @source docs/decisions/0042-api-contract.md, `/v1/dialcast-dialing-configurations`
  */
 export default defineResource({

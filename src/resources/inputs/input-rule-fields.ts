@@ -1,9 +1,12 @@
 import { boolean, many, ref, text } from "../../schema/field.ts";
 
-/** Most rules of one kind. As many as templates, ring lists and schedules. */
+/** Maximum number of rules of one type, the same as for templates, ring lists and schedules. */
 export const INPUT_RULE_LIMIT = { most: 3_500 } as const;
 
-/** Longest pattern of a number. @source docs/decisions/0042-api-contract.md, `/v1/dialcast-dialing-configurations` */
+/**
+ * Maximum length of a number pattern.
+ * @source docs/decisions/0042-api-contract.md, `/v1/dialcast-dialing-configurations`
+ */
 export const MAX_NUMBER_PATTERN = 50;
 
 /**
@@ -30,7 +33,7 @@ export function inputRuleFields<const D extends string>(dependents: D) {
   };
 }
 
-/** The appliance that follows a rule. */
+/** The appliance that applies a rule. */
 export function servingEndpointField() {
   return ref("Appliance that applies the rule; all if not given.", "endpoints", { embed: "endpoint" });
 }

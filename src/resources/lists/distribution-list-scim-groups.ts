@@ -3,7 +3,7 @@ import { defineResource } from "../../schema/resource.ts";
 import { SCIM_GROUP_LINK_FIELDS } from "../security/scim-group-link-fields.ts";
 
 /**
- * Ties to groups of a directory outside; an item is addressed by the id of the group or its own.
+ * Links to directory groups; an item is addressed by the id of the group or its own id.
  * @source docs/decisions/0042-api-contract.md, `/v1/distribution-lists/{distributionListId}/scim-groups`
  */
 export default defineResource({

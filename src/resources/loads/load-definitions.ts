@@ -3,7 +3,7 @@ import { defineResource } from "../../schema/resource.ts";
 
 const column = (what: string) => text(`Column of ${what}.`, { max: 255 });
 
-/** Where people and their lists come from. @source docs/decisions/0042-api-contract.md */
+/** Import sources of users and lists. @source docs/decisions/0042-api-contract.md */
 export default defineResource({
   name: "load-definitions",
   doc: "An external source from which users and distribution lists are imported regularly.",

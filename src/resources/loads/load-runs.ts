@@ -3,7 +3,7 @@ import { defineResource } from "../../schema/resource.ts";
 
 const count = (what: string) => integer(what, { readOnly: true, default: 0 });
 
-/** Loads that were made, newest 100 of each definition. */
+/** Imports; the newest 100 of each definition are kept. */
 export default defineResource({
   name: "load-runs",
   doc: "One import from a source and its result.",

@@ -23,7 +23,7 @@ export const CUSTOMIZABLE_FIELDS = [
 export type CustomizableField = (typeof CUSTOMIZABLE_FIELDS)[number];
 
 /**
- * The flag by which a template allows a sender to change `field`.
+ * The flag that allows a sender to change `field`. Default: not allowed.
  * @source docs/decisions/0008-notifications-and-templates.md
  */
 export function customizableFlag(field: string) {
@@ -32,7 +32,7 @@ export function customizableFlag(field: string) {
   });
 }
 
-/** Whether a form for sending shows `field` of the template. */
+/** The flag that controls whether a send form shows `field`. */
 export function displayFlag(field: string) {
   return option(`Whether a send form shows ${field}; auto leaves the choice to the form.`, ["show", "hide", "auto"], {
     default: "auto",

@@ -5,7 +5,7 @@ import { DELIVERY_LEVELS } from "./delivery-levels.ts";
 const ATTRIBUTE = text("Value.", { max: 100_000 });
 
 /**
- * The one ledger of every channel: a row per device and notification; its level only rises.
+ * Delivery ledger of all channels: a row per device and notification; its level only rises.
  * @source docs/decisions/0020-delivery-states.md; docs/decisions/0016-notification-engine.md;
  * docs/decisions/0042-api-contract.md, `/v1/notifications/{notificationId}/devices`
  */

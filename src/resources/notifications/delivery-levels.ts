@@ -1,6 +1,5 @@
 /**
- * How far a delivery is proven: six rising levels (heard and confirmed are equals), then the three ends without
- * proof.
+ * Delivery levels: six rising levels (heard and confirmed are equal), then three final states without proof.
  * @source docs/decisions/0020-delivery-states.md
  */
 export const DELIVERY_LEVELS = [

@@ -2,7 +2,7 @@ import { boolean, computed, integer, internal, ref, text, timestamp } from "../.
 import { defineResource } from "../../schema/resource.ts";
 
 /**
- * People a notification was sent to.
+ * Recipients of a notification.
  * @source docs/decisions/0008-notifications-and-templates.md; docs/decisions/0042-api-contract.md,
  * `/v1/notifications/{notificationId}/recipients`
  */

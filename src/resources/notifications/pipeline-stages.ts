@@ -1,4 +1,4 @@
-/** The stages of every broadcast, in order. @source docs/decisions/0016-notification-engine.md */
+/** Stages of the delivery pipeline, in order. @source docs/decisions/0016-notification-engine.md */
 export const STAGES = ["accept", "resolve", "partition", "prepare", "queue", "deliver", "collect", "settle"] as const;
 
 /** A pipeline stage. */
@@ -12,7 +12,7 @@ export function stagesBefore(stage: StageName): readonly StageName[] {
   return STAGES.slice(1, STAGES.indexOf(stage));
 }
 
-/** The same for a condition in SQL: `'resolve', 'partition'`. */
+/** The same as an SQL list: `'resolve', 'partition'`. */
 export function stagesBeforeSql(stage: StageName): string {
   return stagesBefore(stage)
     .map((name) => `'${name}'`)

@@ -30,14 +30,14 @@ const PREVIEW = {
 };
 
 /**
- * Name of the counter of a kind of activity: `broadcast-started` is counted in `broadcastStartedCount`.
+ * Counter name of an activity type: `broadcast-started` is counted in `broadcastStartedCount`.
  * @source docs/decisions/0042-api-contract.md
  */
 export function progressCounterName(type: string): string {
   return `${type.replace(/-([a-z])/g, (_, letter: string) => letter.toUpperCase())}Count`;
 }
 
-/** How far a notification is: percentComplete, the ledger's levels, and a counter per kind of activity. */
+/** Progress of a notification: percentComplete, delivery levels, and a counter per activity type. */
 export const PROGRESS_FIELDS = {
   percentComplete: integer("Share of devices that have left the level planned, in percent.", {
     required: true,

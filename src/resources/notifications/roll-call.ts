@@ -13,7 +13,7 @@ export interface RoomLocation {
 /** A recipient with the answer; the type of `answeredAt` is chosen by the caller. */
 export interface RollCallEntry<At = string> {
   recipientId: string;
-  /** Null once the account is deleted. */
+  /** Null after the account was deleted. */
   userId: string | null;
   name: string;
   answer: string | null;
@@ -21,7 +21,7 @@ export interface RollCallEntry<At = string> {
   read: boolean;
 }
 
-/** A device and how far a message came to it. */
+/** A device with its delivery level. */
 export interface PlacedDevice {
   deviceId: string;
   name: string;

@@ -3,8 +3,7 @@ import { defineResource } from "../../schema/resource.ts";
 import devices from "../devices/devices.ts";
 
 /**
- * Device types known without an extension that serves them; `APNS` and `GCM` are older spellings of `apns` and
- * `Android`.
+ * Device types supported without an extension; `APNS` and `GCM` are older spellings of `apns` and `Android`.
  * @source docs/decisions/0005-users-and-devices.md; docs/decisions/0042-api-contract.md
  */
 export const USER_DEVICE_TYPES = [

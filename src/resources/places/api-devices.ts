@@ -2,7 +2,7 @@ import { computed, list, number, object, option, ref, text, uuid } from "../../s
 import { defineResource } from "../../schema/resource.ts";
 
 /**
- * Programs and things that start scenarios from a known place.
+ * API devices that start scenarios from a known place.
  * @source docs/decisions/0013-other-resources.md; docs/decisions/0042-api-contract.md, `/v1/api-devices`
  */
 export default defineResource({

@@ -1,6 +1,6 @@
 import { computed, json, text, uuid } from "../../schema/field.ts";
 
-/** A floor's plan as it is shown with something that happened there. */
+/** A floor plan in the representation of an event on that floor. */
 const FLOOR_PLAN = {
   floorId: uuid("The floor.", { required: true }),
   floorName: text("Its name.", { required: true }),

@@ -4,7 +4,7 @@ import { IMAGE_TYPES } from "../messages/media-types.ts";
 import { EXTERNAL_SOURCES_FIELD, PLACE_SUMMARY_FIELDS } from "./place-fields.ts";
 
 /**
- * Floors of a building, from the lowest up.
+ * Floors of a building, lowest first.
  * @source docs/decisions/0006-places.md; docs/decisions/0042-api-contract.md,
  * `/v1/sites/{siteId}/buildings/{buildingId}/floors`
  */

@@ -2,7 +2,7 @@ import { boolean, computed, json, text, uuid } from "../../schema/field.ts";
 import { defineResource } from "../../schema/resource.ts";
 
 /**
- * How messages are shown and played, channel by channel.
+ * Presentation and playback settings per channel.
  * @source docs/decisions/0008-notifications-and-templates.md; docs/decisions/0042-api-contract.md,
  * `/v1/notification-profiles`
  */

@@ -1,6 +1,6 @@
 import { boolean, integer, list, many, option, ref, text } from "../../schema/field.ts";
 
-/** Form of the variables of questions and of the location. @source docs/decisions/0007-scenarios.md */
+/** Format of the variables of questions and of the location. @source docs/decisions/0007-scenarios.md */
 export const VARIABLE_PATTERN = /^[A-Za-z][A-Za-z0-9_]{2,31}$/;
 
 /** A question of a scenario; its id is unique within the scenario only. */
@@ -28,7 +28,7 @@ export const SCENARIO_MESSAGE_FIELDS = {
   }),
 } as const;
 
-/** Further recipients of one message of a scenario that is started. */
+/** Additional recipients of one message of a started scenario. */
 export const ADDITIONAL_RECIPIENT_FIELDS = {
   distributionListIds: many("Lists whose users receive it.", "distribution-lists", { maxItems: 1_000 }),
   userIds: many("Users who receive it.", "users", { maxItems: 1_000 }),

@@ -17,7 +17,7 @@ const NOTIFICATION_SUMMARY = {
 };
 
 /**
- * Scenarios that were started.
+ * Started scenarios.
  * @source docs/decisions/0007-scenarios.md; docs/decisions/0021-login-and-drills.md;
  * docs/decisions/0042-api-contract.md, `/v1/scenario-notifications`
  */

@@ -1,7 +1,7 @@
 import { boolean, computed, integer, option, secret, text, timestamp } from "../../schema/field.ts";
 import { defineResource } from "../../schema/resource.ts";
 
-/** Longest list of certificates and keys in PEM form. */
+/** Maximum length of PEM certificates and keys. */
 const PEM = { max: 50_000, search: false, filter: false } as const;
 /** Maximum length of URLs, distinguished names and filters. */
 const LONG_TEXT = { max: 1_000, search: false } as const;

@@ -3,7 +3,7 @@ import { defineResource } from "../../schema/resource.ts";
 import { PERMISSION_VERBS } from "./permission-verbs.ts";
 
 /**
- * Grants to a group.
+ * Permissions of a group.
  * @source docs/decisions/0003-authentication.md; docs/decisions/0042-api-contract.md,
  * `/v1/security-groups/{securityGroupId}/permissions`
  */

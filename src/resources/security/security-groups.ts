@@ -2,7 +2,7 @@ import { boolean, many, text } from "../../schema/field.ts";
 import { defineResource } from "../../schema/resource.ts";
 
 /**
- * Groups that carry permissions.
+ * Groups with permissions.
  * @source docs/decisions/0003-authentication.md; docs/decisions/0042-api-contract.md, `/v1/security-groups`
  */
 export default defineResource({

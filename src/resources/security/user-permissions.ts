@@ -3,7 +3,7 @@ import { defineResource } from "../../schema/resource.ts";
 import { PERMISSION_VERBS } from "./permission-verbs.ts";
 
 /**
- * Grants to one user.
+ * Permissions of one user.
  * @source docs/decisions/0003-authentication.md; docs/decisions/0042-api-contract.md,
  * `/v1/users/{userId}/user-permissions`
  */

@@ -10,7 +10,7 @@ export const UPLOAD_CONTENT_TYPES = [
   "application/zip-compressed",
 ] as const;
 
-/** Kinds of things that can be uploaded. @source docs/decisions/0042-api-contract.md, `/v1/bulk-uploads` */
+/** Resource types of uploads. @source docs/decisions/0042-api-contract.md, `/v1/bulk-uploads` */
 export const UPLOAD_TYPES = [
   "message-templates",
   "device-groups",
@@ -28,7 +28,7 @@ export const UPLOAD_TYPES = [
   "placeholder-devices",
 ] as const;
 
-/** How an upload and its logs show its domain. */
+/** Domain fields of an upload and its logs. */
 export const UPLOAD_DOMAIN_FIELDS = {
   domainId: computed("Domain in which the rows are created.", "text", { of: uuid("Its id."), nullable: true }),
   domain: computed("The domain; returned with includeDomain.", "object", {

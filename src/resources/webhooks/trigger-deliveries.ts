@@ -2,7 +2,8 @@ import { integer, internal, option, ref, text, timestamp, uuid } from "../../sch
 import { defineResource } from "../../schema/resource.ts";
 
 /**
- * The calls of a trigger, oldest first. Its id is the `webhook-id`, by which receivers recognise a repetition.
+ * Deliveries of a trigger, oldest first. The id is the `webhook-id` by which receivers detect repetitions; the newest
+ * 1,000 finished ones are kept.
  * @source docs/decisions/0013-other-resources.md, Triggers
  */
 export default defineResource({

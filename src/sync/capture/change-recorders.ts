@@ -24,7 +24,9 @@ export interface ChangeRecorderDeps {
 export interface SiteChangeRecorderDeps extends ChangeRecorderDeps {
   /** This appliance. */
   endpoint: string;
-  /** Its configuration is still being brought into the organisation; that job also picks up changes made while it runs. */
+  /**
+   * Its configuration is still being brought into the organisation; that job also picks up changes made while it runs.
+   */
   isInitialSyncPending?(): boolean;
 }
 
@@ -39,12 +41,15 @@ interface RowChange {
 /** States of an edit after which the cloud has the row, or will have it. */
 const ACCEPTED_STATES: ReadonlySet<string> = new Set(["pending", "merged", "conflict"]);
 
-/** Progress and recipients of a notification are sent once it is over, from its rows. @source docs/decisions/0016-notification-engine.md */
+/**
+ * Progress and recipients of a notification are sent once it is over, from its rows.
+ * @source docs/decisions/0016-notification-engine.md
+ */
 const DEFERRED_TYPES: ReadonlySet<string> = new Set(["deliveries", "notification-recipients"]);
 
 /**
- * Records writes of an appliance in their own transaction, so that they are sent once there is a link. A row that the cloud
- * never had is sent as a whole. Throws OwnedByCloudError for a row that only the cloud may change.
+ * Records writes of an appliance in their own transaction, so that they are sent once there is a link. A row that the
+ * cloud never had is sent as a whole. Throws OwnedByCloudError for a row that only the cloud may change.
  */
 export function createSiteChangeRecorder({
   runner: work,

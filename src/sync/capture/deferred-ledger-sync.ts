@@ -53,8 +53,8 @@ const DEVICES = LEDGER_LISTS.length - 1;
 const ROWS_PER_TRANSACTION = 100;
 
 /**
- * Marks the ledger of a settled notification as pending, in the transaction that settles it. For one that the cloud relayed
- * only the device state is sent: the cloud has the rest.
+ * Marks the ledger of a settled notification as pending, in the transaction that settles it. For one that the cloud
+ * relayed only the device state is sent: the cloud has the rest.
  */
 export function markLedgerPending(tx: Transaction, notificationId: string, isOfCloud: boolean): void {
   const list = isOfCloud ? DEVICES : 0;

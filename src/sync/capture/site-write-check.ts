@@ -4,8 +4,8 @@ import { SITE_WRITABLE_RESOURCES, SITE_WRITABLE_USER_FIELDS } from "../protocol/
 
 /**
  * On a linked appliance users and permissions belong to the cloud; locks, passwords and tokens are written locally and
- * replicated. Writes of the appliance itself, such as a location, are not restricted. Throws OwnedByCloudError for any other
- * change of a caller: with a link it is forwarded to the cloud instead.
+ * replicated. Writes of the appliance itself, such as a location, are not restricted. Throws OwnedByCloudError for any
+ * other change of a caller: with a link it is forwarded to the cloud instead.
  */
 export function assertSiteWritable({ resource, before, after }: CapturedWrite, by: ActorContext): void {
   if (by.actor.kind !== "user" || SITE_WRITABLE_RESOURCES.has(resource.name)) return;

@@ -22,8 +22,8 @@ export interface RepairDeps {
 const ROWS_PER_READ = 200;
 
 /**
- * Rows of the buckets in which an appliance differs; null if it is not at the head, or no longer is when all are read. Throws
- * CallerError if the connection was replaced by a newer one.
+ * Rows of the buckets in which an appliance differs; null if it is not at the head, or no longer is when all are read.
+ * Throws CallerError if the connection was replaced by a newer one.
  */
 export async function findDifferingRows(
   { store, yieldToUrgent }: RepairDeps,

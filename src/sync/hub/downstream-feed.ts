@@ -100,9 +100,9 @@ function* readFeedRows(
 }
 
 /**
- * The next page, null if there is nothing to send. A page that reaches the head of the feed, read in the same transaction, is
- * a checkpoint: it completes all changes since the one before. Throws CallerError if the connection was replaced, or if its
- * position is below the floor.
+ * The next page, null if there is nothing to send. A page that reaches the head of the feed, read in the same
+ * transaction, is a checkpoint: it completes all changes since the one before. Throws CallerError if the connection was
+ * replaced, or if its position is below the floor.
  */
 export function* readDownstreamPage(
   cursor: FeedCursor,
@@ -110,7 +110,8 @@ export function* readDownstreamPage(
 ): TransactionProgram<SizedFrame<DownstreamPage> | null> {
   const [{ seq, floor }, link] = [yield* readFeedHead(), yield* requireCurrentLink(cursor)];
   // It reconnects and gets a full resync.
-  if (cursor.sentTo < floor) throw new CallerError("conflict", "The position is below the floor; a full resync is needed.");
+  if (cursor.sentTo < floor)
+    throw new CallerError("conflict", "The position is below the floor; a full resync is needed.");
   const { read, bytes, isAll: isMark } = yield* readFeedRows(cursor.sentTo, limits);
   const decided = link.hotHw;
   const results = isMark ? yield* readEditResults(link, cursor.resultsSentTo, decided) : [];

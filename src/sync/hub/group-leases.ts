@@ -5,13 +5,16 @@ import { GROUP_LEASES, LINK_RECORDS } from "./tables.ts";
 
 /** @source docs/decisions/0040-replication.md, Section 9 */
 const LEASE_TTL_MS = 15_000;
-/** Extra time before the lease passes to another, because the holder's clock may be slower. @source docs/decisions/0300-sync-limits.md */
+/**
+ * Extra time before the lease passes to another, because the holder's clock may be slower.
+ * @source docs/decisions/0300-sync-limits.md
+ */
 const LEASE_MARGIN_MS = 1_000;
 
 /**
- * Renews or grants the leases of groups to an appliance. Each change of the holder, and each new grant, has a higher term, by
- * which late effects of an older holder are refused. A lease is no permission to play. Returns null for a replaced connection;
- * otherwise also the head of the feed.
+ * Renews or grants the leases of groups to an appliance. Each change of the holder, and each new grant, has a higher
+ * term, by which late effects of an older holder are refused. A lease is no permission to play. Returns null for a
+ * replaced connection; otherwise also the head of the feed.
  */
 export function* renewLeases(
   { endpoint, sess }: { endpoint: string; sess: number },

@@ -32,12 +32,14 @@ export interface HubSyncDeps {
   onFault(error: unknown): void;
 }
 
-/** The cloud's side for one organisation. Stateless apart from the store, so several may serve the same organisation. */
+/**
+ * The cloud's side for one organisation. Stateless apart from the store, so several may serve the same organisation.
+ */
 export interface HubSync {
   start(): Promise<void>;
   /**
-   * Starts a session. Pass received values (as JSON.parse returned them) to `frame`, and call `closed` when the connection
-   * ends. `endpoint` is the authenticated appliance.
+   * Starts a session. Pass received values (as JSON.parse returned them) to `frame`, and call `closed` when the
+   * connection ends. `endpoint` is the authenticated appliance.
    */
   connected(wire: FrameTransport, endpoint?: string): { frame(value: unknown): void; closed(): void };
   /** Returns the result for each row. */
@@ -109,7 +111,8 @@ export function createHubSync(deps: HubSyncDeps): HubSync {
         onFault,
         onBadFrame: deps.onProtocolViolation,
         onOutcome: (by, cid, report) => deps.onOutcome?.(by, cid, report),
-        onBadFile: (from, sha256) => deps.onProtocolViolation(from, `The content of file ${sha256} does not match its hash.`),
+        onBadFile: (from, sha256) =>
+          deps.onProtocolViolation(from, `The content of file ${sha256} does not match its hash.`),
         onChanged: () => wakeAll(false),
         onAdmitted: (as) => sessions.set(session, as),
         onCommandHeard(by, cid) {

@@ -9,7 +9,10 @@ export function* issueCommand(endpoint: string, command: SyncCommand, at: number
   yield* putRecord(ISSUED_COMMANDS, { endpoint, cseq, cid: command.cid, command, open: 1, at, ...none });
 }
 
-/** Cancels a command wherever it was issued. One that was never sent ends at once; otherwise the appliance reports the result. */
+/**
+ * Cancels a command wherever it was issued. One that was never sent ends at once; otherwise the appliance reports the
+ * result.
+ */
 export function* issueCancellation(
   ref: string,
   cancel: Omit<SyncCommand, "kind" | "ref">,
@@ -29,7 +32,10 @@ export interface CommandReassignment {
   /** Id of the command there. */
   ref: string;
   to: string;
-  /** The command for the other appliance, with the same id, so that devices drop duplicates, unless it had that id before. */
+  /**
+   * The command for the other appliance, with the same id, so that devices drop duplicates, unless it had that id
+   * before.
+   */
   command: SyncCommand;
   /** Cancel sent to the first appliance if it may have the command; null lets both play. */
   cancel: Omit<SyncCommand, "kind" | "ref"> | null;
@@ -38,8 +44,8 @@ export interface CommandReassignment {
 }
 
 /**
- * Passes a command to another appliance. The first one never gets it if it was not sent yet; if it may have it, the other one
- * waits for evidence as rank 1. False if the command has ended.
+ * Passes a command to another appliance. The first one never gets it if it was not sent yet; if it may have it, the
+ * other one waits for evidence as rank 1. False if the command has ended.
  */
 export function* reassignCommand(
   { from, ref, to, command, cancel, hasEnded }: CommandReassignment,
@@ -72,8 +78,8 @@ function* concludeCommand(issued: IssuedCommand, outcome: CommandOutcome): Trans
 const BATCH_SIZE = 16;
 
 /**
- * The next commands after `after`, recorded as sent before they are sent. Expired ones are never sent: what certainly did not
- * arrive is `expired`. `more` if others may follow; `lost` are those that will never be sent.
+ * The next commands after `after`, recorded as sent before they are sent. Expired ones are never sent: what certainly
+ * did not arrive is `expired`. `more` if others may follow; `lost` are those that will never be sent.
  */
 export function* nextCommands(
   endpoint: string,
@@ -107,8 +113,8 @@ function* isDoneElsewhere({ cid, endpoint }: IssuedCommand): TransactionProgram<
 }
 
 /**
- * Ends routine commands of an appliance that came back as an older copy and may have forgotten that it carried them out.
- * Emergencies are repeated.
+ * Ends routine commands of an appliance that came back as an older copy and may have forgotten that it carried them
+ * out. Emergencies are repeated.
  */
 export function* concludeLostCommands(endpoint: string, inc: number): TransactionProgram<ConcludedCommand[]> {
   const lost: ConcludedCommand[] = [];

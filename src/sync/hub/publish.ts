@@ -41,8 +41,8 @@ export function* startEpoch(epoch: string, now: number): TransactionProgram<void
 }
 
 /**
- * The only way to change cloud-owned rows: each gets the next sequence number of the feed, in the transaction that writes it.
- * Returns the result for each row; refused rows are not published.
+ * The only way to change cloud-owned rows: each gets the next sequence number of the feed, in the transaction that
+ * writes it. Returns the result for each row; refused rows are not published.
  */
 export function* publishRows(
   rows: readonly RowPublication[],
@@ -140,7 +140,7 @@ export function* withUniqueName(
   if (!field || typeof wanted !== "string") return body;
   for (let attempt = 0; ; attempt += 1) {
     const name = attempt === 0 ? wanted : `${wanted} (site${attempt === 1 ? "" : ` ${attempt}`})`;
-    const taken = yield* getRecord(UNIQUE_NAMES, type, name.toLowerCase());
-    if (!taken || taken.id === id) return { ...body, [field]: name };
+    const owner = yield* getRecord(UNIQUE_NAMES, type, name.toLowerCase());
+    if (!owner || owner.id === id) return { ...body, [field]: name };
   }
 }

@@ -34,7 +34,9 @@ const CHECK_MS = 60_000;
 const NOT_CONNECTED = "The appliance did not connect in time.";
 const OUTCOME_UNKNOWN = "The appliance was restored from an older copy; the outcome is unknown.";
 
-/** Sends remote commands, which users create as endpoint activities, to appliances. The activity's id is the command id. */
+/**
+ * Sends remote commands, which users create as endpoint activities, to appliances. The activity's id is the command id.
+ */
 export function createRemoteCommandSender(deps: RemoteCommandSenderDeps): { follow(): () => void } {
   const { store, runner, clock, events, hub, onFault } = deps;
 

@@ -14,8 +14,8 @@ import { retryWaitingRows } from "./upstream-feed.ts";
 const TOMBSTONE_RETENTION_MS = 90 * 24 * 3600_000;
 
 /**
- * Deletes old tombstones, oldest first, and raises the floor: appliances below it get a full resync. Tombstones needed by a
- * recently seen appliance or by a snapshot are kept. At most `limit`; returns the number deleted.
+ * Deletes old tombstones, oldest first, and raises the floor: appliances below it get a full resync. Tombstones needed
+ * by a recently seen appliance or by a snapshot are kept. At most `limit`; returns the number deleted.
  */
 export function* pruneTombstones(
   now: number,
@@ -75,8 +75,9 @@ function* pruneLinks(
 const SETTLED_RETENTION_MS = 30 * 24 * 3600_000;
 
 /**
- * Deletes commands that ended and edits that were decided before the retention period, at most `limit` of each. The newest
- * command of an appliance stays, because the next one continues its numbering. Appliances keep sent records no longer.
+ * Deletes commands that ended and edits that were decided before the retention period, at most `limit` of each. The
+ * newest command of an appliance stays, because the next one continues its numbering. Appliances keep sent records no
+ * longer.
  */
 function* pruneSettled(
   { endpoint, inc }: LinkRecord,

@@ -67,40 +67,40 @@ export function* applyUpstreamPage(
   if (!link || link.sess !== by.sess) return { result: "fenced", ...refused };
   if (page.from !== link[`${lane}Hw`]) return { result: "gap", ...refused };
   yield* putRecord(LINK_RECORDS, { ...link, [`${lane}Hw`]: page.to, [`${lane}Tail`]: page.tail });
-  const taken: UpstreamPageResult = { result: "taken", ...refused };
-  for (const row of page.rows) yield* applyUpstreamRow(row, link, types, taken);
+  const pageResult: UpstreamPageResult = { result: "taken", ...refused };
+  for (const row of page.rows) yield* applyUpstreamRow(row, link, types, pageResult);
   const adoption = lane === "hot" ? yield* getRecord(ADOPTIONS, by.endpoint) : null;
   if (adoption?.upTo != null && page.to >= adoption.upTo) yield* deleteRecord(ADOPTIONS, by.endpoint);
-  return taken;
+  return pageResult;
 }
 
 function* applyUpstreamRow(
   row: UpstreamRow,
   link: LinkRecord,
   types: ReplicatedTypes,
-  taken: UpstreamPageResult,
+  pageResult: UpstreamPageResult,
 ): TransactionProgram<void> {
   const [op, type, id, oseq, uid, body] = row;
   const { endpoint } = link;
   if (type === FULL_STATE_SENT) return yield* removeUnreportedState(link, types);
   if (type === "outcome") {
     const others = yield* recordCommandOutcome(endpoint, id, body?.outcome as CommandOutcome);
-    if (body) taken.outcomes.push({ cid: id, report: body });
-    taken.heard.push(...others.map((other) => ({ endpoint: other, cid: id })));
+    if (body) pageResult.outcomes.push({ cid: id, report: body });
+    pageResult.heard.push(...others.map((other) => ({ endpoint: other, cid: id })));
     return;
   }
   if (type === "taken") {
-    taken.outcomes.push({ cid: id, report: { outcome: "taken" } });
+    pageResult.outcomes.push({ cid: id, report: { outcome: "taken" } });
     return;
   }
   if (type === "edit") {
     const result = yield* decideOnce(parseEdit(body), { uid, oseq }, link, types);
-    taken.published = true;
-    taken.files = true;
-    yield* putRecord(DECIDED_EDITS, { endpoint, inc: link.inc, oseq, at: taken.at, ...result });
+    pageResult.published = true;
+    pageResult.files = true;
+    yield* putRecord(DECIDED_EDITS, { endpoint, inc: link.inc, oseq, at: pageResult.at, ...result });
     return;
   }
-  yield* applySiteRow({ op, type, id, uid, body: body ?? null }, link, types, taken);
+  yield* applySiteRow({ op, type, id, uid, body: body ?? null }, link, types, pageResult);
 }
 
 /** Applies a record once, however often it is sent; the last version that the appliance sent counts. */
@@ -108,7 +108,7 @@ function* applySiteRow(
   { op, type, id, uid, body }: { op: "p" | "d"; type: string; id: string; uid: string; body: RowBody | null },
   { endpoint, inc }: LinkRecord,
   types: ReplicatedTypes,
-  taken: UpstreamPageResult,
+  pageResult: UpstreamPageResult,
 ): TransactionProgram<void> {
   const cls = types.replicationClass(type);
   if (cls !== "C" && cls !== "D") return;
@@ -119,8 +119,8 @@ function* applySiteRow(
   if (known?.uid === uid) return;
   const files = filesInBody(body, types.fileFields(type));
   yield* requestFiles(HUB_FILE_REQUESTS, files, { holder: endpoint, rank: 1 });
-  taken.files ||= files.length > 0;
-  yield* writeSiteRow({ type, id, body: op === "p" ? body : null, at: taken.at });
+  pageResult.files ||= files.length > 0;
+  yield* writeSiteRow({ type, id, body: op === "p" ? body : null, at: pageResult.at });
 }
 
 /** Whether an unreported row may be reported by this appliance: it does not exist, or names this endpoint. */

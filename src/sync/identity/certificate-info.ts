@@ -3,7 +3,10 @@ import { createHash, createPublicKey, X509Certificate } from "node:crypto";
 /** URN prefix of an appliance's name in its certificate. @source docs/decisions/0040-replication.md, Section 6 */
 export const ENDPOINT_URN_PREFIX = "urn:endpoint:";
 
-/** A certificate is renewed after two thirds of its validity, 60 of 90 days. @source docs/decisions/0040-replication.md, Section 6 */
+/**
+ * A certificate is renewed after two thirds of its validity, 60 of 90 days.
+ * @source docs/decisions/0040-replication.md, Section 6
+ */
 const RENEWAL_FRACTION = 2 / 3;
 
 /** Fields of an appliance's certificate. */

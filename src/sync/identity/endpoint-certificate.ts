@@ -45,8 +45,8 @@ export async function createCertificateRequest(): Promise<CertificateRequestWith
 }
 
 /**
- * Issues a certificate (PEM) for an appliance, valid for 90 days as TLS client (to the cloud) and server (for its peers).
- * Throws CallerError if the request cannot be read or is not signed by its own key.
+ * Issues a certificate (PEM) for an appliance, valid for 90 days as TLS client (to the cloud) and server (for its
+ * peers). Throws CallerError if the request cannot be read or is not signed by its own key.
  */
 export async function issueEndpointCertificate(
   authority: CertificateAndKey,
@@ -75,7 +75,8 @@ export async function issueEndpointCertificate(
 }
 
 async function parseCertificateRequest(text: string): Promise<Pkcs10CertificateRequest> {
-  const refused = (): CallerError => new CallerError("invalid-value", "`request` must be a valid PKCS #10 certificate request.");
+  const refused = (): CallerError =>
+    new CallerError("invalid-value", "`request` must be a valid PKCS #10 certificate request.");
   try {
     const asked = new Pkcs10CertificateRequest(text);
     const { name, namedCurve } = asked.publicKey.algorithm as { name: string; namedCurve?: string };

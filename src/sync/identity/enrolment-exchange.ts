@@ -7,7 +7,10 @@ import { parseEnrolmentResponse } from "../protocol/frame-schemas.ts";
 import { connectionOptions, linkUrl } from "../transport/hub-address.ts";
 import type { EnrolmentRequest, IssuedIdentity } from "./enrolment-service.ts";
 
-/** Subprotocol of enrolment: one message each way, on the address of the link. @source docs/decisions/0301-link-transport.md */
+/**
+ * Subprotocol of enrolment: one message each way, on the address of the link.
+ * @source docs/decisions/0301-link-transport.md
+ */
 export const ENROL_PROTOCOL = "carillon-enrol.1";
 
 /** The cloud's response to a valid code. */
@@ -22,7 +25,10 @@ export type EnrolmentHandler = (asked: EnrolmentRequest) => Promise<EnrolmentRes
 const HANDSHAKE_TIMEOUT_MS = 15_000;
 /** @source docs/decisions/0301-link-transport.md */
 const RESPONSE_TIMEOUT_MS = 2 * HANDSHAKE_TIMEOUT_MS;
-/** Longest response in bytes: it lists up to 100,000 users and administrators. @source docs/decisions/0301-link-transport.md */
+/**
+ * Longest response in bytes: it lists up to 100,000 users and administrators.
+ * @source docs/decisions/0301-link-transport.md
+ */
 const MAX_RESPONSE_BYTES = 32 * 1024 * 1024;
 
 /** Cloud side: answers one request and closes. */
@@ -59,7 +65,10 @@ export interface EnrolmentRoute {
   clock: Pick<Clock, "after">;
   authority: string | null;
   proxy: string | null;
-  /** Resolved address of the host, the only one that is connected to; looked up unless given. A proxy resolves names itself. */
+  /**
+   * Resolved address of the host, the only one that is connected to; looked up unless given. A proxy resolves names
+   * itself.
+   */
   resolved?: ResolvedAddress | undefined;
 }
 
@@ -84,7 +93,12 @@ export function requestEnrolment(
     socket.once("message", (data) => {
       const answer = parseResponse(data.toString());
       if (answer?.enrolled) resolve(answer.enrolled);
-      else fail(answer ? (answer.refused ?? "The cloud refused the enrolment.") : `The response of ${hub} is not an enrolment response.`);
+      else
+        fail(
+          answer
+            ? (answer.refused ?? "The cloud refused the enrolment.")
+            : `The response of ${hub} is not an enrolment response.`,
+        );
       socket.close();
     });
     const timer = clock.after(RESPONSE_TIMEOUT_MS, () => {

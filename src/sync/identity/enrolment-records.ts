@@ -150,9 +150,9 @@ function codeRefusalOf(found: EnrolmentCode | null, endpoint: string, now: numbe
 }
 
 /**
- * Redeems a code and stores the key that comes with it. The same key may redeem it again, in case the response was lost; its
- * token is replaced then. The first appliance of an organisation may adopt it: bring its users and permissions. Nothing
- * changes if the code is rejected.
+ * Redeems a code and stores the key that comes with it. The same key may redeem it again, in case the response was
+ * lost; its token is replaced then. The first appliance of an organisation may adopt it: bring its users and
+ * permissions. Nothing changes if the code is rejected.
  */
 export function* redeemEnrolmentCode(
   code: string,
@@ -177,7 +177,9 @@ function* isFirstAppliance(endpoint: string): TransactionProgram<boolean> {
   return known.every((other) => other.endpoint === endpoint);
 }
 
-/** Stores the next key of an appliance that authenticated with a valid one, which stays valid until the new one is used. */
+/**
+ * Stores the next key of an appliance that authenticated with a valid one, which stays valid until the new one is used.
+ */
 export function* renewIdentity(asking: IdentityClaim, shown: string, now: number): TransactionProgram<boolean> {
   if ((yield* findIdentityByKey(shown, now))?.endpoint !== asking.endpoint) return false;
   yield* putRecord(APPLIANCE_IDENTITIES, toIdentity(asking));
@@ -202,7 +204,10 @@ export function* confirmIdentity(keyHash: string, now: number): TransactionProgr
   return found !== null && found.revokedAt === null && (yield* revokeIdentities(found.endpoint, now, keyHash));
 }
 
-/** Revokes all keys of an appliance except `but`; they stay on the revocation list until their certificates end. True if there were any. */
+/**
+ * Revokes all keys of an appliance except `but`; they stay on the revocation list until their certificates end. True if
+ * there were any.
+ */
 export function* revokeIdentities(
   endpoint: string,
   now: number,

@@ -40,8 +40,8 @@ function pathIn(dataDir: string): string {
 }
 
 /**
- * Enrols the appliance with a code: generates its key, which stays here, and stores the issued identity. Throws UpstreamError
- * if the hub refuses or its response is inconsistent; the previous identity is kept then.
+ * Enrols the appliance with a code: generates its key, which stays here, and stores the issued identity. Throws
+ * UpstreamError if the hub refuses or its response is inconsistent; the previous identity is kept then.
  */
 export async function enrolAppliance(
   dataDir: string,

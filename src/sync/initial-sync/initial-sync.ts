@@ -151,7 +151,9 @@ export function createInitialSync(deps: InitialSyncDeps): InitialSync {
         job.seen,
       );
       const processed = found.filter(({ type, id }) => isAlreadyProcessed(tx, type, id, job));
-      for (const { type, id } of processed.sort((a, b) => types.dependencyRank(a.type) - types.dependencyRank(b.type))) {
+      for (const { type, id } of processed.sort(
+        (a, b) => types.dependencyRank(a.type) - types.dependencyRank(b.type),
+      )) {
         if (job.mode === "adopt" && !isSharedId(tx, id)) yield* sendWithReferences(tx, type, id);
         else if (tx.get(catalogue.byName(type), id)) yield* processRow(tx, type, id, job);
       }
@@ -192,7 +194,10 @@ export function createInitialSync(deps: InitialSyncDeps): InitialSync {
     yield* sendBody(type, id, row && replicatedBody(resource, row));
   }
 
-  /** Sends the appliance's own endpoint without its site, which stays local: the organisation would refuse the reference. */
+  /**
+   * Sends the appliance's own endpoint without its site, which stays local: the organisation would refuse the
+   * reference.
+   */
   function* sendOwnEndpoint(tx: Transaction, id: string): TransactionProgram<void> {
     const row = tx.get(endpoints, id) as RowBody | null;
     if (!row) return;

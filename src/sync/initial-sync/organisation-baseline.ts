@@ -11,8 +11,9 @@ import type { AnyResource } from "../../schema/resource.ts";
 import type { StoreReader, Transaction } from "../../store/store.ts";
 
 /**
- * How an appliance enters an organisation: `adopt`: its rows become the organisation's; `join`: it takes the organisation's
- * rows, and its own stay local. @source docs/decisions/0040-replication.md, Section 4
+ * How an appliance enters an organisation: `adopt`: its rows become the organisation's; `join`: it takes the
+ * organisation's rows, and its own stay local.
+ * @source docs/decisions/0040-replication.md, Section 4
  */
 export type EnrolMode = "adopt" | "join";
 
@@ -61,8 +62,8 @@ export function readOrganisationBaseline(reader: StoreReader): OrganisationBasel
 }
 
 /**
- * Gives the appliance's singleton rows the ids of the organisation, so that both are the same row. References use internal keys
- * and stay valid. Returns the ids that both sides have now.
+ * Gives the appliance's singleton rows the ids of the organisation, so that both are the same row. References use
+ * internal keys and stay valid. Returns the ids that both sides have now.
  */
 export function alignSingletonIds(
   tx: Transaction,

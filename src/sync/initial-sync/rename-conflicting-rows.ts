@@ -15,9 +15,9 @@ const SWITCHES = { disabled: 1, enabled: 0 } as const;
 const KEPT_ENABLED: ReadonlySet<string> = new Set([extensions.name]);
 
 /**
- * Renames an appliance's own row, so that its name is free for a row of the organisation, and disables it. The appliance's
- * administrators keep access in case the cloud is unreachable; its other users are locked from `now` on. An already renamed row
- * stays as it is.
+ * Renames an appliance's own row, so that its name is free for a row of the organisation, and disables it. The
+ * appliance's administrators keep access in case the cloud is unreachable; its other users are locked from `now` on. An
+ * already renamed row stays as it is.
  */
 export function renameAndDisable(tx: Transaction, resource: AnyResource, id: string, now: number): void {
   if (KEPT_ENABLED.has(resource.name)) return;

@@ -1,8 +1,8 @@
 import type { RowBody } from "../storage/transaction-program.ts";
 
 /**
- * Messages outside the feeds: identity proof, peer heartbeats, status and requests. They are not queued and are lost with
- * the connection.
+ * Messages outside the feeds: identity proof, peer heartbeats, status and requests. They are not queued and are lost
+ * with the connection.
  */
 export type ControlMessage = SiteControlMessage | HubControlMessage;
 
@@ -41,8 +41,8 @@ export type ControlRequest =
   /** Asks for a certificate for a new key; `request` is a PEM certificate request. */
   | { kind: "renew"; request: string }
   /**
-   * An API request that only the cloud may carry out, on behalf of a user and limited to the scopes of the token (null: no
-   * limit); `body` is base64.
+   * An API request that only the cloud may carry out, on behalf of a user and limited to the scopes of the token (null:
+   * no limit); `body` is base64.
    */
   | {
       kind: "request";

@@ -2,9 +2,9 @@ import { createHash } from "node:crypto";
 import type { RowBody } from "../storage/transaction-program.ts";
 
 /**
- * An edit of one row: the values that were set, by field, and the additions to and removals from lists of ids. `was` holds
- * a hash of each field that was set (of the whole row for a deletion) as the editor saw it. A field is free of conflict
- * while it still has that hash, whatever the sequence number of the row is by then.
+ * An edit of one row: the values that were set, by field, and the additions to and removals from lists of ids. `was`
+ * holds a hash of each field that was set (of the whole row for a deletion) as the editor saw it. A field is free of
+ * conflict while it still has that hash, whatever the sequence number of the row is by then.
  */
 export interface RowEdit {
   op: "create" | "update" | "delete";
@@ -45,7 +45,10 @@ function rowHash(body: RowBody): string {
   return valueHash(Object.fromEntries(set));
 }
 
-/** The edit that one write made; null if nothing changed. At least one body must be given. `idLists` names the id list fields. */
+/**
+ * The edit that one write made; null if nothing changed. At least one body must be given. `idLists` names the id list
+ * fields.
+ */
 export function diffRows(before: RowBody | null, after: RowBody | null, idLists: ReadonlySet<string>): RowEdit | null {
   const none = { set: {}, add: {}, remove: {}, was: {} };
   if (!after) return before ? { ...none, op: "delete", was: { [WHOLE_ROW]: rowHash(before) } } : null;
@@ -86,9 +89,10 @@ export function applyEdit(body: RowBody | null, edit: RowEdit): RowBody | null {
 }
 
 /**
- * Decides an edit at the cloud. A field that changed since the editor saw it keeps the cloud's value; lists of ids always
- * merge; an edit of a deleted row is `gone`; a deletion of a changed row is a conflict. With `wins` the edit overrides the
- * cloud's values. @source docs/decisions/0040-replication.md, Section 4
+ * Decides an edit at the cloud. A field that changed since the editor saw it keeps the cloud's value; lists of ids
+ * always merge; an edit of a deleted row is `gone`; a deletion of a changed row is a conflict. With `wins` the edit
+ * overrides the cloud's values.
+ * @source docs/decisions/0040-replication.md, Section 4
  */
 export function mergeEdit(body: RowBody | null, edit: RowEdit, wins = false): MergeResult {
   if (edit.op === "delete") {

@@ -135,7 +135,10 @@ const SITE_FRAME_SCHEMAS = {
 
 /** A SHA-256 signature in DER, or a nonce; base64. */
 const secretText = z.string().min(1).max(1_000);
-/** A peer's heartbeat: up to a thousand ids each of playing and ended messages. @source docs/decisions/0300-sync-limits.md */
+/**
+ * A peer's heartbeat: up to a thousand ids each of playing and ended messages.
+ * @source docs/decisions/0300-sync-limits.md
+ */
 const beat = z.object({ t: z.literal("beat"), beat: z.string().min(2).max(131_072) });
 const status = z.object({
   t: z.literal("status"),
@@ -201,40 +204,40 @@ export function parseEdit(value: unknown): EditRecord | null {
 /**
  * The link protocol, for implementers of another peer; `frameJsonSchema` gives the members of each frame.
  *
- * Connection: a WebSocket at `/api/onprem/v1/link`, subprotocol `carillon.1`. Each text message is one frame: a JSON object
- * whose `t` names its type. With `carillon.1+d<hash>` a binary message may be the byte 1 followed by the raw deflate of the
- * same text, compressed with the dictionary of that hash. A side may be silent for at most 45 s; WebSocket pings count. An
- * appliance authenticates with its client certificate. Where a proxy ends TLS it sends `authorization: Bearer <token>`,
- * receives `challenge {nonce}` and answers `proof {proof}`: base64 of the DER signature (ECDSA, SHA-256) of the lines
- * `carillon link`, its id and the nonce, joined by "\n".
+ * Connection: a WebSocket at `/api/onprem/v1/link`, subprotocol `carillon.1`. Each text message is one frame: a JSON
+ * object whose `t` names its type. With `carillon.1+d<hash>` a binary message may be the byte 1 followed by the raw
+ * deflate of the same text, compressed with the dictionary of that hash. A side may be silent for at most 45 s;
+ * WebSocket pings count. An appliance authenticates with its client certificate. Where a proxy ends TLS it sends
+ * `authorization: Bearer <token>`, receives `challenge {nonce}` and answers `proof {proof}`: base64 of the DER
+ * signature (ECDSA, SHA-256) of the lines `carillon link`, its id and the nonce, joined by "\n".
  *
- * Handshake: the appliance sends `hello`: `inc` is its incarnation, from 1; `oseq` the newest sequence numbers of its feeds;
- * `epoch`, `recv` and `applied` its position in the cloud's feed (null, 0, 0 at first); `cmdHw` the newest command; `types`
- * the resources that it knows; and its `credit`. The cloud's `welcome` has the `epoch`, cloud time `ct`, its position in each
- * feed of the appliance (`up`: sequence number and uid of the last record), its credit, and `resync {h0, after}` if all rows
- * are sent again.
+ * Handshake: the appliance sends `hello`: `inc` is its incarnation, from 1; `oseq` the newest sequence numbers of its
+ * feeds; `epoch`, `recv` and `applied` its position in the cloud's feed (null, 0, 0 at first); `cmdHw` the newest
+ * command; `types` the resources that it knows; and its `credit`. The cloud's `welcome` has the `epoch`, cloud time
+ * `ct`, its position in each feed of the appliance (`up`: sequence number and uid of the last record), its credit, and
+ * `resync {h0, after}` if all rows are sent again.
  *
  * Downstream: `snap` pages carry all rows by type and id, until `end`; the feed continues from `h0`. `rows` pages of
- * `down.bulk` carry changes: `from` is the end of the page before, `to` the end of this one. A row is
- * `["p", type, id, seq, body]` or `["d", type, id, seq]`. Pages are staged until one has a `mark` (checkpoint): then all are
- * applied, after a snapshot rows that it did not contain are removed, and the appliance equals the cloud at `to`.
- * `mark.results` has the decisions on edits in `up.hot` after sequence number `after` and up to `decided`.
- * Each page is acknowledged by `ack {feed: "down.bulk", to}` (a snapshot page: its `h0`). At most `credit.frames` pages and,
- * except for the last one, `credit.bytes` may be unacknowledged.
+ * `down.bulk` carry changes: `from` is the end of the page before, `to` the end of this one. A row is `["p", type, id,
+ * seq, body]` or `["d", type, id, seq]`. Pages are staged until one has a `mark` (checkpoint): then all are applied,
+ * after a snapshot rows that it did not contain are removed, and the appliance equals the cloud at `to`. `mark.results`
+ * has the decisions on edits in `up.hot` after sequence number `after` and up to `decided`. Each page is acknowledged
+ * by `ack {feed: "down.bulk", to}` (a snapshot page: its `h0`). At most `credit.frames` pages and, except for the last
+ * one, `credit.bytes` may be unacknowledged.
  *
- * Upstream: `rows` of `up.hot` (outcomes and edits, which must not wait) and `up.bulk` (state and facts):
- * `["p", type, id, oseq, uid, body]` from the cloud's position on; `tail` is the uid of the record at `to`. The cloud answers
- * `ack {feed, to}`.
+ * Upstream: `rows` of `up.hot` (outcomes and edits, which must not wait) and `up.bulk` (state and facts): `["p", type,
+ * id, oseq, uid, body]` from the cloud's position on; `tail` is the uid of the record at `to`. The cloud answers `ack
+ * {feed, to}`.
  *
- * Commands: `cmd {cseq, command}` may be sent at any time and needs no credit. A command id (`cid`) is carried out once, and
- * not after `notAfter` of cloud time. The appliance sends a row of type `taken` once a broadcast is stored, then rows of type
- * `outcome` whose id is the cid: `{outcome: "started", at}` with the first packet, and finally `done`, `failed`, `expired`,
- * `cancelled`, `interrupted`, `skipped` or `unknown`. `heard {cid}` tells an appliance of `rank` above 0 that another one
- * plays it.
+ * Commands: `cmd {cseq, command}` may be sent at any time and needs no credit. A command id (`cid`) is carried out
+ * once, and not after `notAfter` of cloud time. The appliance sends a row of type `taken` once a broadcast is stored,
+ * then rows of type `outcome` whose id is the cid: `{outcome: "started", at}` with the first packet, and finally
+ * `done`, `failed`, `expired`, `cancelled`, `interrupted`, `skipped` or `unknown`. `heard {cid}` tells an appliance of
+ * `rank` above 0 that another one plays it.
  *
- * Digests: a mark may have `digests` by type: the `count` of rows and the `sum`, modulo 2^48, of the first 6 bytes of the
- * SHA-256 of `type|id|seq`. An appliance that differs sends `digest {applied, type, buckets}`: the same for 256 buckets, by
- * the first byte of the SHA-256 of the id; `repair` carries the rows of the buckets that differ.
+ * Digests: a mark may have `digests` by type: the `count` of rows and the `sum`, modulo 2^48, of the first 6 bytes of
+ * the SHA-256 of `type|id|seq`. An appliance that differs sends `digest {applied, type, buckets}`: the same for 256
+ * buckets, by the first byte of the SHA-256 of the id; `repair` carries the rows of the buckets that differ.
  *
  * `ping {t0, groups}` is answered by `pong`. An out-of-sequence or malformed frame is answered by `err {code}`, and the
  * connection is closed.
@@ -245,8 +248,8 @@ export type FrameSender = "hub" | "site";
 export type ParsedFrame = { frame: Frame | null } | { error: string };
 
 /**
- * Validates a received value. Unknown members and frames of unknown types (of a later version) are ignored; anything else is
- * an error, after which the connection must be closed.
+ * Validates a received value. Unknown members and frames of unknown types (of a later version) are ignored; anything
+ * else is an error, after which the connection must be closed.
  */
 export function parseFrame(value: unknown, from: FrameSender): ParsedFrame {
   const t = typeof value === "object" && value !== null ? (value as { t?: unknown }).t : undefined;

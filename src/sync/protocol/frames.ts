@@ -9,7 +9,9 @@ export type DownstreamRow = readonly [op: "p" | "d", type: string, id: string, s
 /** A record of an appliance's feed; `uid` identifies it for ever, also after it gets another sequence number. */
 export type UpstreamRow = readonly [op: "p" | "d", type: string, id: string, oseq: number, uid: string, body?: RowBody];
 
-/** Type of the record that ends a full resend of site state: the cloud deletes rows that the incarnation did not send. */
+/**
+ * Type of the record that ends a full resend of site state: the cloud deletes rows that the incarnation did not send.
+ */
 export const FULL_STATE_SENT = "state-told";
 
 /** Flow-control window for bulk data in one direction: what may be unacknowledged. */

@@ -1,7 +1,10 @@
 import type { Catalogue } from "../../schema/catalogue.ts";
 import { type ReplicatedTypes, readReplicatedTypes } from "./replicated-types.ts";
 
-/** Alarms have the same ids on every appliance; their events are replicated. @source docs/decisions/0300-sync-limits.md */
+/**
+ * Alarms have the same ids on every appliance; their events are replicated.
+ * @source docs/decisions/0300-sync-limits.md
+ */
 const LOCAL_TYPES: ReadonlySet<string> = new Set(["alarms"]);
 
 /** The product's resources without those that are local to each side. */

@@ -12,8 +12,8 @@ const LOCAL_STATE_FIELDS: Readonly<Record<string, ReadonlySet<string>>> = {
 const REMOTE_OVERRIDES: Readonly<Record<string, RowBody>> = { notifications: { stage: "settled" } };
 
 /**
- * A row in replicated form: inner values without the internal key. Encrypted values cannot be decrypted elsewhere and are
- * never sent; the other side keeps its own value of such a field.
+ * A row in replicated form: inner values without the internal key. Encrypted values cannot be decrypted elsewhere and
+ * are never sent; the other side keeps its own value of such a field.
  */
 export function replicatedBody(resource: AnyResource, row: Readonly<Record<string, unknown>>): RowBody {
   const kept = Object.entries(row).filter(([name, value]) => {
@@ -24,7 +24,10 @@ export function replicatedBody(resource: AnyResource, row: Readonly<Record<strin
   return { ...Object.fromEntries(kept), ...REMOTE_OVERRIDES[resource.name] };
 }
 
-/** Whether a row is replicated: sessions and application tokens are valid only where they were issued. @source docs/decisions/0300-sync-limits.md */
+/**
+ * Whether a row is replicated: sessions and application tokens are valid only where they were issued.
+ * @source docs/decisions/0300-sync-limits.md
+ */
 export function isReplicated({ name }: AnyResource, row: Readonly<Record<string, unknown>>): boolean {
   return name !== "user-tokens" || row.kind === "permanent";
 }

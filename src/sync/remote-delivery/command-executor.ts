@@ -30,13 +30,18 @@ export interface CommandExecutorDeps {
 
 type PlayCallbacks = Parameters<PlayCommand>[1];
 
-/** Longest wait for the audio and image of a notification; then it is sent without. @source docs/decisions/0040-replication.md, Section 4 */
+/**
+ * Longest wait for the audio and image of a notification; then it is sent without.
+ * @source docs/decisions/0040-replication.md, Section 4
+ */
 const FILE_WAIT_MS = 2_000;
 const POLL_MS = 50;
 
 const UPGRADES: ReadonlySet<string> = new Set<RemoteCommandType>(["upgrade", "upgrade-all"]);
 
-/** Runs the cloud's commands: notifications through the notification engine, remote commands through their activities. */
+/**
+ * Runs the cloud's commands: notifications through the notification engine, remote commands through their activities.
+ */
 export function createCommandExecutor(deps: CommandExecutorDeps): { play: PlayCommand; resumed: ResumeCommand } {
   const { store, clock, events, by, onFault } = deps;
 
@@ -89,7 +94,10 @@ export function createCommandExecutor(deps: CommandExecutorDeps): { play: PlayCo
     return new Map(found.map(({ id, delivery }) => [id, delivery]));
   }
 
-  /** Converts expiry from cloud time to the local clock: a wrong clock must not silence a notification. @source docs/decisions/0040-replication.md, Section 5 */
+  /**
+   * Converts expiry from cloud time to the local clock: a wrong clock must not silence a notification.
+   * @source docs/decisions/0040-replication.md, Section 5
+   */
   function toLocalTime<T extends RelayedMessage["fields"]>(fields: T): T {
     const aheadMs = clock.now() - (deps.latestCloudTime() ?? clock.now());
     const own = (at: number | null | undefined): number | null => (at ? at + aheadMs : null);

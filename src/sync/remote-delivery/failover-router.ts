@@ -35,8 +35,9 @@ export interface RelayMonitor {
 }
 
 /**
- * Time for an appliance to report that it has a notification, and then that it plays it; ms. A routine notification may have
- * to wait for another one that plays. @source docs/decisions/0302-remote-delivery.md
+ * Time for an appliance to report that it has a notification, and then that it plays it; ms. A routine notification may
+ * have to wait for another one that plays.
+ * @source docs/decisions/0302-remote-delivery.md
  */
 const RESPONSE_TIMEOUTS = {
   emergency: { nothing: 3_000, taken: 15_000 },
@@ -99,8 +100,8 @@ export function createRelayMonitor({ clock, isLinked, reassign }: RelayMonitorDe
 }
 
 /**
- * The next connected candidate that was not tried yet. For an emergency whose appliance is disconnected, once all were tried,
- * any other connected one. Null if there is none.
+ * The next connected candidate that was not tried yet. For an emergency whose appliance is disconnected, once all were
+ * tried, any other connected one. Null if there is none.
  */
 export function nextCandidate(
   { endpoint, candidates, tried, level }: RelayedCommand,

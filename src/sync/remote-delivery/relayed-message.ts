@@ -3,7 +3,10 @@ import type { RowOf } from "../../schema/resource.ts";
 
 type NotificationRow = RowOf<typeof notifications>;
 
-/** Fields of a notification that an appliance needs to play it without other rows. @source docs/decisions/0040-replication.md, Section 5 */
+/**
+ * Fields of a notification that an appliance needs to play it without other rows.
+ * @source docs/decisions/0040-replication.md, Section 5
+ */
 export const RELAYED_FIELDS = [
   ...(["subject", "body", "image", "imageAltText", "audio", "alertTone", "ttsType", "ttsCustomContent"] as const),
   ...(["ttsSpeed", "expiration", "expiresAt", "priority", "drill", "metadata", "notificationSource"] as const),

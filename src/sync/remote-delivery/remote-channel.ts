@@ -38,8 +38,8 @@ export interface RemoteChannelDeps {
 }
 
 /**
- * Delivery provider for devices of appliances: each appliance gets one command per notification. If it is not connected or
- * does not confirm in time, the next appliance of the activation group takes over.
+ * Delivery provider for devices of appliances: each appliance gets one command per notification. If it is not connected
+ * or does not confirm in time, the next appliance of the activation group takes over.
  */
 export interface RemoteChannel {
   /** The given providers and this one. */
@@ -98,12 +98,10 @@ export function createRemoteChannel(deps: RemoteChannelDeps): RemoteChannel {
     waiting = [];
     for (const { deliveryId } of all) pending.add(deliveryId);
     const addressed = readAddresses(all.map(({ deliveryId }) => deliveryId));
-    const lines = await deps
-      .candidates([...addressed.values()].map(({ device }) => device))
-      .catch((error: unknown) => {
-        onFault(error);
-        return new Map<number, readonly string[]>();
-      });
+    const lines = await deps.candidates([...addressed.values()].map(({ device }) => device)).catch((error: unknown) => {
+      onFault(error);
+      return new Map<number, readonly string[]>();
+    });
     const groups = new Map<string, { endpoint: string; candidates: readonly string[]; items: DeliveryItem[] }>();
     for (const item of all) {
       const address = addressed.get(item.deliveryId);
@@ -193,7 +191,9 @@ export function createRemoteChannel(deps: RemoteChannelDeps): RemoteChannel {
     return items.filter(({ deliveryId }) => !found.has(deliveryId));
   }
 
-  /** Hands a notification to another appliance, or with `ended` only those deliveries, which the first one has ended. */
+  /**
+   * Hands a notification to another appliance, or with `ended` only those deliveries, which the first one has ended.
+   */
   async function reassign(from: RelayedCommand, to: string, why: string, ended?: readonly number[]): Promise<boolean> {
     const { endpoint, notificationId, candidates, tried, level } = from;
     const ref = from.command.cid;
@@ -267,7 +267,10 @@ export function createRemoteChannel(deps: RemoteChannelDeps): RemoteChannel {
     return new Map(found.map((each) => [each.pk, each]));
   }
 
-  /** An appliance starts late what another one has by now: for an emergency it keeps it if the other one does not play yet. */
+  /**
+   * An appliance starts late what another one has by now: for an emergency it keeps it if the other one does not play
+   * yet.
+   */
   function handleLateStart(late: RelayedCommand): void {
     let holder = late.reassignedTo;
     while (holder?.reassignedTo) holder = holder.reassignedTo;
@@ -281,7 +284,12 @@ export function createRemoteChannel(deps: RemoteChannelDeps): RemoteChannel {
   }
 
   const recordDuplicate = (endpoint: string, notificationId: string): void =>
-    deps.record(endpoint, "doubled", notificationId, "Started late: another appliance plays the notification in its place.");
+    deps.record(
+      endpoint,
+      "doubled",
+      notificationId,
+      "Started late: another appliance plays the notification in its place.",
+    );
 
   function handleReport(endpoint: string, cid: string, report: RowBody): void {
     const outcome = report.outcome as CommandOutcome | "heard" | "taken";
@@ -307,7 +315,10 @@ export function createRemoteChannel(deps: RemoteChannelDeps): RemoteChannel {
     const isUnserved = outcome === "done" || outcome === "failed";
     const next = relay && isUnserved && own.size > 0 ? nextCandidate(relay, deps.isLinked) : null;
     if (!relay || next === null) reportUnreported();
-    else void reassign(relay, next, "failed to play it", [...own]).then((isReassigned) => isReassigned || reportUnreported());
+    else
+      void reassign(relay, next, "failed to play it", [...own]).then(
+        (isReassigned) => isReassigned || reportUnreported(),
+      );
   }
 
   function reportOutcomes(outcomes: readonly DeliveryOutcome[]): void {

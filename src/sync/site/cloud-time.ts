@@ -18,15 +18,19 @@ export interface CloudTime {
   toSaved(): SavedCloudTime | null;
 }
 
-/** Largest drift between two quartz clocks: four times that of a bad one (120 ppm). @source docs/decisions/0300-sync-limits.md */
+/**
+ * Largest drift between two quartz clocks: four times that of a bad one (120 ppm).
+ * @source docs/decisions/0300-sync-limits.md
+ */
 const MAX_CLOCK_DRIFT = 5e-4;
 /** Allowance for wall clock error over a restart. @source docs/decisions/0300-sync-limits.md */
 const WALL_MARGIN_MS = 2_000;
 
 /**
- * Keeps the tightest bound: cloud time at the request plus all the time since. Until the cloud is heard the saved pair is
- * used, together with the wall clock at the start only (it may be set at any time), unless that is before the saved moment
- * (a dead clock battery). @source docs/decisions/0040-replication.md, Section 5
+ * Keeps the tightest bound: cloud time at the request plus all the time since. Until the cloud is heard the saved pair
+ * is used, together with the wall clock at the start only (it may be set at any time), unless that is before the saved
+ * moment (a dead clock battery).
+ * @source docs/decisions/0040-replication.md, Section 5
  */
 export function createCloudTime(clock: Pick<Clock, "now" | "monotonicMs">, before: SavedCloudTime | null): CloudTime {
   const maxElapsedSince = (mono: number): number => (clock.monotonicMs() - mono) * (1 + MAX_CLOCK_DRIFT);

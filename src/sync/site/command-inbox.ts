@@ -46,8 +46,9 @@ export interface ReceivedCommand {
 const NOTHING: ReceivedCommand = { armed: null, silence: null };
 
 /**
- * Stores a command. A known one has no effect, but its outcome is reported again, because a restored cloud may have lost the
- * first report. @source docs/decisions/0040-replication.md, Section 5
+ * Stores a command. A known one has no effect, but its outcome is reported again, because a restored cloud may have
+ * lost the first report.
+ * @source docs/decisions/0040-replication.md, Section 5
  */
 export function* receiveCommand(
   { cseq, command }: CommandFrame,
@@ -135,7 +136,10 @@ function* enqueueOutcome(
   yield* enqueue("hot", { uid: newId(), op: "p", type: "outcome", id: cid, body: { ...details, outcome, at }, at });
 }
 
-/** A remote command updates the activity that requested it, whose id is the command id; a broadcast has up to three activities. */
+/**
+ * A remote command updates the activity that requested it, whose id is the command id; a broadcast has up to three
+ * activities.
+ */
 function* recordCommandActivity(
   { cid, kind, body }: SyncCommand,
   state: CommandState,
@@ -148,7 +152,12 @@ function* recordCommandActivity(
   const activityDetails = { ...details, commandId: cid, outcome: isOver ? state : null };
   if (kind !== "broadcast") {
     const asked = body.value as RowBody | null | undefined;
-    return yield* upsertActivity(journal, cid, { ...how, type: kind, severity, details: { ...asked, ...activityDetails } });
+    return yield* upsertActivity(journal, cid, {
+      ...how,
+      type: kind,
+      severity,
+      details: { ...asked, ...activityDetails },
+    });
   }
   const { endpoint } = yield* readSyncState();
   const idOf = (type: string): string => derivedId("command", endpoint, cid, type);
@@ -160,7 +169,10 @@ function* recordCommandActivity(
   yield* upsertActivity(journal, idOf(type), { ...how, type, severity, details: activityDetails });
 }
 
-/** Outcome of a remote command that was running when the process ended (such as a restart or an upgrade); `armed` while open. */
+/**
+ * Outcome of a remote command that was running when the process ended (such as a restart or an upgrade); `armed` while
+ * open.
+ */
 export type ResumeCommand = (command: SyncCommand) => "done" | "failed" | "interrupted" | "armed";
 
 /**

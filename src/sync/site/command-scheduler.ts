@@ -42,11 +42,17 @@ export interface CommandScheduler {
   stop(): void;
 }
 
-/** An appliance of rank k waits k times this for evidence that another one plays. @source docs/decisions/0040-replication.md, Section 9 */
+/**
+ * An appliance of rank k waits k times this for evidence that another one plays.
+ * @source docs/decisions/0040-replication.md, Section 9
+ */
 const RANK_DELAY_MS = 3_000;
 /** Interval of checks while a command cannot be judged. */
 const RETRY_MS = 1_000;
-/** Longest time that other work waits for the first packet of an emergency. @source docs/decisions/0300-sync-limits.md */
+/**
+ * Longest time that other work waits for the first packet of an emergency.
+ * @source docs/decisions/0300-sync-limits.md
+ */
 const EMERGENCY_START_LIMIT_MS = 250;
 
 interface ScheduledCommand {
@@ -68,7 +74,10 @@ export function createCommandScheduler(deps: CommandSchedulerDeps): CommandSched
   let isVerified = false;
 
   const transition = async (cid: string, from: CommandState, to: CommandState, details?: RowBody): Promise<boolean> => {
-    const isChanged = await store.transact(() => transitionCommand(cid, from, to, deps.journal(), details), "emergency");
+    const isChanged = await store.transact(
+      () => transitionCommand(cid, from, to, deps.journal(), details),
+      "emergency",
+    );
     if (isChanged) deps.onReported();
     return isChanged;
   };

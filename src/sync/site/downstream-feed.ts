@@ -37,8 +37,8 @@ const RETRY_ORDER = 1000;
 /** Upper bound of all puts except the final attempt: the sweep of a resync runs here. */
 const SWEEP_ORDER_LIMIT = REMOVAL_ORDER - RETRY_ORDER;
 /**
- * Rows that still wait are tried again after the deletions, which may have freed their name; then the deletions that still
- * wait, because the last reference may have been removed.
+ * Rows that still wait are tried again after the deletions, which may have freed their name; then the deletions that
+ * still wait, because the last reference may have been removed.
  */
 const FINAL_ORDER = 4000;
 /** Attempts before a waiting row is refused. */
@@ -153,8 +153,8 @@ function* recordResyncActivity(
 }
 
 /**
- * Applies the next rows of a complete checkpoint; after the last batch the appliance equals the cloud. The order guarantees
- * that no row refers to a missing one, also between batches. True when the checkpoint is done.
+ * Applies the next rows of a complete checkpoint; after the last batch the appliance equals the cloud. The order
+ * guarantees that no row refers to a missing one, also between batches. True when the checkpoint is done.
  */
 export function* applyBatch(journal: ActivityContext, limits: SyncLimits): TransactionProgram<boolean> {
   const link = yield* readSyncState();

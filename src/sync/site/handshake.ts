@@ -14,9 +14,9 @@ const UPSTREAM_FEEDS: readonly UpstreamFeed[] = ["bulk", "hot"];
  * Compares the cloud's position in this appliance's feeds with the own outbox.
  * - `restored`: this is an older copy (or a clone); a new incarnation has started and hello must be sent again.
  * - `gap`: the snapshot does not continue at the stored position.
- * - `more`: call again with the same frame; records are queued again batch by batch, which survives a restart.
- * Sequence numbers alone do not detect a restore, because a restored copy assigns them again to other records. Therefore the
- * uids of the last records are compared.
+ * - `more`: call again with the same frame; records are queued again batch by batch, which survives a restart. Sequence
+ *   numbers alone do not detect a restore, because a restored copy assigns them again to other records. Therefore the
+ *   uids of the last records are compared.
  * @source docs/decisions/0040-replication.md, Section 6, restore detection
  */
 export function* handleWelcome(
@@ -33,7 +33,8 @@ export function* handleWelcome(
     yield* startIncarnation(Math.max(welcome.inc, link.incarnation), journal);
     return "restored";
   }
-  // An older copy with the same last record is not detected; rows that the cloud has but this copy saw unacknowledged go again.
+  // An older copy with the same last record is not detected; rows that the cloud has but this copy saw unacknowledged
+  // go again.
   if (welcome.up.bulk.hw > link.bulkAcked) {
     const bulkAcked = yield* requeueRecords("bulk", link.bulkAcked, welcome.up.bulk.hw);
     if (bulkAcked < welcome.up.bulk.hw) {
@@ -58,8 +59,8 @@ export function* handleWelcome(
 
 /**
  * Prepares a restored backup before its first connection: armed commands may have been carried out since, and only
- * emergencies are kept. A copy that was restored without this is detected by `handleWelcome`, if anything had reached the
- * cloud.
+ * emergencies are kept. A copy that was restored without this is detected by `handleWelcome`, if anything had reached
+ * the cloud.
  */
 export function* adoptRestoredSite(journal: ActivityContext): TransactionProgram<void> {
   const link = yield* getRecord(SYNC_STATE, "link");
@@ -71,8 +72,8 @@ export function* adoptRestoredSite(journal: ActivityContext): TransactionProgram
 }
 
 /**
- * Renumbers the outbox and schedules a full resend of site state: the cloud deletes what is not sent again. The incarnation
- * exceeds `known` by a random amount, because two copies of one image must not choose the same number.
+ * Renumbers the outbox and schedules a full resend of site state: the cloud deletes what is not sent again. The
+ * incarnation exceeds `known` by a random amount, because two copies of one image must not choose the same number.
  */
 export function* startIncarnation(known: number, { newId }: Pick<ActivityContext, "newId">): TransactionProgram<void> {
   const inc = known + 1 + Number.parseInt(newId().slice(-6), 16);

@@ -29,8 +29,8 @@ export interface HubControlClientDeps {
 export interface HubControlClient {
   handle(message: HubControlMessage, say: (message: SiteControlMessage) => void): void;
   /**
-   * Sends a request; null if there is no link and nothing was sent. Rejects with UpstreamError: `upstream` if the cloud refused,
-   * `outcome-unknown` if it did not respond in time.
+   * Sends a request; null if there is no link and nothing was sent. Rejects with UpstreamError: `upstream` if the cloud
+   * refused, `outcome-unknown` if it did not respond in time.
    */
   request(request: ControlRequest, timeoutMs?: number): Promise<RowBody | null>;
   /** Renews the certificate if that is due. */
@@ -92,7 +92,10 @@ export function createHubControlClient(deps: HubControlClientDeps): HubControlCl
       deps.onRenewed(fetched);
     } catch (error) {
       // It is retried long before the certificate expires; near the end an alarm is raised.
-      log.warn({ event: "link_certificate.renewal_failed", err: error }, "failed to renew the link certificate; retrying later");
+      log.warn(
+        { event: "link_certificate.renewal_failed", err: error },
+        "failed to renew the link certificate; retrying later",
+      );
     } finally {
       isRenewing = false;
     }

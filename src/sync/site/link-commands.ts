@@ -31,7 +31,10 @@ export interface LinkCommandDeps {
   yieldToUrgent(): Promise<void>;
 }
 
-/** Runs the command. Returns details to report, or null for commands that end with the checkpoint of the resync that they request. */
+/**
+ * Runs the command. Returns details to report, or null for commands that end with the checkpoint of the resync that
+ * they request.
+ */
 export async function runLinkCommand(kind: LinkCommandType, deps: LinkCommandDeps): Promise<RowBody | null> {
   if (kind === "replication-clean-up") return await pruneOutbox(deps);
   const { store, journal } = deps;

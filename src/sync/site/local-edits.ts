@@ -23,7 +23,10 @@ export interface LocalEdit {
   before: RowBody | null;
   actor: string;
   at: number;
-  /** The edit overrides concurrent changes: locks and revocations act at once. @source docs/decisions/0040-replication.md, Section 4 */
+  /**
+   * The edit overrides concurrent changes: locks and revocations act at once.
+   * @source docs/decisions/0040-replication.md, Section 4
+   */
   wins?: boolean;
 }
 

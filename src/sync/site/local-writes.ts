@@ -16,9 +16,10 @@ export interface LocalWrite {
 }
 
 /**
- * Sends a write according to its class: edits of cloud configuration for decision, site state as its newest version, facts
- * once and again when updated. Must run in the transaction that wrote the row. Classes E and local are never sent; of class A
- * only the permitted site edits get here. @source docs/decisions/0040-replication.md, Section 4
+ * Sends a write according to its class: edits of cloud configuration for decision, site state as its newest version,
+ * facts once and again when updated. Must run in the transaction that wrote the row. Classes E and local are never
+ * sent; of class A only the permitted site edits get here.
+ * @source docs/decisions/0040-replication.md, Section 4
  */
 export function* recordLocalWrite(write: LocalWrite, types: ReplicatedTypes): TransactionProgram<void> {
   const { type, id, before, after, actor, at } = write;

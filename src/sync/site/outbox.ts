@@ -29,7 +29,10 @@ export interface OutboxEntry {
   newestOnly?: boolean;
 }
 
-/** Records are kept this long after acknowledgement, for a restored cloud. @source docs/decisions/0040-replication.md, Section 3 */
+/**
+ * Records are kept this long after acknowledgement, for a restored cloud.
+ * @source docs/decisions/0040-replication.md, Section 3
+ */
 const RETENTION_DAYS = 30;
 const DAY_MS = 24 * 3600_000;
 /** @source docs/decisions/0300-sync-limits.md */
@@ -51,7 +54,9 @@ function estimateBytes(body: RowBody | null): number {
   return 100 + (body ? JSON.stringify(body).length : 0);
 }
 
-/** Hollows older versions out. Number and uid stay, because the cloud may have received them. Returns the bytes freed. */
+/**
+ * Hollows older versions out. Number and uid stay, because the cloud may have received them. Returns the bytes freed.
+ */
 function* supersedeOlder(lane: UpstreamFeed, type: string, id: string): TransactionProgram<number> {
   let freed = 0;
   for (const older of yield* scanRecords(OUTBOX, { by: "row", where: [lane, type, id, 1] })) {
@@ -66,10 +71,10 @@ function superseded(record: OutboxRecord): OutboxRecord {
 }
 
 /**
- * Queues records with numbers in (`after`, `upTo`] again, at most `limit`; returns the position reached. The cloud has these
- * numbers, but maybe not this content: if this is an older copy of the disk, records that were superseded since the backup
- * arrived hollow. They keep their uids, by which the cloud deduplicates; records with a newer version of the row are skipped,
- * because they would overwrite it.
+ * Queues records with numbers in (`after`, `upTo`] again, at most `limit`; returns the position reached. The cloud has
+ * these numbers, but maybe not this content: if this is an older copy of the disk, records that were superseded since
+ * the backup arrived hollow. They keep their uids, by which the cloud deduplicates; records with a newer version of the
+ * row are skipped, because they would overwrite it.
  */
 export function* requeueRecords(
   lane: UpstreamFeed,
@@ -125,7 +130,10 @@ function takeWithinBytes(records: readonly OutboxRecord[], most: number): Outbox
   return records.slice(0, over === -1 ? records.length : over);
 }
 
-/** Advances the acknowledged position; never back. Returns the number of acknowledged rows by resource, phones separately. */
+/**
+ * Advances the acknowledged position; never back. Returns the number of acknowledged rows by resource, phones
+ * separately.
+ */
 export function* recordAcked(lane: UpstreamFeed, to: number): TransactionProgram<Readonly<Record<string, number>>> {
   const link = yield* readSyncState();
   const before = link[`${lane}Acked`];
@@ -183,9 +191,9 @@ function* ackedBeforeRetention(lane: UpstreamFeed, cloudTime: number): Transacti
 }
 
 /**
- * Deletes records acknowledged before the retention period in cloud time (null if it was not observed) or, oldest first, those
- * that exceed `mostBytes`. Never deletes the last acknowledged record, which detects a restore, nor unacknowledged ones. At
- * most `limit` records; true if there may be more.
+ * Deletes records acknowledged before the retention period in cloud time (null if it was not observed) or, oldest
+ * first, those that exceed `mostBytes`. Never deletes the last acknowledged record, which detects a restore, nor
+ * unacknowledged ones. At most `limit` records; true if there may be more.
  */
 export function* pruneAcked(
   lane: UpstreamFeed,

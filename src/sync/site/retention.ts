@@ -6,8 +6,8 @@ import { MAX_OUTBOX_BYTES, pruneAcked, recordAckedPosition } from "./outbox.ts";
 const COMMAND_RETENTION_MS = 30 * 24 * 3600_000;
 
 /**
- * Prunes old data in small steps. Age is judged by cloud time only (null until it was observed): a wall clock that starts at
- * 1970 or runs years ahead must not expire anything.
+ * Prunes old data in small steps. Age is judged by cloud time only (null until it was observed): a wall clock that
+ * starts at 1970 or runs years ahead must not expire anything.
  */
 export function* pruneSiteData(cloudTime: number | null): TransactionProgram<void> {
   for (const lane of ["bulk", "hot"] as const) yield* pruneAcked(lane, cloudTime, MAX_OUTBOX_BYTES);

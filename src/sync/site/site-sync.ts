@@ -78,7 +78,10 @@ export interface SiteSync {
 const PING_MS = 20_000;
 /** Delay that groups activity updates. @source docs/decisions/0300-sync-limits.md */
 const ACTIVITY_DELAY_MS = 250;
-/** A third of the lease, so that one lost ping does not lose it. @source docs/decisions/0040-replication.md, Section 9 */
+/**
+ * A third of the lease, so that one lost ping does not lose it.
+ * @source docs/decisions/0040-replication.md, Section 9
+ */
 const LEASE_RENEW_MS = 5_000;
 
 interface HubConnection extends FeedConnection {
@@ -234,7 +237,8 @@ export function createSiteSync(deps: SiteSyncDeps): SiteSync {
     const accept = () => store.transact(() => handleWelcome(welcome, activityContext()));
     let result = await accept();
     while (result === "more") result = await accept();
-    if (result === "restored") scheduler?.discard(await store.transact(() => invalidateArmedCommands(activityContext())));
+    if (result === "restored")
+      scheduler?.discard(await store.transact(() => invalidateArmedCommands(activityContext())));
     if (result !== "live") return drop(live.wire, result);
     await observeCloudTime(welcome.ct, live.askedAt);
     scheduler?.markVerified();

@@ -15,7 +15,10 @@ export function* isStateResendPending(): TransactionProgram<boolean> {
   return (yield* readSyncState()).stateResend !== null;
 }
 
-/** Queues the next rows of a full resend, with which the cloud replaces what an older copy lost. True when all are queued. */
+/**
+ * Queues the next rows of a full resend, with which the cloud replaces what an older copy lost. True when all are
+ * queued.
+ */
 export function* resendStateBatch(
   { types, newId, now }: ActivityContext,
   limits: SyncLimits,

@@ -43,8 +43,9 @@ export interface SyncActivity {
 const HOUR_MS = 3_600_000;
 
 /**
- * Records an activity. Those of one type, state and hour share a row whose `value` has the sums, so that the log stays smaller
- * than its subject. Does nothing if the resource is unknown. @source docs/decisions/0040-replication.md, Section 7
+ * Records an activity. Those of one type, state and hour share a row whose `value` has the sums, so that the log stays
+ * smaller than its subject. Does nothing if the resource is unknown.
+ * @source docs/decisions/0040-replication.md, Section 7
  */
 export function* recordActivity(
   journal: ActivityContext,

@@ -63,8 +63,9 @@ const BY_RESOURCE: Readonly<Record<string, ActivityTypes>> = {
 };
 
 /**
- * Activities of a resource: site state is device-sync, phones are phone-cache-distribute, facts are log-message, and resources
- * without a name of their own are dependencies of messages. @source docs/decisions/0300-sync-limits.md
+ * Activities of a resource: site state is device-sync, phones are phone-cache-distribute, facts are log-message, and
+ * resources without a name of their own are dependencies of messages.
+ * @source docs/decisions/0300-sync-limits.md
  */
 export function activityTypesOf(type: string, cls: string): ActivityTypes {
   if (type === PHONES) return PHONE;

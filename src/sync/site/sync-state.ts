@@ -12,8 +12,8 @@ export function* readSyncState(): TransactionProgram<SyncState> {
 }
 
 /**
- * Creates the sync state of a new link. A version that knows other resources than the one before requests a full resync,
- * because that one ignored rows of unknown resources.
+ * Creates the sync state of a new link. A version that knows other resources than the one before requests a full
+ * resync, because that one ignored rows of unknown resources.
  */
 export function* initializeSyncState(endpoint: string, types: string): TransactionProgram<SyncState> {
   const found = yield* getRecord(SYNC_STATE, "link");

@@ -64,7 +64,9 @@ interface OpenProgram {
   flush(only?: string): void;
 }
 
-/** Binds transaction programs to the database: each is one write of the store. `by` is the actor of replicated writes. */
+/**
+ * Binds transaction programs to the database: each is one write of the store. `by` is the actor of replicated writes.
+ */
 export function createSqliteProgramRunner(store: Store, catalogue: Catalogue, by: ActorContext): SqliteProgramRunner {
   const replicated: ActorContext = { ...by, replicated: true };
   const refsOf = new Map<AnyResource, ReturnType<typeof localReferences>>();
@@ -95,8 +97,8 @@ export function createSqliteProgramRunner(store: Store, catalogue: Catalogue, by
   }
 
   /**
-   * Executes the operations of one program. Records are cached, and repeated writes of one record are collapsed: they are
-   * written at the end, or before an operation that could observe that they are missing.
+   * Executes the operations of one program. Records are cached, and repeated writes of one record are collapsed: they
+   * are written at the end, or before an operation that could observe that they are missing.
    */
   function createExecution(reader: StoreReader, tx: Transaction | null): OpenProgram {
     const known = new Map<string, unknown>();
@@ -260,8 +262,8 @@ export function createSqliteProgramRunner(store: Store, catalogue: Catalogue, by
 }
 
 /**
- * Sync ids by row id: epoch and sequence number of the row, equal on both sides once they have the same version. Rows that
- * were never in the feed have none.
+ * Sync ids by row id: epoch and sequence number of the row, equal on both sides once they have the same version. Rows
+ * that were never in the feed have none.
  * @source docs/decisions/0040-replication.md, Section 3
  */
 export function readSyncIds(reader: StoreReader, type: string, ids: readonly string[]): Map<string, string> {

@@ -85,8 +85,8 @@ function buildStatements(of: Collection<never>): CollectionStatements {
 }
 
 /**
- * INDEXED BY, because SQLite prefers the primary key if that has the order too, and scans the whole feed. The limit is part
- * of the text, because a bound limit makes SQLite prepare the statement again at each use.
+ * INDEXED BY, because SQLite prefers the primary key if that has the order too, and scans the whole feed. The limit is
+ * part of the text, because a bound limit makes SQLite prepare the statement again at each use.
  */
 function buildScanSql(of: Collection<never>, { by, where = [], after, upTo, limit, newestFirst }: ScanRange): string {
   const order: readonly string[] = by ? (of.indexes[by] as readonly string[]) : of.key;

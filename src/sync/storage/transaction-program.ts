@@ -2,8 +2,8 @@
 export type ColumnType = "text" | "integer" | "json";
 
 /**
- * A table of the sync engine, declared once for all storage backends. `key` and the columns of `indexes` give the orders in
- * which `scan` can read. Records are plain objects and never changed in place.
+ * A table of the sync engine, declared once for all storage backends. `key` and the columns of `indexes` give the
+ * orders in which `scan` can read. Records are plain objects and never changed in place.
  */
 export interface Collection<R> {
   readonly name: string;
@@ -54,10 +54,10 @@ export interface RowWrite {
 }
 
 /**
- * The body of one transaction, as a generator that yields store operations. SQLite executes it synchronously, a networked
- * database could do so asynchronously. Usage: `const state = yield* getRecord(SYNC_STATE, "link")`.
+ * The body of one transaction, as a generator that yields store operations. SQLite executes it synchronously, a
+ * networked database could do so asynchronously. Usage: `const state = yield* getRecord(SYNC_STATE, "link")`.
  */
-// biome-ignore lint/suspicious/noExplicitAny: the type sent in depends on the yielded operation, which Generator cannot express
+// biome-ignore lint/suspicious/noExplicitAny: the type sent in depends on the yielded operation
 export type TransactionProgram<T> = Generator<StoreOperation, T, any>;
 
 /** A store that runs transaction programs. */
@@ -116,7 +116,10 @@ export function* applyRow(type: string, id: string, body: RowBody | null): Trans
   return yield { do: "apply", type, id, body };
 }
 
-/** Writes product rows in order, much faster than one by one. All or none: false if one would be refused or have to wait. */
+/**
+ * Writes product rows in order, much faster than one by one. All or none: false if one would be refused or have to
+ * wait.
+ */
 export function* applyRows(rows: readonly RowWrite[]): TransactionProgram<boolean> {
   return yield { do: "applyAll", rows };
 }

@@ -78,7 +78,10 @@ const MAX_ENROLLING = 20;
 const MAX_ENROLLING_PER_ADDRESS = 5;
 /** @source docs/decisions/0301-link-transport.md */
 const MAX_ENROLMENT_BYTES = 16 * 1024;
-/** Time to prove the key; frames sent before are held, up to this number. @source docs/decisions/0301-link-transport.md */
+/**
+ * Time to prove the key; frames sent before are held, up to this number.
+ * @source docs/decisions/0301-link-transport.md
+ */
 const PROOF_TIMEOUT_MS = 15_000;
 const MAX_HELD_FRAMES = 8;
 /** The same while the revocation of a proven key is checked. */
@@ -146,7 +149,9 @@ export function createAcceptor(deps: AcceptorDeps): Acceptor {
       },
     });
     addConnection(endpoint, own);
-    const proofTimer = clock.after(PROOF_TIMEOUT_MS, () => refuse("timed out waiting for proof of the key"), { background: true });
+    const proofTimer = clock.after(PROOF_TIMEOUT_MS, () => refuse("timed out waiting for proof of the key"), {
+      background: true,
+    });
     if (isCertain) enter();
     else wire.sendControl({ t: "challenge", nonce });
 
@@ -225,7 +230,10 @@ export function createAcceptor(deps: AcceptorDeps): Acceptor {
     serveEnrolment(socket, enrol, clock);
   }
 
-  /** Identifies a caller by its client certificate or, where a proxy ends TLS, by its token, which requires proof of the key. */
+  /**
+   * Identifies a caller by its client certificate or, where a proxy ends TLS, by its token, which requires proof of the
+   * key.
+   */
   async function identifyCaller(request: IncomingMessage): Promise<LinkCaller | null> {
     const keyHash = certificateKeyHash(request.socket);
     const certain = keyHash === null ? null : await deps.identify({ keyHash });
@@ -248,7 +256,10 @@ export function createAcceptor(deps: AcceptorDeps): Acceptor {
         return;
       }
       if (!LINK_PROTOCOLS.some((each) => offered.includes(each))) {
-        throw new CallerError("invalid-value", `The WebSocket subprotocol must be ${LINK_PROTOCOLS.at(-1)}; one side must be upgraded.`);
+        throw new CallerError(
+          "invalid-value",
+          `The WebSocket subprotocol must be ${LINK_PROTOCOLS.at(-1)}; one side must be upgraded.`,
+        );
       }
       request.socket.setKeepAlive(true, KEEP_ALIVE_MS);
       identifyCaller(request).then(

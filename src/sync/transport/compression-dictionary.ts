@@ -1,6 +1,7 @@
 /**
- * Preset dictionary of the frame compression: typical rows and frames, the most common last. Both sides name it by its hash,
- * so any change of the text is another subprotocol. @source docs/decisions/0300-sync-limits.md
+ * Preset dictionary of the frame compression: typical rows and frames, the most common last. Both sides name it by its
+ * hash, so any change of the text is another subprotocol.
+ * @source docs/decisions/0300-sync-limits.md
  */
 export const COMPRESSION_DICTIONARY = [
   '"latitude":,"longitude":,"externalId":null,"siteId":"","parentId":null,"path":"","namePath":"","isShared":false,',

@@ -53,13 +53,17 @@ export interface Dialer {
 }
 
 /**
- * Backoff with full jitter: the first retry within 2 s, then within 2^n s, up to 12 s. After a stable connection all retries
- * of `TAKEOVER_WINDOW_MS` come within 2 s, because another node of the cloud may take over. A `Retry-After` is honoured.
+ * Backoff with full jitter: the first retry within 2 s, then within 2^n s, up to 12 s. After a stable connection all
+ * retries of `TAKEOVER_WINDOW_MS` come within 2 s, because another node of the cloud may take over. A `Retry-After` is
+ * honoured.
  * @source docs/decisions/0301-link-transport.md
  */
 const FIRST_RETRY_MS = 2_000;
 const TAKEOVER_WINDOW_MS = 15_000;
-/** A connection that ended sooner is treated as a fault of the link, not of the node. @source docs/decisions/0301-link-transport.md */
+/**
+ * A connection that ended sooner is treated as a fault of the link, not of the node.
+ * @source docs/decisions/0301-link-transport.md
+ */
 const MIN_LINK_MS = 3_000;
 const MAX_RETRY_MS = 12_000;
 /** Longest `Retry-After`; the jitter may double it. @source docs/decisions/0301-link-transport.md */
@@ -100,7 +104,8 @@ export function createDialer(deps: DialerDeps): Dialer {
     if (isStopped) return;
     setState(isRefused ? "refused" : "waiting", reason);
     const inTakeoverWindow = clock.monotonicMs() < takeoverUntil;
-    const span = requestedMs || Math.min(MAX_RETRY_MS, FIRST_RETRY_MS * 2 ** (inTakeoverWindow ? 0 : Math.min(failures, 10)));
+    const span =
+      requestedMs || Math.min(MAX_RETRY_MS, FIRST_RETRY_MS * 2 ** (inTakeoverWindow ? 0 : Math.min(failures, 10)));
     if (!inTakeoverWindow) failures += 1;
     const delayMs = isRefused ? REFUSED_RETRY_MS : requestedMs + random() * span;
     log.debug({ event: "link.retry_scheduled", reason, delayMs }, "link down; retrying");
@@ -126,7 +131,8 @@ export function createDialer(deps: DialerDeps): Dialer {
     opening.once("unexpected-response", (_request, response: IncomingMessage) => {
       const status = response.statusCode ?? 0;
       response.resume();
-      refusal = status === 401 || status === 403 ? `The cloud rejected this appliance's credentials (HTTP ${status}).` : null;
+      refusal =
+        status === 401 || status === 403 ? `The cloud rejected this appliance's credentials (HTTP ${status}).` : null;
       if (status === 429 || status === 503) requestedMs = retryAfterMs(response);
       const who = status === 407 ? "The proxy" : "The cloud";
       opening.emit("error", new UpstreamError("upstream", `${who} responded with HTTP ${status}.`));

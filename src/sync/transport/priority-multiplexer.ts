@@ -4,8 +4,8 @@ import type { Frame, FrameTransport } from "../protocol/frames.ts";
 /** The socket below the multiplexer. */
 export interface MultiplexedSocket<T> {
   /**
-   * Sends a frame. `done` is called once any frame may follow (this one left the process). If that takes longer, `left` is
-   * called first, as soon as an urgent frame may follow.
+   * Sends a frame. `done` is called once any frame may follow (this one left the process). If that takes longer, `left`
+   * is called first, as soon as an urgent frame may follow.
    */
   transmit(frame: T, done: () => void, left: () => void): void;
   close(code: string): void;
@@ -20,8 +20,8 @@ function isBulk(frame: Frame | ControlMessage): boolean {
 }
 
 /**
- * Multiplexes three priority classes on one socket: urgent frames, requests and responses, and bulk data. At most one frame
- * of the latter two is in flight, so an alert waits behind no more than one frame, whatever else is queued.
+ * Multiplexes three priority classes on one socket: urgent frames, requests and responses, and bulk data. At most one
+ * frame of the latter two is in flight, so an alert waits behind no more than one frame, whatever else is queued.
  */
 export function createPriorityMultiplexer<T extends Frame | ControlMessage = Frame>(
   socket: MultiplexedSocket<T>,

@@ -5,25 +5,40 @@ import type { Frame, FrameTransport } from "../protocol/frames.ts";
 import { compressFrame, DICTIONARY_NAME, decompressFrame, decompressFrameSync } from "./frame-compression.ts";
 import { createPriorityMultiplexer } from "./priority-multiplexer.ts";
 
-/** Subprotocol with its version; the highest that both sides know is chosen. @source docs/decisions/0040-replication.md, Section 6 */
+/**
+ * Subprotocol with its version; the highest that both sides know is chosen.
+ * @source docs/decisions/0040-replication.md, Section 6
+ */
 const PLAIN_PROTOCOL = "carillon.1";
 /** The same with compressed frames. */
 const COMPRESSED_PROTOCOL = `${PLAIN_PROTOCOL}+${DICTIONARY_NAME}`;
 /** Subprotocols by preference. */
 export const LINK_PROTOCOLS: readonly string[] = [COMPRESSED_PROTOCOL, PLAIN_PROTOCOL];
-/** Longest frame in bytes: pages are cut at 64 KiB, except for one longer row. @source docs/decisions/0301-link-transport.md */
+/**
+ * Longest frame in bytes: pages are cut at 64 KiB, except for one longer row.
+ * @source docs/decisions/0301-link-transport.md
+ */
 export const MAX_FRAME_BYTES = 16 * 1024 * 1024;
 /** @source docs/decisions/0040-replication.md, Section 6, liveness */
 const PING_INTERVAL_MS = 20_000;
-/** Ping intervals of silence after which a side counts as dead: 45 s. @source docs/decisions/0040-replication.md, Section 6 */
+/**
+ * Ping intervals of silence after which a side counts as dead: 45 s.
+ * @source docs/decisions/0040-replication.md, Section 6
+ */
 const MAX_SILENT_PINGS = 2.25;
-/** TCP keepalive; reports a dead peer sooner where the system can. @source docs/decisions/0040-replication.md, Section 6 */
+/**
+ * TCP keepalive; reports a dead peer sooner where the system can.
+ * @source docs/decisions/0040-replication.md, Section 6
+ */
 export const KEEP_ALIVE_MS = 15_000;
 /** How long the closing side waits for the other's close frame. @source docs/decisions/0301-link-transport.md */
 const CLOSE_TIMEOUT_MS = 1_000;
 /** Private close codes start at 4000. @source RFC 6455 7.4.2 */
 const CLOSE_CODE = 4000;
-/** Round trip of a slow link; low bandwidth shows in it, too, through queued data. @source docs/decisions/0040-replication.md, Section 3 */
+/**
+ * Round trip of a slow link; low bandwidth shows in it, too, through queued data.
+ * @source docs/decisions/0040-replication.md, Section 3
+ */
 const SLOW_ROUND_TRIP_MS = 20;
 /** Shorter frames are not compressed. @source docs/decisions/0040-replication.md, Section 3 */
 const MIN_COMPRESSED_LENGTH = 512;
@@ -48,10 +63,10 @@ export interface LinkTransport extends FrameTransport {
 export type TransportClock = Pick<Clock, "monotonicMs" | "every" | "after">;
 
 /**
- * Transport over an open WebSocket. A side that is silent for 2.25 ping intervals is disconnected. permessage-deflate is
- * off: it costs 230 KB per connection. On a slow link long frames are compressed, and after 8 KiB the next bulk frame waits
- * until the other side has received those before, so that urgent frames do not queue behind them in kernel buffers. Urgent
- * frames never wait.
+ * Transport over an open WebSocket. A side that is silent for 2.25 ping intervals is disconnected. permessage-deflate
+ * is off: it costs 230 KB per connection. On a slow link long frames are compressed, and after 8 KiB the next bulk
+ * frame waits until the other side has received those before, so that urgent frames do not queue behind them in kernel
+ * buffers. Urgent frames never wait.
  */
 export function createWebSocketTransport(
   socket: WebSocket,
@@ -147,8 +162,8 @@ export function createWebSocketTransport(
 }
 
 /**
- * Delivers messages in order although some are decompressed asynchronously. Small ones are handled synchronously: with one
- * event-loop turn each, an alert behind twenty pages would wait for all other work twenty times.
+ * Delivers messages in order although some are decompressed asynchronously. Small ones are handled synchronously: with
+ * one event-loop turn each, an alert behind twenty pages would wait for all other work twenty times.
  */
 function createFrameReader(frame: (value: unknown) => void, failed: (error: Error) => void) {
   let waiting = 0;

@@ -159,7 +159,7 @@ function isNeeded(at: string, name: string): boolean {
   return at === "/callmgr-clusters" && name === "snmpCommunity";
 }
 
-/** True where each row must refer to a row of its own. */
+/** True where each row must refer to a different row. */
 function isFresh(at: string, name: string): boolean {
   return (name === "userId" || name === "scimGroupId") && at.startsWith("/distribution-lists");
 }

@@ -2,7 +2,7 @@ import type { DeliveryStatusRow } from "../../api-client/follow-deliveries.ts";
 import { formatTable } from "../../lib/text-table.ts";
 import { DELIVERY_LEVELS, type DeliveryLevel } from "../../resources/notifications/delivery-levels.ts";
 import { DEMO_CHANNELS } from "./channels.ts";
-import type { SimulatorReport } from "./demo-results.ts";
+import type { DemoReport } from "./demo-results.ts";
 
 /** Result of one channel. */
 export interface ChannelResult {
@@ -36,7 +36,7 @@ export function isProven({ provider, level, endedAt }: DeliveryStatusRow): boole
 /** Results of all channels, from the deliveries and the simulator's report. `sentAt`: time of the request, epoch ms. */
 export function channelResults(
   ledger: readonly DeliveryStatusRow[],
-  report: SimulatorReport,
+  report: DemoReport,
   subject: string,
   sentAt: number,
 ): ChannelResult[] {

@@ -11,7 +11,7 @@ import { UpstreamError } from "../../lib/errors.ts";
 import { initAppliance } from "../../wiring/init.ts";
 import { type SimulatorProcess, startSimulatorProcess } from "../simulator-process.ts";
 import { type DaemonReady, startDaemonProcess } from "./daemon-process.ts";
-import type { DemoExpectation, SimulatorReport } from "./demo-results.ts";
+import type { DemoExpectation, DemoReport } from "./demo-results.ts";
 
 const LATENCY = "uniform:20:200";
 const SEED = 7;
@@ -89,11 +89,11 @@ export async function sendAndFollow(
 }
 
 /** Sends the expected audio to the simulator and reads its report. */
-async function readSimulatorReport(control: string, programme: Uint8Array): Promise<SimulatorReport> {
+async function readSimulatorReport(control: string, programme: Uint8Array): Promise<DemoReport> {
   await sendToSimulator(control, "programme", new Uint8Array(programme));
   const response = await fetch(`${control}/report`);
   if (!response.ok) throw new UpstreamError("upstream", "The simulator returned no report.");
-  return (await response.json()) as SimulatorReport;
+  return (await response.json()) as DemoReport;
 }
 
 /** Posts to the simulator's control server; UpstreamError unless it succeeds. */

@@ -10,7 +10,7 @@ interface SimulatedDeviceReport {
 }
 
 /** The simulator's report of the message. */
-export interface SimulatorReport {
+export interface DemoReport {
   phones: SimulatedDeviceReport[];
   zones: SimulatedDeviceReport[];
   agents: SimulatedDeviceReport[];
@@ -39,7 +39,7 @@ export interface DemoFigures {
 /** Computes the results. `sentAt`: time of the request, epoch ms. */
 export function demoFigures(
   ledger: readonly DeliveryStatusRow[],
-  report: SimulatorReport,
+  report: DemoReport,
   sentAt: number,
   seconds: number,
 ): DemoFigures {
@@ -76,7 +76,7 @@ export function demoDifferences(figures: DemoFigures, expected: DemoExpectation)
 /** Table for people, one line per device: delivery level, first packet, received audio and reason. */
 export function formatDemoTable(
   ledger: readonly DeliveryStatusRow[],
-  report: SimulatorReport,
+  report: DemoReport,
   sentAt: number,
 ): string[] {
   const receivedBy = new Map([...report.phones, ...report.zones].map((each) => [each.deviceIdentifier, each]));

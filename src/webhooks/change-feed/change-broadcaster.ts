@@ -11,7 +11,7 @@ export interface ChangedRow {
 
 /** Changes within a batch interval, in order of the first change of each row. */
 export interface ChangeBatch {
-  /** The newest position in the change feed that these changes belong to. */
+  /** Newest change feed position of the batch. */
   seq: number;
   changes: readonly ChangedRow[];
 }
@@ -22,7 +22,7 @@ export interface ChangeBroadcasterDeps {
   clock: Clock;
   /** Position in the change feed at the start. */
   seq: number;
-  /** Rows that show how a plugin is. */
+  /** Rows that show the state of a plugin. */
   rowsOfPlugin(plugin: string): readonly Pick<ChangedRow, "resource" | "id">[];
   onBatch(fold: ChangeBatch): void;
 }
@@ -52,7 +52,7 @@ export const ANY_ROW = "*";
 /** Maximum number of remembered changes outside the change feed. */
 const MAX_UNSEQUENCED_CHANGES = 2_000;
 
-/** So long changes are collected, so that many changes of one row are one. */
+/** Batch interval; several changes of a row become one. */
 const BATCH_MS = 100;
 
 /**

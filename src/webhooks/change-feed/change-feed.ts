@@ -28,7 +28,7 @@ export interface ChangeFeedDeps extends Pick<ChangeBroadcasterDeps, "rowsOfPlugi
 /** A subscriber, independent of the transport. */
 export interface ChangeSubscriber {
   principal: Principal;
-  /** Acting domain; null for the user's first one. */
+  /** Acting domain; null for the first domain of the user. */
   domainId: string | null;
   /** Visible changes, at most every 100 ms; subscribers with the same scope share the array. */
   onChanges(seq: number, changes: readonly ChangedRow[]): void;
@@ -40,7 +40,7 @@ export interface ChangeSubscriber {
 
 /** Initial state of a subscription. */
 export interface ChangeSubscription {
-  /** Position up to which all is known now. */
+  /** Current position. */
   seq: number;
   /** Changes since the requested position; null if there are too many or the position is unknown. */
   missed: readonly ChangedRow[] | null;
@@ -49,14 +49,14 @@ export interface ChangeSubscription {
 
 /** Publishes changes to many subscribers with one evaluation per access scope. */
 export interface ChangeFeed {
-  /** Throws TooManyRequests when there are too many followers already. */
+  /** Throws TooManyRequestsError if there are too many subscribers. */
   assertCapacity(principal: Principal): void;
   /** Starts a subscription; `since` is the last known position, null for none. */
   subscribe(subscriber: ChangeSubscriber, since: number | null): ChangeSubscription;
   stop(): void;
 }
 
-/** Followers at once, in all and of one user. */
+/** Maximum subscribers in total and per user. */
 const MAX_SUBSCRIBERS = 500;
 const MAX_SUBSCRIBERS_PER_USER = 50;
 /** Above this number a subscriber must reload everything. */
@@ -162,7 +162,7 @@ function newestSeq(reader: StoreReader): number {
   return reader.one<{ seq: number | null }>("SELECT max(seq) AS seq FROM changes")?.seq ?? 0;
 }
 
-/** The newest change of each row after a position, oldest first; null when there are too many. */
+/** The newest change of each row after a position, oldest first; null if there are too many. */
 function changesAfter(reader: StoreReader, since: number): ChangedRow[] | null {
   const rows = reader.all<{ type: string; row_id: string; op: ChangedRow["op"] }>(
     "SELECT type, row_id, op FROM changes WHERE seq > ? ORDER BY seq LIMIT ?",

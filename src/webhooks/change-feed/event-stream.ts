@@ -28,11 +28,11 @@ export interface EventStream {
   stop(): void;
 }
 
-/** How long clients wait before they come back, ms. */
+/** Reconnection delay of clients, ms. */
 const RETRY_MS = 3_000;
 /** Buffer limit of 256 KiB; slower clients are disconnected and can resume. */
 const MAX_BUFFERED_BYTES = 262_144;
-/** The feed beats every 5 s. */
+/** Heartbeats (every 5 s) per comment. */
 const HEARTBEATS_PER_COMMENT = 3;
 
 /** Reasons of the `end` event. */

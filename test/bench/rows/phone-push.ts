@@ -79,19 +79,19 @@ function figuresOf(ours: readonly Push[], theirs: readonly number[]): BenchmarkF
 
 function phonesOf(campus: RunningSimulator): PhoneAddress[] {
   return campus.devices.map((device) => {
-    const { phone, fault } = phoneAddressOf({ ...device, id: device.deviceIdentifier });
-    if (!phone) throw new Error(fault);
+    const { phone, error } = phoneAddressOf({ ...device, id: device.deviceIdentifier });
+    if (!phone) throw new Error(error);
     return phone;
   });
 }
 
 async function pushToAll(phones: readonly PhoneAddress[]): Promise<Push> {
-  const pace = createConcurrencyLimit(systemClock, { least: 64, start: AT_ONCE, most: AT_ONCE });
+  const pace = createConcurrencyLimit(systemClock, { min: 64, start: AT_ONCE, max: AT_ONCE });
   const ending = new AbortController();
   const ask = createPhoneClient(systemClock, ending.signal, pace);
   const authentication = createPushAuthentication(CREDENTIALS, { isAuthorized: async () => false });
   const pusher = createPusher({
-    ...{ ask, authentication, authUrl: "", authorization: CREDENTIALS.authorization },
+    ...{ requestPhone: ask, authentication, authUrl: "", authorization: CREDENTIALS.authorization },
     clock: systemClock,
   });
   const faults: unknown[] = [];

@@ -228,7 +228,7 @@ describe("alarms", () => {
     const ids = [await zone("1", "false"), await zone("2", "false"), await zone("3", "true")];
     await scene.pass(60_000);
     expect(scene.eventsOf("speakers_unregistered")).toEqual([
-      { status: "ACTIVE", reasons: ["2 speakers are not registered; 0 may be."] },
+      { status: "ACTIVE", reasons: ["2 speakers are not registered; the threshold is 0."] },
     ]);
     expect(ids).toHaveLength(3);
     const alarmThresholds = [{ endpointId: scene.endpointId, threshold: 2 }];

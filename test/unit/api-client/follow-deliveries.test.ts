@@ -49,7 +49,7 @@ describe("following a message", () => {
 
   it("ends after a minute where no device has it", async () => {
     const clock = createFastClock();
-    await expect(follow(clock, false)).rejects.toThrow("no device yet");
+    await expect(follow(clock, false)).rejects.toThrow("no devices yet");
     expect(clock.monotonicMs()).toBeLessThan(2 * MINUTE_MS);
   });
 });

@@ -273,7 +273,7 @@ describe("a trigger", () => {
       ["Own", "Body", [ann], "area-of-interest-boundary-trigger"],
       ["Kept", "Body", [ben], "area-of-interest-boundary-trigger"],
     ]);
-    await expect(scene.store.remove(messageTemplates, messageTemplateId, scene.by)).rejects.toThrow("Still used");
+    await expect(scene.store.remove(messageTemplates, messageTemplateId, scene.by)).rejects.toThrow("still used");
   });
 
   it("needs something to say unless it notifies nobody", async () => {

@@ -72,6 +72,6 @@ describe("holidays of a calendar", () => {
     expect(await refusal(event("FREQ=SECONDLY"))).toContain("FREQ must be DAILY");
     expect(await refusal(event("FREQ=DAILY;BYMONTH=2;BYMONTHDAY=30"))).toContain("matches no day");
     expect(await refusal(event("FREQ=DAILY;COUNT=3", "19990101T080000"))).toContain("2000 or later");
-    expect(await refusal(calendar(["UID:1", "SUMMARY:When?"]))).toContain("no DTSTART");
+    expect(await refusal(calendar(["UID:1", "SUMMARY:When?"]))).toContain("must have a DTSTART");
   });
 });

@@ -135,7 +135,7 @@ describe("the rings to come of a device", () => {
     for (let time = 0; time < 2; time++) await plans.recordOfflineRings(PROVIDER, "zone:gym", [ring]);
     expect(await settled()).toMatchObject([{ id: ring.ringId, state: "rung", playedAlone: 2 }]);
     expect(isMadeUp()).toBe(true);
-    await expect(plans.recordOfflineRings("speakers", "zone:gym", [ring])).rejects.toThrow("no device of it");
+    await expect(plans.recordOfflineRings("speakers", "zone:gym", [ring])).rejects.toThrow("the plugin has no device");
     await plans.recordOfflineRings(PROVIDER, "zone:gym", [{ ringId: ring.ringId, at: ring.at + 90 * DAY_MS }]);
     expect(store.all("SELECT * FROM bell_offline_rings")).toHaveLength(2);
     expect(outcomes).toEqual([]);
@@ -148,7 +148,7 @@ describe("the rings to come of a device", () => {
     await plans.recordOfflineRings(PROVIDER, "zone:gym", [{ ringId: row.id, at: clock.now() }]);
     const { pk } = store.one<{ pk: number }>("SELECT pk FROM deliveries WHERE notification_pk = ?", row.pk) ?? {};
     expect(outcomes).toMatchObject([
-      { provider: PROVIDER, deliveryId: pk, level: "playing", alone: true, isLast: true },
+      { provider: PROVIDER, deliveryId: pk, level: "playing", isAutonomous: true, isLast: true },
     ]);
   });
 

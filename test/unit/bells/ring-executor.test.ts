@@ -18,12 +18,12 @@ import { type BroadcastFixture, openBroadcasts } from "../notifications/notifica
 
 let fixture: BroadcastFixture;
 let port: RingExecutor;
-let portNeeds: RingExecutorDeps;
+let portDeps: RingExecutorDeps;
 let schedule: string;
 let list: string;
 let group: string;
-/** What the notificationService was told, such as `release <id>`. */
-let told: string[];
+/** Calls of the notification service, such as `release <id>`. */
+let calls: string[];
 let fault: Error | null;
 let rings = 0;
 
@@ -47,18 +47,18 @@ beforeAll(async () => {
   list = (await create(ringLists, { name: "Normal day", entries })).id;
   const span = { startDate: "2026-01-01", endDate: "2026-12-31", timeZone: "Etc/UTC", numWeeks: 1 };
   schedule = (await create(bellSchedules, { name: "Every day", ...span, bellScheduleEntries: [] })).id;
-  const tell = (what: string) => (id: string) => void told.push(`${what} ${id}`);
+  const record = (what: string) => (id: string) => void calls.push(`${what} ${id}`);
   const notificationService = {
     send: async (input: Record<string, unknown>, sender: ActorContext, options: SendOptions) => {
       if (fault) throw fault;
       return fixture.send(input, options, sender);
     },
-    ...{ release: tell("release"), begin: (id: string, at: number) => void told.push(`begin ${id} ${at}`) },
-    ...{ discard: async (id: string) => tell("discard")(id), abort: async (id: string) => tell("abort")(id) },
-    clearDisplays: () => void told.push("clear"),
+    ...{ releaseHold: record("release"), startHeldAt: (id: string, at: number) => void calls.push(`begin ${id} ${at}`) },
+    ...{ discardHeld: async (id: string) => record("discard")(id), abort: async (id: string) => record("abort")(id) },
+    clearDisplays: () => void calls.push("clear"),
   } as unknown as NotificationService;
   const { clock, needs, endpointId } = fixture;
-  portNeeds = {
+  portDeps = {
     store,
     by,
     clock,
@@ -67,10 +67,10 @@ beforeAll(async () => {
     endpointId: () => endpointId,
     signal: new AbortController().signal,
   };
-  port = createRingExecutor(portNeeds);
+  port = createRingExecutor(portDeps);
 });
 beforeEach(() => {
-  told = [];
+  calls = [];
   fault = null;
 });
 afterAll(() => fixture.close());
@@ -87,7 +87,7 @@ const change = (id: string, columns: string, ...values: (string | number)[]): Pr
 it("a ring is sounded at devices that were left to another appliance when it is this one's turn there, once and for devices alone", async () => {
   const { clock, store } = fixture;
   const turns: Record<string, "go" | "wait" | "yield"> = { gone: "wait", there: "wait" };
-  const shared = createRingExecutor({ ...portNeeds, failoverDuty: (_id, _at, cover) => turns[cover] ?? "wait" });
+  const shared = createRingExecutor({ ...portDeps, failoverDuty: (_id, _at, cover) => turns[cover] ?? "wait" });
   const due = ring();
   await shared.prepare(due);
   await store.write((tx) => {
@@ -96,11 +96,11 @@ it("a ring is sounded at devices that were left to another appliance when it is 
   });
   expect([shared.duty?.(due), shared.duty?.(due)]).toEqual(["go", "go"]);
   await clock.advance(100);
-  expect(told).toEqual([]);
+  expect(calls).toEqual([]);
   Object.assign(turns, { gone: "go", there: "yield" });
   await clock.advance(100);
   const id = derivedId(due.id, "stand-in", "gone");
-  await expect.poll(() => told).toEqual([`release ${id}`, `begin ${id} ${due.at}`]);
+  await expect.poll(() => calls).toEqual([`release ${id}`, `begin ${id} ${due.at}`]);
   expect(store.get(notifications, id)).toMatchObject({
     ...{ heldUntil: due.at, notificationSource: "bell-schedule", userIds: [], distributionListIds: [] },
     deviceGroupIds: messageOf(due)?.deviceGroupIds,
@@ -110,19 +110,19 @@ it("a ring is sounded at devices that were left to another appliance when it is 
   ]);
   // The schedule was written in the last moment.
   await shared.cancel(due);
-  expect(told.slice(2)).toEqual([`abort ${id}`, `discard ${due.id}`]);
+  expect(calls.slice(2)).toEqual([`abort ${id}`, `discard ${due.id}`]);
 });
 
 it("a ring that would be shared out otherwise now is made ready anew, a few times, while no device was asked and nobody stood in", async () => {
   const { clock, store } = fixture;
-  const shared = createRingExecutor({ ...portNeeds, isAssignmentOutdated: () => true, failoverDuty: () => "go" });
+  const shared = createRingExecutor({ ...portDeps, isAssignmentOutdated: () => true, failoverDuty: () => "go" });
   const due = ring({ state: "prepared" });
   expect(shared.duty?.({ ...due, asked: 1 })).toBe("go");
   expect([1, 2, 3, 4].map(() => shared.duty?.(due))).toEqual(["replan", "replan", "replan", "go"]);
   const stood = ring({ state: "prepared" });
   const watching = createRingExecutor({
-    ...portNeeds,
-    isAssignmentOutdated: () => told.length > 0,
+    ...portDeps,
+    isAssignmentOutdated: () => calls.length > 0,
     failoverDuty: () => "go",
   });
   await watching.prepare(stood);
@@ -130,7 +130,7 @@ it("a ring that would be shared out otherwise now is made ready anew, a few time
   await store.write((tx) => void tx.run(left, stood.id));
   expect(watching.duty?.(stood)).toBe("go");
   await clock.advance(100);
-  await expect.poll(() => told.length).toBe(2);
+  await expect.poll(() => calls.length).toBe(2);
   expect(watching.duty?.(stood)).toBe("go");
 });
 
@@ -139,7 +139,7 @@ it("nobody is stood in for by a ring that is being made ready anew", async () =>
   let isStale = false;
   const turns: ("go" | "wait")[] = [];
   const shared = createRingExecutor({
-    ...{ ...portNeeds, isAssignmentOutdated: () => isStale },
+    ...{ ...portDeps, isAssignmentOutdated: () => isStale },
     failoverDuty: () => {
       turns.push(isStale ? "go" : "wait");
       return turns.at(-1) as "go" | "wait";
@@ -160,7 +160,7 @@ it("nobody is stood in for by a ring that is being made ready anew", async () =>
 
 it("what nobody else has is sounded by a message of its own where another appliance sounded the rest", async () => {
   const { clock, store } = fixture;
-  const shared = createRingExecutor({ ...portNeeds, duty: () => "yield", failoverDuty: () => "go" });
+  const shared = createRingExecutor({ ...portDeps, duty: () => "yield", failoverDuty: () => "go" });
   const due = ring({ state: "armed", asked: 1 });
   await shared.prepare(due);
   for (const cover of ["g", UNSHARED_GROUP_ID]) {
@@ -171,12 +171,12 @@ it("what nobody else has is sounded by a message of its own where another applia
   await shared.cancel(due);
   await clock.advance(100);
   const id = derivedId(due.id, "stand-in", UNSHARED_GROUP_ID);
-  await expect.poll(() => told).toEqual([`abort ${due.id}`, `release ${id}`, `begin ${id} ${due.at}`]);
+  await expect.poll(() => calls).toEqual([`abort ${due.id}`, `release ${id}`, `begin ${id} ${due.at}`]);
 });
 
 it("what could not be sent in another appliance's place is tried again, and nobody is told by it", async () => {
   const { clock, store } = fixture;
-  const shared = createRingExecutor({ ...portNeeds, failoverDuty: () => "go" });
+  const shared = createRingExecutor({ ...portDeps, failoverDuty: () => "go" });
   const [due, forPeople] = [ring(), ring({ entryId: "people" })];
   for (const each of [due, forPeople]) {
     await shared.prepare(each);
@@ -186,17 +186,17 @@ it("what could not be sent in another appliance's place is tried again, and nobo
   fault = new UpstreamError("upstream", "The disk is full.");
   for (const each of [due, forPeople]) shared.duty?.(each);
   await clock.advance(100);
-  expect(told).toEqual([]);
+  expect(calls).toEqual([]);
   fault = null;
   const id = derivedId(due.id, "stand-in", "gone");
-  await expect.poll(() => clock.advance(100).then(() => told)).toEqual([`release ${id}`, `begin ${id} ${due.at}`]);
+  await expect.poll(() => clock.advance(100).then(() => calls)).toEqual([`release ${id}`, `begin ${id} ${due.at}`]);
   expect(store.get(notifications, derivedId(forPeople.id, "stand-in", "gone"))).toBeNull();
   // After a restart it is taken up by itself.
-  told = [];
-  const again = createRingExecutor({ ...portNeeds, failoverDuty: () => "go" });
+  calls = [];
+  const again = createRingExecutor({ ...portDeps, failoverDuty: () => "go" });
   again.duty?.(due);
   await clock.advance(200);
-  expect(told).toEqual([]);
+  expect(calls).toEqual([]);
 });
 
 describe("making a ring ready", () => {
@@ -238,10 +238,10 @@ describe("the moment of a ring", () => {
     await change(urgent.id, "effective_settings = NULL, extension_settings_overrides = ?", overrides);
     await change(emergency.id, "priority_level = ?", 0);
     port.arm([plain, urgent, ring({ kind: "clearing" }), emergency]);
-    expect(told).toEqual([emergency, urgent, plain].map(({ id }) => `release ${id}`));
-    told = [];
+    expect(calls).toEqual([emergency, urgent, plain].map(({ id }) => `release ${id}`));
+    calls = [];
     port.start([plain, ring({ kind: "clearing" })]);
-    expect(told).toEqual([`begin ${plain.id} ${plain.at}`, "clear"]);
+    expect(calls).toEqual([`begin ${plain.id} ${plain.at}`, "clear"]);
   });
 
   it("has begun once its first packet is known, or its devices were asked where it has no sound", async () => {
@@ -260,11 +260,11 @@ describe("the moment of a ring", () => {
   it("is taken away unseen before devices were asked, ended afterwards", async () => {
     const one = ring();
     await port.cancel(one);
-    expect(told).toEqual([]);
+    expect(calls).toEqual([]);
     await port.prepare(one);
     await port.cancel(one);
     await port.cancel({ ...one, asked: 1 });
-    expect(told).toEqual([`discard ${one.id}`, `abort ${one.id}`]);
+    expect(calls).toEqual([`discard ${one.id}`, `abort ${one.id}`]);
   });
 });
 

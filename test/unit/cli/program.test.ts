@@ -15,9 +15,9 @@ const COMMANDS = [
   "init",
   "serve",
   "hub",
-  "hub-organisations",
-  "hub-organisations add",
-  "hub-organisations release",
+  "tenants",
+  "tenants add",
+  "tenants release",
   "token",
   "token create",
   "token list",
@@ -74,14 +74,14 @@ const COMMANDS = [
   "link status",
   "link leave",
   "link revoke",
-  "conform",
+  "conformance",
   "plugin",
   "plugin new",
   "plugin check",
   "plugin install",
   "plugin enable",
   "plugin disable",
-  "campus",
+  "simulator",
   "demo",
 ].map((command) => command.split(" ").filter((word) => word !== ""));
 
@@ -92,6 +92,16 @@ describe("command line", () => {
     expect(err).toEqual([]);
     expect(out.join("\n")).toContain(["Usage: carillon", ...command].join(" "));
     expect(out.join("\n")).toMatch(/\nExample:\n {2}\S/);
+  });
+
+  it.each([
+    ["campus", "simulator|campus"],
+    ["conform", "conformance|conform"],
+    ["hub-organisations", "tenants|hub-organisations"],
+    ["config", "settings|config"],
+  ])("keeps %s as an alias", async (alias, names) => {
+    const { exitCode, out } = await runCommand([alias, "--help"]);
+    expect([exitCode, out.join("\n")]).toEqual([EXIT.ok, expect.stringContaining(`Usage: carillon ${names} `)]);
   });
 
   it("tells its version", async () => {
@@ -106,7 +116,7 @@ describe("command line", () => {
 
   it("says where a daemon can listen", async () => {
     const { exitCode, err } = await runCommand(["serve", "--data", makeTempDir(), "--listen", "8080"]);
-    expect([exitCode, err.join()]).toEqual([EXIT.usage, expect.stringContaining("--listen is HOST:PORT")]);
+    expect([exitCode, err.join()]).toEqual([EXIT.usage, expect.stringContaining("--listen must be HOST:PORT")]);
   });
 
   it.each([[["nonsense"]], [["init"]], [["init", "--data", "x", "--nonsense"]], [["token", "nonsense"]], [[]]])(
@@ -122,13 +132,13 @@ describe("command line", () => {
 
 describe("hub", () => {
   it.each([
-    [["--database", "mysql://db/carillon"], {}, "--database is postgres://"],
-    [["--database", "postgres://carillon:secret@db/carillon"], {}, "--database holds a password"],
-    [["--database", "postgres://carillon@db/carillon?password=secret"], {}, "--database holds a password"],
-    [[], { CARILLON_DATABASE: "nonsense" }, "CARILLON_DATABASE is postgres://"],
-    [["--restored"], {}, "--organisation and --restored are about a database"],
-    [["--all-organisations"], {}, "--all-organisations are those of a database"],
-    [["--all-organisations", "--organisation", "a"], {}, "--organisation and --restored are about one organisation"],
+    [["--database", "mysql://db/carillon"], {}, "--database must be postgres://"],
+    [["--database", "postgres://carillon:secret@db/carillon"], {}, "--database must not contain a password"],
+    [["--database", "postgres://carillon@db/carillon?password=secret"], {}, "--database must not contain a password"],
+    [[], { CARILLON_DATABASE: "nonsense" }, "CARILLON_DATABASE must be postgres://"],
+    [["--restored"], {}, "--organisation and --restored need a database"],
+    [["--all-organisations"], {}, "--all-organisations needs a database"],
+    [["--all-organisations", "--organisation", "a"], {}, "--organisation and --restored conflict with --all-organisations"],
   ])("begins nothing with %j %j", async (more, env, words) => {
     const { exitCode, err } = await runCommand(["hub", "--data", join(makeTempDir(), "none"), ...more], env);
     expect([exitCode, err.join("\n")]).toEqual([EXIT.usage, expect.stringContaining(words)]);
@@ -177,7 +187,7 @@ describe("init and token", () => {
     const inFile = await init(file, "--admin-password", PASSWORD);
     expect([inFile.exitCode, inFile.err.join()]).toEqual([
       EXIT.dataDirectory,
-      expect.stringContaining("Name a folder"),
+      expect.stringContaining("must be a folder"),
     ]);
   });
 

@@ -37,7 +37,7 @@ describe("a node of a cloud that is not ready yet", () => {
     await clock.advance(600_000);
     expect(told.length).toBe(2);
     telling.report({ doing: "begins" });
-    expect(told.slice(2)).toEqual([[more, "STATUS=Begins to act."]]);
+    expect(told.slice(2)).toEqual([[more, "STATUS=Becoming active."]]);
   });
 
   it("is told to be ready and alive once it stands by, also while it takes over, until the daemon speaks for itself", async () => {
@@ -50,8 +50,8 @@ describe("a node of a cloud that is not ready yet", () => {
     telling.report({ doing: "compares", done: 2, of: 2 });
     telling.report({ doing: "begins" });
     const compared = ["STATUS=Verifying the replica against the database: 2 of 2."];
-    const ready = ["READY=1", "STATUS=Stands by."];
-    expect(told).toEqual([ready, ["WATCHDOG=1"], compared, ["STATUS=Begins to act."]]);
+    const ready = ["READY=1", "STATUS=Standby."];
+    expect(told).toEqual([ready, ["WATCHDOG=1"], compared, ["STATUS=Becoming active."]]);
     telling.stop();
     await clock.advance(60_000);
     expect(told.length).toBe(4);

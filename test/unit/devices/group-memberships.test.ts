@@ -160,13 +160,21 @@ describe("activation groups", () => {
     // What this appliance alone has, it takes to all that it may activate.
     expect(await registry.activations.activatedElsewhere(all)).toEqual([[blue.pk, there]]);
     const { shareDevices } = registry.activations;
-    expect(await shareDevices(all, null)).toEqual({ elsewhere: [[blue.pk, there]], covered: [], left: [] });
+    expect(await shareDevices(all, null)).toEqual({
+      activatedElsewhere: [[blue.pk, there]],
+      sharedGroupIds: [],
+      delegatedGroupIds: [],
+    });
     // What all have sounds here for those that no group describes; the others are acted for there.
     const split = [
       [red.pk, there],
       [blue.pk, there],
     ];
-    expect(await shareDevices(all, "bell")).toEqual({ elsewhere: split, covered: [UNSHARED_GROUP_ID], left: [first] });
+    expect(await shareDevices(all, "bell")).toEqual({
+      activatedElsewhere: split,
+      sharedGroupIds: [UNSHARED_GROUP_ID],
+      delegatedGroupIds: [first],
+    });
     expect(await registry.activations.devicesWithin(all, [first])).toEqual([red.pk]);
     expect(await registry.activations.devicesWithin(all, [UNSHARED_GROUP_ID])).toEqual([free.pk]);
     // Where all of it is another's turn, it is ready here as well.

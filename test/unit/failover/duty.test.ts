@@ -97,7 +97,7 @@ describe("duty by group", () => {
     expect(shared("h")).toMatchObject({ holder: "west" });
     expect(shared("h").equivalenceKey).not.toBe("east");
     const { turns: second } = turnsOf(["west", "east"], 60_000);
-    expect(second.forecast("bell", GROUP)).toEqual({ holder: "west", like: "west,east" });
+    expect(second.forecast("bell", GROUP)).toEqual({ holder: "west", equivalenceKey: "west,east" });
   });
 
   it("prevents failback from distribution on, for at most a minute", async () => {

@@ -9,7 +9,7 @@ import { makeTempDir } from "../../support/temp-dir.ts";
 it("gives a folder to one process at a time, and says which has it", () => {
   const folder = makeTempDir();
   const release = lockFolder(folder);
-  expect(() => lockFolder(folder)).toThrow(`Process ${process.pid} serves the organisations in ${folder}.`);
+  expect(() => lockFolder(folder)).toThrow(`Process ${process.pid} already runs a gateway on ${folder}.`);
   expect(readdirSync(folder)).toEqual(["front.lock"]);
   release();
   expect(readdirSync(folder)).toEqual([]);

@@ -15,8 +15,8 @@ async function organisation(name: string) {
   const server = await startHttpServer(OWN, systemClock, null, 100, (port) => callers.get(port));
   const process = {
     pid: 1,
-    announce: async (port: number, address: string) => void callers.set(port, address),
-    gone: (port: number) => void callers.delete(port),
+    announceClient: async (port: number, address: string) => void callers.set(port, address),
+    releaseClient: (port: number) => void callers.delete(port),
     stop: () => undefined,
   };
   let at: { host: string; port: number } | null = { host: OWN.host, port: Number(new URL(server.url).port) };

@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { isPostgresConnectionError, isLockTimeout } from "../../../src/ha/postgres-connection.ts";
+import { isLockTimeout, isPostgresConnectionError } from "../../../src/ha/postgres-connection.ts";
 
 it.each([
   ["a socket whose code looks like the server's", { code: "EPIPE" }, true],

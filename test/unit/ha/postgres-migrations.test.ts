@@ -20,7 +20,11 @@ const OLD_ROWS = [
 ];
 const NEW_ROWS = [
   ["idempotency_keys", '["o","gone"]', null],
-  ["idempotency_keys", '["o","k"]', '{"owner":"o","key":"k","request_hash":"\\u00e4b","at":9007199254740991,"response":null}'],
+  [
+    "idempotency_keys",
+    '["o","k"]',
+    '{"owner":"o","key":"k","request_hash":"\\u00e4b","at":9007199254740991,"response":null}',
+  ],
   ["notification_timers", '[7,"expire","x"]', '{"notification":7,"kind":"expire","ref":"x","at":1,"decided":null}'],
   ["sqlite_sequence", '["alarm_pending_actions"]', '{"name":"alarm_pending_actions","seq":42}'],
   ["users", "[1]", '{"pk":1,"name":"once_keys"}'],
@@ -54,7 +58,8 @@ postgres.describe("the rows that nodes share in PostgreSQL", () => {
   });
 
   const rows = async (): Promise<unknown[][]> =>
-    (await client.query({ text: "SELECT tab, key, image FROM carillon_rows ORDER BY tab, key", rowMode: "array" })).rows;
+    (await client.query({ text: "SELECT tab, key, image FROM carillon_rows ORDER BY tab, key", rowMode: "array" }))
+      .rows;
 
   it("get the names of this release once, with their order and numbers kept", async () => {
     await createTables(connection);

@@ -35,7 +35,7 @@ describe("AudioRenderer", () => {
   beforeEach(() => {
     workers = [];
     const spawn = (): Worker => {
-      const worker = new Worker(workerEntry(SOURCES, "./programme-worker"));
+      const worker = new Worker(workerEntry(SOURCES, "./audio-renderer-worker"));
       workers.push(worker);
       return worker;
     };

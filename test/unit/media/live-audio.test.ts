@@ -7,7 +7,7 @@ import { createStreamingResampler, resample } from "../../../src/media/resample.
 import { sine } from "../../support/signal-analysis.ts";
 
 const OPENING = createRenderedAudio("opening", new Int16Array(800).fill(9_000));
-/** 20 ms of a level that is told apart from all others. */
+/** 20 ms of a unique level. */
 const piece = (level: number): Float32Array => new Float32Array(160).fill(level);
 
 /** What leaves in the packets from `fromMs` to `toMs`. */

@@ -20,11 +20,11 @@ it.each([0.3, 1, 1.05])("accepts a recording at %d of full scale", (gain) => {
 it.each([8, 16, 24] as const)("rejects a clipped recording, %i bits", (bits) => {
   expect(() => inspectRecording(recorded(4, bits), "recording")).toThrow(CallerError);
   expect(() => inspectRecording(recorded(4, bits))).toThrow(
-    /audio is not valid. The recording is overdriven: \d\d % .* more softly/,
+    /audio is not valid. The recording is overdriven: \d\d % .* at a lower level/,
   );
 });
 
 it("accepts silence, and rejects other files", () => {
   expect(inspectRecording(recorded(0)).frames).toBe(32_000);
-  expect(() => inspectRecording(Buffer.from("moo"))).toThrow("Not a WAV file");
+  expect(() => inspectRecording(Buffer.from("moo"))).toThrow("Must be a WAV file");
 });

@@ -10,7 +10,7 @@ const AUDIBLE = ALERT_TONES.filter((name) => name !== "silent");
 /** Semitones from 300 Hz to 3.4 kHz. */
 const PITCHES = Array.from({ length: 43 }, (_, n) => 300 * 2 ** (n / 12));
 
-/** What is heard of a tone every 100 ms: the strongest pitch, 0 for silence. */
+/** The strongest frequency of a tone every 100 ms, 0 for silence. */
 function melody(name: string): number[] {
   const samples = fromPcm(renderTone(name));
   const heard: number[] = [];

@@ -44,7 +44,7 @@ function shown<R extends AnyResource>(
   );
 }
 
-/** The store, counting what is asked of it. */
+/** The store, counting its queries. */
 function counting(): { reader: StoreReader; asked: () => number } {
   let asked = 0;
   const reader = new Proxy(fixture.store, {
@@ -105,7 +105,7 @@ describe("notifications", () => {
   });
 
   it("are created by the notification service only, and deleted only once they are settled", async () => {
-    await expect(fixture.create(notifications, { subject: "x" })).rejects.toThrow("made by the notificationService");
+    await expect(fixture.create(notifications, { subject: "x" })).rejects.toThrow("must be created by the notification service");
     const row = await fixture.send({ subject: "x", userIds: [await fixture.user("Bea")] });
     await expect(fixture.store.remove(notifications, row.id, fixture.by)).rejects.toMatchObject({ type: "conflict" });
     await fixture.run(row.id);
@@ -169,7 +169,7 @@ describe("templates", () => {
     })();
     const shouted = await fixture.store.files.put(loud, { fileName: "b.wav", maxBytes: 1e6, types: ["audio/wav"] });
     await expect(fixture.create(messageTemplates, { ...plain, audio: shouted })).rejects.toThrow(
-      /100 % of it is cut off/,
+      /100 % of it is clipped/,
     );
     const noise = (async function* () {
       yield Buffer.from("RIFF\x10\0\0\0WAVEfmt nothing that sounds");

@@ -44,7 +44,7 @@ import { BUILT_IN_DECLARATIONS, loadDeclarations } from "../../../src/wiring/loa
 import { createFakeClock, type FakeClock } from "../../support/fake-clock.ts";
 import { makeTempDir } from "../../support/temp-dir.ts";
 
-/** Everything that the first stages of a broadcast need, on a store of its own. */
+/** The dependencies of the first stages of a broadcast, with a separate store. */
 export interface BroadcastFixture {
   store: Store;
   clock: FakeClock;

@@ -55,7 +55,7 @@ const declines = async (userId: string): Promise<string> => {
   const { id: notificationId } = await sent();
   return (await optOutOfTemplate(at.store, { userId, notificationId }, at.by)).id;
 };
-/** Who stands among the recipients, with a mark for whoever has declined. */
+/** The recipients, with a mark for those who opted out. */
 const recipients = ({ id: notificationId }: { id: string }): string[] =>
   at.store
     .find(notificationRecipients, { notificationId })

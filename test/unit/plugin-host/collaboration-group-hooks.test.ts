@@ -45,8 +45,8 @@ describe("a collaboration group", () => {
     const rows = fixture.store.find(deliveries, { notificationId: id });
     expect(rows.map(({ name, level, reason }) => [name, level, reason])).toEqual([
       ["The SEP001122334401", "planned", null],
-      ["Ops", "skipped", "Nothing here serves groups of type chat-rooms."],
-      ["Two", "skipped", "Nothing here serves groups of type chat-rooms."],
+      ["Ops", "skipped", "No plugin serves groups of type chat-rooms."],
+      ["Two", "skipped", "No plugin serves groups of type chat-rooms."],
     ]);
     expect(rows[1]).toMatchObject({ collaborationGroupId: one.id, deviceId: null, endedAt: fixture.clock.now() });
   });

@@ -175,7 +175,9 @@ describe("the next run of a plugin", () => {
     await clock.advance(500);
     handOver.resume();
     expect(ids()).toEqual([2]);
-    expect(outcomes).toMatchObject([{ deliveryId: 1, level: "expired", details: { reason: "p was not running in time" } }]);
+    expect(outcomes).toMatchObject([
+      { deliveryId: 1, level: "expired", details: { reason: "p was not running in time" } },
+    ]);
   });
 
   it("silences what was called off meanwhile, without asking any device anew", () => {

@@ -37,7 +37,10 @@ describe("a manifest", () => {
       { claims: [{ type: "phones", identifier: "a", attributes: { Port: { from: 1 } } }] },
       "claims [0] must constrain Port by from and to, by values, or by pattern and words.",
     ],
-    [{ claims: [{ type: "phones", identifier: "(" }] }, "claims [0] has an identifier that is not a valid RE2 pattern: (."],
+    [
+      { claims: [{ type: "phones", identifier: "(" }] },
+      "claims [0] has an identifier that is not a valid RE2 pattern: (.",
+    ],
     [{ claims: [{ type: "phones", identifier: "(a)\\1" }] }, "no RE2 pattern"],
     [{ window: 0 }, "window must be an integer from 1 to 4096."],
     [{ window: 1.5 }, "window must be a whole number"],

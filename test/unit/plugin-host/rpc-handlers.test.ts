@@ -38,7 +38,7 @@ describe("a plugin's calls", () => {
     ])
       await expect(ctx().stream.open({ ...target, ...(wrong as object) }, id)).rejects.toThrow("stream: ");
     await expect(ctx().stream.open(target, "1")).rejects.toThrow("named by its id");
-    await expect(ctx().confirm(id, 1 as never)).rejects.toThrow("the option is a text");
+    await expect(ctx().confirm(id, 1 as never)).rejects.toThrow("option must be a string");
     expect(calls).toHaveLength(2);
   });
 

@@ -151,7 +151,10 @@ it("stops at the first failure with its reason, and retries failed appliances on
   const [one = "", two = ""] = open();
   await tell(two, "0.2.0 did not become healthy: rolled back to 0.1.0.");
   await arrive([one]);
-  expect(upgrade()).toMatchObject({ state: "stopped", reason: "Site 2: 0.2.0 did not become healthy: rolled back to 0.1.0." });
+  expect(upgrade()).toMatchObject({
+    state: "stopped",
+    reason: "Site 2: 0.2.0 did not become healthy: rolled back to 0.1.0.",
+  });
   expect(states()).toBe("d1 f1 w w");
   await expect(waves.resume(id, stranger)).rejects.toThrow("Permission denied");
   expect([upgrade().state, states()]).toEqual(["stopped", "d1 f1 w w"]);

@@ -13,10 +13,10 @@ import {
 } from "../../../src/sync/identity/enrolment-records.ts";
 import { createEnrolmentService, type EnrolmentService } from "../../../src/sync/identity/enrolment-service.ts";
 import {
-  linkCertificateHealthReasons,
   deleteLocalIdentity,
   enrolAppliance,
   type LocalIdentity,
+  linkCertificateHealthReasons,
   readLocalIdentity,
   renewIdentityIfDue,
   signChallenge,
@@ -81,7 +81,7 @@ describe("enrolment code", () => {
     expect(until).toBe(START + 15 * 60_000);
     await expect(enrolled(code, OTHER)).rejects.toThrow("another appliance");
     const { facts } = await enrolled(code);
-    await expect(enrolled(code)).rejects.toThrow("used before");
+    await expect(enrolled(code)).rejects.toThrow("already used");
     expect(shows(facts.keyHash)).toBe(ENDPOINT);
     const second = await hub.createCode(ENDPOINT);
     now += 15 * 60_000;
@@ -100,7 +100,7 @@ describe("enrolment code", () => {
       enrolAppliance(dataDir, { hub: "https://hub.example.org", code, endpoint: ENDPOINT }, cut),
     ).rejects.toThrow("ended");
     expect(readLocalIdentity(dataDir)).toBeNull();
-    await expect(enrolled(code)).rejects.toThrow("used before");
+    await expect(enrolled(code)).rejects.toThrow("already used");
     const { facts } = await enrolled((await hub.createCode(ENDPOINT)).code);
     expect(shows(facts.keyHash)).toBe(ENDPOINT);
   });
@@ -140,7 +140,7 @@ describe("appliance key", () => {
     expect([shows(first.facts.keyHash), shows(second.facts.keyHash)]).toEqual([ENDPOINT, ENDPOINT]);
     store.perform(() => confirmIdentity(second.facts.keyHash, now));
     expect([shows(first.facts.keyHash), shows(second.facts.keyHash)]).toEqual([null, ENDPOINT]);
-    await expect(renew(first)).rejects.toThrow("not that of this appliance");
+    await expect(renew(first)).rejects.toThrow("does not belong to this appliance");
   });
 
   it("is rejected once revoked, and stays on the revocation list until its certificate expires", async () => {

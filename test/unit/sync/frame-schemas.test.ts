@@ -29,7 +29,11 @@ describe("parseFrame", () => {
     ["no rows", { ...page, rows: undefined }, "rows: rows: "],
     ["an unknown operation", { ...page, rows: [["x", "rooms", "a", 5]] }, "rows: rows.0.0: "],
     ["an id with control characters", { ...page, rows: [["p", "rooms", "a\u0000", 5, {}]] }, "rows: rows.0.2: "],
-    ["a number beyond its page", { ...page, rows: [["d", "rooms", "a", 10]] }, "rows: sequence number 10 must be above 4"],
+    [
+      "a number beyond its page",
+      { ...page, rows: [["d", "rooms", "a", 10]] },
+      "rows: sequence number 10 must be above 4",
+    ],
     ["numbers that fall", { ...page, rows: [...page.rows].reverse() }, "rows: sequence number 5 must be above 9"],
     ["an end before the beginning", { ...page, to: 3, rows: [] }, "rows: `to` must not be below `from`."],
     ["a broken number", { t: "pong", t0: 1, ct: Number.NaN, head: 1, leases: [] }, "pong: ct: "],

@@ -85,6 +85,6 @@ it("reads no page for a connection below the floor", () => {
     ["p", "two"],
   ]);
   expect(cloud.perform(() => pruneTombstones(START + 1_000, 500))).toBe(1);
-  expect(() => page(1)).toThrow("forgotten");
+  expect(() => page(1)).toThrow("below the floor");
   expect(page(2)).toEqual([["p", "two"]]);
 });

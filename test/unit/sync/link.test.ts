@@ -207,7 +207,9 @@ describe("acceptor", () => {
     acceptor.disconnect(ENDPOINT);
     await waitForAssertions(() => expect(dialer.state().reason).toBe("The cloud revoked this appliance's key."));
     clock.advanceSync(60_000);
-    await waitForAssertions(() => expect(dialer.state().reason).toBe("The cloud rejected this appliance's credentials (HTTP 401)."));
+    await waitForAssertions(() =>
+      expect(dialer.state().reason).toBe("The cloud rejected this appliance's credentials (HTTP 401)."),
+    );
     expect(acceptor.connected()).toEqual([]);
   });
 });
@@ -297,7 +299,7 @@ describe("enrolment request", () => {
   it("rejects malformed and incomplete responses", async () => {
     const { ground: _, ...less } = enrolled;
     for (answer of ["no JSON", "null", "[]", JSON.stringify({ enrolled: less })]) {
-      await expect(ask()).rejects.toMatchObject({ type: "upstream", message: expect.stringContaining("no answer of") });
+      await expect(ask()).rejects.toMatchObject({ type: "upstream", message: expect.stringContaining("not an enrolment response") });
     }
     answer = JSON.stringify({ refused: "The code is too old." });
     await expect(ask()).rejects.toThrow("The code is too old.");
@@ -310,16 +312,16 @@ describe("enrolment request", () => {
 
 describe("control request", () => {
   const question = { kind: "renew", request: "PEM" } as const;
-  const desk = (say: (talk: SiteControlMessage) => boolean) =>
-    createHubControlClient({ ...{ clock, log: silentLog, say }, identity: () => identity } as never);
+  const client = (sendControl: (message: SiteControlMessage) => boolean) =>
+    createHubControlClient({ ...{ clock, log: silentLog, sendControl }, identity: () => identity } as never);
 
   it("distinguishes no link, a refusal and no response", async () => {
-    expect(await desk(() => false).request(question)).toBeNull();
+    expect(await client(() => false).request(question)).toBeNull();
     const said: SiteControlMessage[] = [];
-    const talk = desk((each) => said.push(each) > 0);
-    const [refused, silent] = [talk.request(question), talk.request(question)];
+    const connected = client((each) => said.push(each) > 0);
+    const [refused, silent] = [connected.request(question), connected.request(question)];
     const { ref } = said[0] as SiteControlMessage & { t: "ask" };
-    talk.handle({ t: "answer", ref, refused: "There is no such user here." }, () => undefined);
+    connected.handle({ t: "answer", ref, refused: "There is no such user here." }, () => undefined);
     await expect(refused).rejects.toMatchObject({ type: "upstream", message: "There is no such user here." });
     clock.advanceSync(15_000);
     await expect(silent).rejects.toMatchObject({ type: "outcome-unknown" });

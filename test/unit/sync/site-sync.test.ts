@@ -118,10 +118,10 @@ describe("site sync", () => {
     [
       "the cloud",
       () => pair.toSite({ t: "rows", feed: "down.bulk", from: 0, to: 1, rows: "all" }),
-      /no frame: rows: rows:/,
+      /invalid frame: rows: rows:/,
     ],
     ["an appliance", () => pair.toCloud({ t: "ping", t0: "now", groups: [] }), /site-a: ping: t0:/],
-  ])("closes the connection when %s sends what is no frame, and nothing changes", async (_, send, words) => {
+  ])("closes the connection when %s sends an invalid frame, and changes nothing", async (_, send, words) => {
     const before = [
       pair.siteStore.perform(() => getRecord(SYNC_STATE, "link")),
       pair.siteStore.rows.size,
@@ -151,22 +151,24 @@ describe("site sync", () => {
       v: 1,
       endpoint: "site-b",
       inc: 1,
-      sequence: { bulk: 0, hot: 0 },
+      oseq: { bulk: 0, hot: 0 },
       epoch: null,
-      received: 0,
+      recv: 0,
     };
     const rest = {
       applied: 0,
       snap: null,
-      commandHighWatermark: 0,
+      cmdHw: 0,
       decided: 0,
-      resyncRequested: false,
+      fresh: false,
       types: [],
       credit: { frames: 1, bytes: 1 },
     };
     const sent: Frame[] = [];
     pair.hub.connected({ send: (frame) => sent.push(frame), close() {} }, "site-a").frame({ ...hello, ...rest });
     await pair.settle();
-    expect(sent).toEqual([{ t: "err", code: "refused", reason: "The endpoint of the hello must be the authenticated one." }]);
+    expect(sent).toEqual([
+      { t: "err", code: "refused", reason: "The endpoint of the hello must be the authenticated one." },
+    ]);
   });
 });

@@ -140,14 +140,14 @@ function otherAppliance(url: string, { token, key }: { token: string; key: strin
       say({ t: "proof", proof: sign("sha256", Buffer.from(text), key).toString("base64") });
       const nothing = {
         epoch: null,
-        received: 0,
+        recv: 0,
         applied: 0,
         snap: null,
-        commandHighWatermark: 0,
+        cmdHw: 0,
         decided: 0,
-        resyncRequested: false,
+        fresh: false,
       };
-      const own = { endpoint: ENDPOINT, inc: 1, sequence: { bulk: 0, hot: 0 }, types: ["people"] };
+      const own = { endpoint: ENDPOINT, inc: 1, oseq: { bulk: 0, hot: 0 }, types: ["people"] };
       say({ t: "hello", v: 1, ...own, ...nothing, credit: { frames: 2, bytes: 100_000 } });
     }
     if (frame.t === "snap" || frame.t === "rows") page(frame);

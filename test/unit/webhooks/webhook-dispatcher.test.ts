@@ -181,7 +181,10 @@ describe("failing webhook", () => {
     }
     await delivered(id, 1);
     expect(states(id)).toEqual(["dead 9", "delivered 1"]);
-    expect(at.deliveries(id)[0]).toMatchObject({ reason: "The receiver responded with status 503.", nextAttemptAt: null });
+    expect(at.deliveries(id)[0]).toMatchObject({
+      reason: "The receiver responded with status 503.",
+      nextAttemptAt: null,
+    });
   });
 
   it("honours Retry-After", async () => {
@@ -227,7 +230,10 @@ describe("failing webhook", () => {
     await at.restart();
     await at.list("One");
     await at.until(() => states(id)[0] === "pending 1");
-    expect([receiver.calls.length, at.deliveries(id)[0]?.reason]).toEqual([1, "The receiver responded with status 302."]);
+    expect([receiver.calls.length, at.deliveries(id)[0]?.reason]).toEqual([
+      1,
+      "The receiver responded with status 302.",
+    ]);
     receiver.answer = () => undefined;
     await at.clock.advance(6_000);
     await receiver.call(2);

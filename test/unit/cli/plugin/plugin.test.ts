@@ -45,7 +45,7 @@ describe("plugin new and check", () => {
       '"type": "phones", "identifier": "^SEP"',
       "ip-phones already claims phones ^SEP.",
     ],
-    ["code that can't be read", "index.ts", "export default", "export default export", "It can't be compiled"],
+    ["code that can't be read", "index.ts", "export default", "export default export", "Compilation failed"],
     [
       "a file of somebody else",
       "index.ts",
@@ -67,7 +67,7 @@ describe("plugin new and check", () => {
       'import "node:fs";\nimport',
       "config.ts must contain nothing but fields",
     ],
-    ["a secret in the open", "config.ts", 'secret("Sent', 'integer("Sent', "token must be a secret field."],
+    ["a secret in the open", "config.ts", 'secret("Bearer', 'integer("Bearer', "token must be a secret field."],
     ["a setting without a word in the README", "README.md", /`timeoutMs`/, "It", "README.md must explain timeoutMs."],
     ["a start that fails", "index.ts", 'ctx.status("ok")', 'throw new Error("no lamp")', "The plugin failed to start: no lamp."],
     [
@@ -116,7 +116,7 @@ describe("plugin install, enable and disable", () => {
       EXIT.failure,
       expect.stringContaining("Nothing was installed"),
     ]);
-    expect(asked.err).toContain("  devices it is given: plugins ^lamp:");
+    expect(asked.err).toContain("  devices: plugins ^lamp:");
     const device = {
       type: "plugins",
       deviceIdentifier: "lamp:1",

@@ -67,7 +67,7 @@ describe("parseSendingProfile", () => {
       isAudible: true,
       reachesDevices: true,
       skipUnresponsiveRecipients: false,
-      ...{ showsText: true, concatenatedText: false, durationMs: null, scroll: null, isTogether: true },
+      ...{ showsText: true, concatenatedText: false, durationMs: null, scroll: null, synchronizedStart: true },
       queue: { limitMs: null, groupId: null, text: null },
     };
     expect(of(null)).toEqual(plain);
@@ -86,7 +86,7 @@ describe("parseSendingProfile", () => {
       }),
     ).toEqual({
       ...plain,
-      ...{ showsText: false, concatenatedText: true, durationMs: 20_000, isTogether: false },
+      ...{ showsText: false, concatenatedText: true, durationMs: 20_000, synchronizedStart: false },
       scroll: { speed: null, durationMs: 9_000, repetitions: 2 },
     });
     // 0 is no limit.

@@ -38,7 +38,7 @@ it("sends a message with its profile's settings and its sender's overrides", asy
   expect(parseSendingProfile(row)).toMatchObject({ repetitions: 2, volume: "Maximum", priority: 2 });
   const once = await scene.run((await scene.send({ ...input, notificationProfileId: null })).id);
   expect([row.programmeMs, once.programmeMs]).toEqual([3_000, 1_500]);
-  // What was accepted stays as it was.
+  // An accepted message does not change.
   await scene.store.update(notificationProfiles, notificationProfileId, { settings: [] }, scene.by);
   expect(parseSendingProfile(row)).toMatchObject({ repetitions: 2 });
 });

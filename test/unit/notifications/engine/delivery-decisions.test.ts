@@ -102,8 +102,8 @@ describe("a delivery", () => {
   it.each([
     ["a phone that was asked", { level: "sent" }, "expired"],
     ["a phone that said yes", { level: "accepted" }, "accepted"],
-    ["a zone that got our packets", { hears: "own", level: "sent" }, "sent"],
-    ["a zone that got nothing", { hears: "own", level: "planned" }, "expired"],
+    ["a zone that got our packets", { audioMode: "own", level: "sent" }, "sent"],
+    ["a zone that got nothing", { audioMode: "own", level: "planned" }, "expired"],
   ] as const)("keeps what was proven: %s", (_title, values, level) => {
     const one = delivery(values);
     finish(one, "expired", "over", 10);

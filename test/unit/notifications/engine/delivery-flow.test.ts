@@ -291,7 +291,7 @@ describe("channels", () => {
     const id = await air.send({ subject: "Hello", deviceGroupIds: [phonesOnly] });
     await air.untilSettled(id, 200_000);
     expect(air.ledger(id)).toEqual(all(PHONES, "expired"));
-    expect(row(id, ONE)?.reason).toMatch(/did not take it in time/);
+    expect(row(id, ONE)?.reason).toMatch(/did not accept it in time/);
   });
 
   it("accepts reports only from the delivery's own channel, and none after its end", async () => {

@@ -15,7 +15,7 @@ import notifications from "../../../../src/resources/notifications/notifications
 import type { Store } from "../../../../src/store/store.ts";
 import { type BroadcastFixture, openBroadcasts } from "../notification-fixture.ts";
 
-type Broadcaster = ReturnType<typeof createNotificationService>;
+type Service = ReturnType<typeof createNotificationService>;
 
 /** How a simulated device answers: after a time with a word, never, or by an error. */
 export interface DeviceManners {
@@ -40,17 +40,17 @@ export interface FakeChannels extends DeliveryProviders {
   asked(): string[];
   /** Cuts the line to the notificationService: what devices say is lost, as in a crash. */
   cut(): void;
-  connect(notificationService: Pick<Broadcaster, "handleOutcomes" | "openStream">): void;
+  connect(notificationService: Pick<Service, "handleOutcomes" | "openStream">): void;
 }
 
 /** A streamer in the place of the thread: it keeps the times of streams on the fake clock. */
 export interface FakeStreamer extends Pick<Streamer, "open" | "startGroup" | "setRepeats" | "play" | "end" | "on"> {
-  /** What was played in the place of a stream's payload, by stream. */
+  /** Audio played instead of a stream's payload, by stream. */
   played: { streamId: string; parts: readonly Uint8Array[] }[];
   /** All streams opened, with what became of them. */
   streams: { spec: StreamSpec; t0Ms: number | null; ended: StreamEnded["reason"] | null }[];
   refuses: boolean;
-  /** The thread is gone: nothing of it is told any more. */
+  /** The thread has ended and reports nothing more. */
   crash(): void;
 }
 
@@ -66,7 +66,7 @@ export function sounding(ms: number, settings: object = {}): Record<string, unkn
 
 /** Makes channels: phones answer, zones have their own stream opened. */
 function fakeChannels(clock: Clock): FakeChannels {
-  let line: Pick<Broadcaster, "handleOutcomes" | "openStream"> | null = null;
+  let line: Pick<Service, "handleOutcomes" | "openStream"> | null = null;
   const tries = new Map<string, number>();
   const out = new Set<number>();
   const calledOff = new Set<number>();
@@ -209,10 +209,10 @@ function fakeStreamer(clock: Clock): FakeStreamer {
 
 /** A notificationService over the fixture's store, with fake channels and a fake streamer. */
 export interface AirFixture {
-  readonly notificationService: Broadcaster;
+  readonly notificationService: Service;
   channels: FakeChannels;
   streamer: FakeStreamer;
-  /** Ends this notificationService as a crash does: nothing more is written, and nobody is told. */
+  /** Ends this service as a crash does: nothing more is written or emitted. */
   crash(): void;
   /** Crashes right after so many further commits. */
   crashAfter(commits: number): void;
@@ -284,7 +284,7 @@ export async function openAir(
       return mine.alive ? value : new Promise<never>(() => {});
     };
   };
-  const make = (): Broadcaster => {
+  const make = (): Service => {
     const mine = { alive: true, commitsLeft: Number.POSITIVE_INFINITY };
     process = mine;
     const given: NotificationServiceDeps = {

@@ -9,7 +9,7 @@ const open = () => {
   return { events, gates: createHoldRegistry(events) };
 };
 
-/** True once what is waited for has come. */
+/** True once the promise has resolved. */
 async function hasCome(waiting: Promise<unknown>): Promise<boolean> {
   let come = false;
   void waiting.then(() => {

@@ -94,7 +94,7 @@ describe("a proof after the end of the message", () => {
     await tell("email", {}, "sent");
     await fixture.clock.advance(121_000);
     await air.untilSettled(id);
-    expect(air.rows(id)).toMatchObject([{ level: "expired", reason: expect.stringContaining("It was taken") }]);
+    expect(air.rows(id)).toMatchObject([{ level: "expired", reason: expect.stringContaining("It was accepted") }]);
     await tell("email", { afterwards: true }, "accepted");
     expect(air.rows(id)).toMatchObject([{ level: "accepted", reason: null }]);
     expect(levels(id)).toEqual([{ name: "level:accepted", n: 1 }]);

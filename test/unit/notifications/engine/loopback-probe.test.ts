@@ -25,11 +25,11 @@ const store = {
 } as never;
 
 it("receives what it sent", async () => {
-  const canary = createLoopbackProbe({ store, clock: systemClock, log, audio, streamer });
-  await canary.run();
-  expect(canary.healthReasons()).toEqual([]);
-  expect(canary.heardAt).toBeGreaterThan(Date.now() - 60_000);
-  await canary.stop();
+  const probe = createLoopbackProbe({ store, clock: systemClock, log, audio, streamer });
+  await probe.run();
+  expect(probe.healthReasons()).toEqual([]);
+  expect(probe.heardAt).toBeGreaterThan(Date.now() - 60_000);
+  await probe.stop();
 });
 
 it("names the failed step, is severe on the second failure, asks for a restart on the third, and recovers", async () => {
@@ -44,23 +44,23 @@ it("names the failed step, is severe on the second failure, asks for a restart o
     end: () => undefined,
     on: () => () => undefined,
   };
-  const canary = createLoopbackProbe({
+  const probe = createLoopbackProbe({
     ...{ store, clock, log, streamer: mute },
     audio: { ...made, prepare: () => (isDeaf ? new Promise<never>(() => undefined) : made.prepare()) },
   });
-  canary.start();
+  probe.start();
   await clock.advance(39_000);
-  expect(canary.healthReasons()).toEqual([]);
+  expect(probe.healthReasons()).toEqual([]);
   await clock.advance(1_001);
-  expect(canary.healthReasons()).toMatchObject([
+  expect(probe.healthReasons()).toMatchObject([
     { level: "yellow", reason: expect.stringContaining("could not be rendered") },
   ]);
   await clock.advance(40_000);
-  expect(canary.healthReasons()).toMatchObject([{ level: "red" }]);
-  expect(canary.isSilent).toBe(false);
+  expect(probe.healthReasons()).toMatchObject([{ level: "red" }]);
+  expect(probe.isSilent).toBe(false);
   isDeaf = false;
   await clock.advance(40_000);
-  expect(canary.healthReasons()).toMatchObject([{ level: "red", reason: expect.stringContaining("was not received") }]);
-  expect(canary.isSilent).toBe(true);
-  await canary.stop();
+  expect(probe.healthReasons()).toMatchObject([{ level: "red", reason: expect.stringContaining("was not received") }]);
+  expect(probe.isSilent).toBe(true);
+  await probe.stop();
 });

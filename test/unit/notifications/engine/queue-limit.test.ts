@@ -78,13 +78,13 @@ describe("a message that waits for its devices", () => {
       .map(({ details }) => (details as { message: string }).message);
     expect(words).toEqual([
       expect.stringContaining("for 3 devices for 1 s"),
-      expect.stringContaining("Nobody was told"),
+      expect.stringContaining("could not be notified"),
     ]);
   });
 
   it("may notify only a group that its sender sees", async () => {
     const settings = { queuedFailureRecipientGroup: "01900000-0000-7000-8000-000000000001" };
-    await expect(waiting(settings)).rejects.toThrow("there is no group");
+    await expect(waiting(settings)).rejects.toThrow("device group not found");
     await expect(waiting({ queuedFailureRecipientGroup: 7 })).rejects.toThrow("queuedFailureRecipientGroup");
   });
 });

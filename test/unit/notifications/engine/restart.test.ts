@@ -27,7 +27,7 @@ const told = (notificationId: string) =>
   fixture.store
     .find(notificationActivities, { notificationId, type: "info" })
     .map(({ details }) => (details as { message: string }).message);
-/** Devices asked anew (not only followed up) since the hand-over number `from`. */
+/** Devices asked again (not only monitored) since the hand-over number `from`. */
 const askedAnew = (from: number) =>
   air.channels.given
     .slice(from)
@@ -50,7 +50,7 @@ describe("a crash in the middle of the audio", () => {
     expect(offsetPackets).toBeGreaterThan(200);
     expect(after?.t0Ms).toBe(t0 + offsetPackets * 20);
     expect(askedAnew(handed)).toEqual(["zone:gym1"]);
-    expect(told(id)).toEqual([expect.stringContaining("the sound went on at its second 5")]);
+    expect(told(id)).toEqual([expect.stringContaining("the audio resumed at second 5")]);
     const followed = air.channels.given.slice(handed).flatMap(({ items }) => items.map(({ reached }) => reached));
     expect(followed.filter((reached) => reached === "playing")).toHaveLength(3);
     await air.untilSettled(id);

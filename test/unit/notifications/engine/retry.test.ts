@@ -61,7 +61,7 @@ describe("retry", () => {
     expect(again).toMatchObject({ level: "playing", attempt: 2, reason: null });
     expect(again?.sentAt ?? 0).toBeGreaterThan(first?.endedAt ?? 0);
     expect(row(id)).toMatchObject({ stage: "settled", drill: true });
-    // It waits anew from here on: health counts what waits too long.
+    // The wait starts again here: health counts long waits.
     expect(row(id)?.stageAt).toBe(row(id)?.retriedAt);
     // Phones may still listen to the first group: it rests.
     expect(row(id)?.audioGroup).not.toBe(group);
@@ -147,11 +147,11 @@ describe("retry", () => {
 
   it.each([
     ["a preview", "preview", async () => (await fixture.send({ ...DRAFT(), draft: true })).id],
-    ["one under way", "still being sent", () => send()],
+    ["one in progress", "still being sent", () => send()],
     ["one that reached everything", "Every device was reached", () => settled()],
     [
-      "one that somebody ended",
-      "ended the message",
+      "an aborted one",
+      "ended by a user",
       async () => {
         air.channels.manners.set(ONE, REFUSED);
         const id = await send();
@@ -170,7 +170,7 @@ describe("retry", () => {
         return id;
       },
     ],
-  ])("refuses %s in words and changes nothing", async (_, words, make) => {
+  ])("rejects %s with a reason and changes nothing", async (_, words, make) => {
     const id = await make();
     const [before, diary] = [row(id), air.diary(id).length];
     await expect(air.notificationService.retry(id, fixture.by)).rejects.toMatchObject({

@@ -65,7 +65,7 @@ it("delays faster models by their reported start latency, ignoring faulty and ve
   });
   // Nothing delays an emergency.
   expect(await page(() => 5_000, { priority: "critical" })).toEqual({ quick: 0, slow: 0, lame: 0 });
-  // Nobody believes a clock that is wrong.
+  // A wrong clock is ignored.
   await page(() => -5_000);
   expect(startLatencies(fixture.store).find(({ model }) => model === "quick")).toMatchObject({ reports: 15 });
 });

@@ -102,7 +102,7 @@ describe("a rule", () => {
     const skipped = told(sent, "escalation-rule-skipped") as { escalationRuleId: string; message: string }[];
     expect(skipped.map(({ escalationRuleId }) => escalationRuleId)).toEqual([nobody, gone, ended]);
     expect(skipped.map(({ message }) => message)).toEqual([
-      expect.stringContaining("needs somebody"),
+      expect.stringContaining("must have recipients"),
       expect.stringContaining("deleted"),
       expect.stringContaining("ended"),
     ]);

@@ -48,12 +48,12 @@ const told = (notificationId: string) =>
   fixture.store
     .find(notificationActivities, { notificationId, type: "info" })
     .map(({ details }) => (details as { message: string }).message);
-/** What is proven of each device, and since when. */
+/** Proven state of each device, and its time. */
 const proven = (notificationId: string) =>
   fixture.store
     .find(deliveries, { notificationId })
     .map(({ deviceIdentifier, level, sentAt, acceptedAt }) => ({ deviceIdentifier, level, sentAt, acceptedAt }));
-/** What is due and the stages it opens take turns of the event loop. */
+/** Due actions and the stages they open take turns of the event loop. */
 const pass = async (ms: number): Promise<void> => {
   await fixture.clock.advance(ms);
   for (let round = 0; round < 100; round++) await fixture.clock.advance(1);
@@ -133,9 +133,9 @@ describe("a repeat", () => {
   });
 
   it.each([
-    ["somebody ended the message", {}, {}, true, "Somebody ended"],
+    ["the message was ended", {}, {}, true, "ended by a user"],
     ["the message has expired", {}, { expiration: 50 }, false, "expired"],
-    ["answers are taken no more", { expirationPeriod: 50 }, {}, false, "taken no more"],
+    ["answers are no longer accepted", { expirationPeriod: 50 }, {}, false, "no longer accepted"],
   ])("is not sent once %s", async (_, asks, more, ends, words) => {
     const id = await send(asks, more);
     if (ends) await air.notificationService.abort(id, fixture.by);

@@ -62,7 +62,7 @@ describe("approval by a second person", () => {
     );
     await expect(speaking).rejects.toMatchObject({
       type: "conflict",
-      message: expect.stringContaining("a voice can't wait"),
+      message: expect.stringContaining("a live page cannot wait"),
     });
     expect(fixture.store.count(notifications, {})).toBe(0);
   });

@@ -186,7 +186,7 @@ describe("the measurements of an appliance", () => {
     await skip("error", { ...bell("07:55:00"), reason: "The appliance was not running." });
     await clock.advance(1_800_000);
     await skip("error", { rings: 40, first: bell("08:00:00"), last: bell("08:20:00") });
-    const many = "40 bells of 08:00 on 2026-01-12 to 08:20 on 2026-01-12 were missed.";
+    const many = "40 bells from 08:00 on 2026-01-12 to 08:20 on 2026-01-12 were missed.";
     const one = "The bell at 07:55 on 2026-01-12 was missed. The appliance was not running.";
     expect(health.report()).toMatchObject({ status: "RED", redReasons: [many, one] });
     await clock.advance(1_800_000);

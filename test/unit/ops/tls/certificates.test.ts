@@ -55,8 +55,8 @@ describe("a certificate from elsewhere", () => {
     const refused = (pair: typeof good, words: string) =>
       expect(() => installCertificate(dataDir, pair, now)).toThrow(words);
     refused({ ...good, key: other.key }, "does not match the certificate");
-    refused({ ...good, certificate: "text" }, "can't be read");
-    refused({ ...good, key: "text" }, "can't be read");
+    refused({ ...good, certificate: "text" }, "Invalid certificate");
+    refused({ ...good, key: "text" }, "Invalid key");
     refused(old, "expired");
     expect(readCertificate(dataDir)?.facts.origin).toBe("own");
     expect(installCertificate(dataDir, good, now)).toMatchObject({ names: ["box.example.org"] });

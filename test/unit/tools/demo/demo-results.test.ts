@@ -7,7 +7,7 @@ import {
   demoDifferences,
   demoFigures,
   formatDemoTable,
-  type SimulatorReport,
+  type DemoReport,
 } from "../../../../src/tools/demo/demo-results.ts";
 
 const SENT_AT = 1_000_000;
@@ -38,7 +38,7 @@ const LEDGER = [
   line("SEP2", "failed", "the phone cut the connection"),
   line("SEP1", "playing"),
 ];
-const ACCOUNT: SimulatorReport = {
+const ACCOUNT: DemoReport = {
   agents: [],
   receptions: [],
   phones: [heard("SEP1", 400.4), heard("SEP2", null, null)],
@@ -63,11 +63,11 @@ describe("the demo's outcome", () => {
     const account = { phones: [heard("SEP1", 400, false)], zones: [], agents: [], receptions: [] };
     const figures = demoFigures(LEDGER.slice(0, 2), account, SENT_AT, 1);
     expect(demoDifferences(figures, { phones: 2, offline: 0, zones: 1 })).toEqual([
-      "devices: 2, not 3",
-      "phones playing: 0, not 2",
-      "phones failed: 1, not 0",
-      "listeners: 1, not 3",
-      "exact listeners: 0, not 3",
+      "devices: 2 instead of 3",
+      "phones playing: 0 instead of 2",
+      "phones failed: 1 instead of 0",
+      "listeners: 1 instead of 3",
+      "exact listeners: 0 instead of 3",
     ]);
     expect(
       demoFigures([], { phones: [], zones: [], agents: [], receptions: [] }, SENT_AT, 1).firstPacketMsP99,
@@ -81,7 +81,7 @@ describe("the demo's outcome", () => {
 
   it("shows phones before zones by their names, with the reason of what failed", () => {
     const [head, ...rows] = formatDemoTable(LEDGER, ACCOUNT, SENT_AT);
-    expect(head).toMatch(/^Device +Identifier +Proven +First packet +Heard +Reason$/);
+    expect(head).toMatch(/^Device +Identifier +Level +First packet +Audio +Reason$/);
     expect(rows.map((row) => row.split(/ {2,}/))).toEqual([
       ["Name of SEP1", "SEP1", "playing", "400 ms", "exact"],
       ["Name of SEP2", "SEP2", "failed", "-", "-", "the phone cut the connection"],

@@ -5,7 +5,7 @@ import { fileURLToPath } from "node:url";
 import { afterEach, describe, expect, it } from "vitest";
 import { requestPhone, urlOf } from "./simulator-fixture.ts";
 
-const MAIN = fileURLToPath(new URL("../../../dist/src/campus/main.js", import.meta.url));
+const MAIN = fileURLToPath(new URL("../../../../dist/src/tools/simulator/main.js", import.meta.url));
 const children: ChildProcess[] = [];
 
 function run(...argv: string[]): {
@@ -26,12 +26,12 @@ function run(...argv: string[]): {
   return { child, lines, exit, words: () => complaint };
 }
 
-describe("the campus as a process", () => {
+describe("simulator process", () => {
   afterEach(() => {
     for (const child of children.splice(0)) child.kill("SIGKILL");
   });
 
-  it("says that it is ready, and reports on SIGTERM as its last line", async () => {
+  it("prints the ready line first and the report last on SIGTERM", async () => {
     const { child, lines, exit, words } = run("--phones", "3", "--zones", "2", "--offline", "1", "--seed", "4");
     while (lines.length === 0) await new Promise((resolve) => setImmediate(resolve));
     const ready = JSON.parse(lines[0] ?? "");
@@ -63,7 +63,7 @@ describe("the campus as a process", () => {
     expect(words()).toBe("");
   });
 
-  it("explains itself, and refuses what it does not understand with exit code 2", async () => {
+  it("prints help, and rejects invalid options with exit code 2", async () => {
     const help = run("--help");
     expect(await help.exit).toBe(0);
     expect(help.lines.join("\n")).toContain("--latency fixed:MS");
