@@ -80,7 +80,7 @@ function parseTemplate(entry: Record<string, unknown>, secrets: ReadonlySet<stri
   const hosts = entry.hosts === undefined ? null : parseHosts(entry.hosts);
   if (entry.hosts !== undefined && !hosts)
     throw new RangeError("hosts must be a list of names, addresses and networks");
-  // Whoever may edit a device's Url must not be able to choose who receives the secrets.
+  // Permission to edit a device's Url must not allow choosing who receives the secrets.
   if (!hosts && containsSecrets(Object.values(requests)))
     throw new RangeError("hosts must be given if the template contains secrets");
   return { start, ...others, playingWhen, volumeAt, hosts };

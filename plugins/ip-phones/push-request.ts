@@ -21,7 +21,7 @@ const VOLUMES: Readonly<Record<DeliveryProfile["volume"], string>> = {
 /** Lowest priority whose page interrupts the display; the default priority does. */
 const MAX_INTERRUPTING_PRIORITY = 5;
 
-/** Stops every stream of the phone, whoever started it. */
+/** Stops every stream of the phone, also those of others. */
 export const STOP_ANY_SOUND: ExecuteItem = { url: "RTPRx:Stop", priority: 0 };
 
 /** Closes the services and thereby the page. */

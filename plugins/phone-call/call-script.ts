@@ -5,15 +5,15 @@ export type SpokenLanguage = "en" | "de";
 const TEXTS = {
   en: {
     caller: (name: string) => `This is an automatic call from ${name}.`,
-    drill: "This is only an exercise.",
+    drill: "This is only a drill.",
     emergency: "This is an emergency message.",
     press: (key: string, option: string) => `For ${option}, press ${key}.`,
     heard: "Press 1 when you have understood the message.",
     again: "Press star to hear it again.",
     thanks: "Thank you.",
     answered: (option: string) => `Thank you. Your answer is: ${option}.`,
-    unknown: "This key has no meaning here.",
-    late: "Answers to this message are taken no more.",
+    unknown: "This key is not assigned.",
+    late: "Responses to this message are no longer accepted.",
     goodbye: "Goodbye.",
   },
   de: {

@@ -71,7 +71,7 @@ const MAX_CALL_MS = 900_000;
 const SSRC_BYTES = 4;
 const MAX_PREPARE_ATTEMPTS = 3;
 
-/** Calls `dialled` and plays the script to whoever answers. */
+/** Calls `dialled` and plays the script when it is answered. */
 export function placeTelephoneCall(item: DeliveryItem, dialled: string, deps: TelephoneCallDeps): TelephoneCall {
   const { clock, userAgent, voice, outcome, trunk } = deps;
   const { deliveryId, notificationId } = item;

@@ -5,15 +5,15 @@ export type SmsLanguage = "en" | "de";
 const TEXTS = {
   en: {
     reply: "Reply",
-    answered: "Thank you. Your answer is:",
-    inactive: "takes nobody any more.",
+    answered: "Thank you. Your response is:",
+    inactive: "no longer accepts new members.",
     left: "You have left",
-    leftNone: "You were on no list.",
-    stopped: "You will get no more text messages. START brings them back.",
-    started: "You will get text messages again. STOP ends them.",
-    late: "Answers to this message are taken no more.",
+    leftNone: "You are not on any list.",
+    stopped: "You will get no more text messages. Send START to resume.",
+    started: "You will get text messages again. Send STOP to end them.",
+    late: "Responses to this message are no longer accepted.",
     many: "Too many attempts. Please try again later.",
-    unknown: "This was not understood. STOP ends all text messages.",
+    unknown: "Your message was not understood. Send STOP to end all text messages.",
   },
   de: {
     reply: "Antworten Sie",

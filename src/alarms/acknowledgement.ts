@@ -20,7 +20,8 @@ export function acknowledgeAlarm(
   at: number,
   by: ActorContext,
 ): Alarm {
-  if (tx.get(alarms, alarmId)?.status !== "ACTIVE") throw new ConflictError("Only an active alarm can be acknowledged.");
+  if (tx.get(alarms, alarmId)?.status !== "ACTIVE")
+    throw new ConflictError("Only an active alarm can be acknowledged.");
   const said = { acknowledgedAt: at, acknowledgedBy: by.actor.name, acknowledgementNote: note };
   return tx.update(alarms, alarmId, {}, by, said);
 }

@@ -46,7 +46,11 @@ async function runAlarmAction(pending: PendingAlarmAction, deps: SystemMessageDe
     deps,
     fact,
     () => buildAlarmMessage(pending, store),
-    (err) => log.warn({ event: "alarm.action_refused", err, alarmActionId: pending.action }, "alarm action not sent: no recipients"),
+    (err) =>
+      log.warn(
+        { event: "alarm.action_refused", err, alarmActionId: pending.action },
+        "alarm action not sent: no recipients",
+      ),
   );
   await store.write((tx) => {
     tx.run("DELETE FROM alarm_pending_actions WHERE pk = ?", pending.pk);

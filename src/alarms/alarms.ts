@@ -70,7 +70,9 @@ export function createAlarms(deps: AlarmDeps): Alarms {
       isScheduled = false;
       await evaluateAll();
       await runPendingAlarmActions(deps, abortController.signal);
-    }).catch((error: unknown) => log.error({ event: "alarm.evaluation_failed", err: error }, "alarm evaluation failed"));
+    }).catch((error: unknown) =>
+      log.error({ event: "alarm.evaluation_failed", err: error }, "alarm evaluation failed"),
+    );
   }
 
   function activeConditions(): NonNullable<typeof conditions> {
@@ -139,7 +141,11 @@ export function createAlarms(deps: AlarmDeps): Alarms {
         tx.run(sql, ...key, reason, clock.now());
       }
     });
-    written.then(evaluateNow).catch((error: unknown) => log.error({ event: "alarm.fault_store_failed", err: error }, "failed to store a reported fault"));
+    written
+      .then(evaluateNow)
+      .catch((error: unknown) =>
+        log.error({ event: "alarm.fault_store_failed", err: error }, "failed to store a reported fault"),
+      );
   }
 
   /** Evaluates immediately, without waiting for the interval. */
@@ -172,9 +178,12 @@ export function createAlarms(deps: AlarmDeps): Alarms {
     },
     setManually(alarmId, status, as) {
       if (alarmId !== ALARM_IDS.scenario_device_resolution_failed) {
-        throw invalidValue("alarmId", "Must be the alarm scenario_device_resolution_failed; no other alarm can be set manually.");
+        throw invalidValue(
+          "alarmId",
+          "Must be the alarm scenario_device_resolution_failed; no other alarm can be set manually.",
+        );
       }
-      if (status !== "OK") throw invalidValue("status", "Must be \"OK\"; no other status can be set manually.");
+      if (status !== "OK") throw invalidValue("status", 'Must be "OK"; no other status can be set manually.');
       return enqueue(async () => {
         const active = [...activeConditions().values()].filter(
           ({ key, condition }) => ALARM_IDS[key.alarm] === alarmId && isConditionActive(condition),

@@ -73,7 +73,7 @@ function detectFailedImports(_now: number, { reader, endpointId }: DetectorDeps)
   const endpoint = endpointId();
   return lines.map(({ id, name, state, reason }) => {
     const what = state === "failed" ? "failed" : "was stopped";
-    const message =`The load from ${name} ${what}${reason === null ? "." : `: ${reason}`}`;
+    const message = `The load from ${name} ${what}${reason === null ? "." : `: ${reason}`}`;
     return { alarm: "sis_loader_failed", endpointId: endpoint, code: id, reason: message, certain: true };
   });
 }

@@ -30,7 +30,10 @@ function completeGeometry({ geometryValue }: AreaRow, before: AreaRow | null): N
   const radiusInM = geometryValue.properties?.radiusInM ?? before?.geometryValue?.properties?.radiusInM;
   if (!coordinates) throw requiredValue("geometryValue.geometry.coordinates");
   if (Math.abs(coordinates[1] ?? Number.NaN) > 90) {
-    throw invalidValue("geometryValue.geometry.coordinates", "Must be [longitude, latitude] with a latitude between -90 and 90 degrees.");
+    throw invalidValue(
+      "geometryValue.geometry.coordinates",
+      "Must be [longitude, latitude] with a latitude between -90 and 90 degrees.",
+    );
   }
   if (!radiusInM) throw requiredValue("geometryValue.properties.radiusInM");
   return { type: "Feature", geometry: { type: "Point", coordinates }, properties: { radiusInM } };

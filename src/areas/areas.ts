@@ -51,7 +51,9 @@ export function createAreas(deps: AreaDeps): Areas {
     const run = async (): Promise<void> => {
       while (isRequested && !abortController.signal.aborted) {
         isRequested = false;
-        await work().catch((error: unknown) => log.error({ event: "area.worker_failed", err: error }, "area worker failed"));
+        await work().catch((error: unknown) =>
+          log.error({ event: "area.worker_failed", err: error }, "area worker failed"),
+        );
       }
       running = null;
     };

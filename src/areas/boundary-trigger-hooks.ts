@@ -8,8 +8,12 @@ export const boundaryTriggerHooks: ResourceHooks<typeof boundaryTriggers> = {
     if (!after || after.notificationAction === "send-to-none") return;
     const errors: FieldError[] = [];
     if (!after.messageTemplateId && !after.subject) {
-      errors.push(fieldError("messageTemplateId", "Must be set unless `subject` is set, because the trigger notifies."));
-      errors.push(fieldError("subject", "Must be set unless `messageTemplateId` is set, because the trigger notifies."));
+      errors.push(
+        fieldError("messageTemplateId", "Must be set unless `subject` is set, because the trigger notifies."),
+      );
+      errors.push(
+        fieldError("subject", "Must be set unless `messageTemplateId` is set, because the trigger notifies."),
+      );
     } else if (!after.messageTemplateId && after.notificationAction === "send-to-message-template-recipients") {
       errors.push(fieldError("messageTemplateId", "Must be set, because its recipients are notified."));
     }

@@ -51,7 +51,8 @@ function validateAreas({ before, after }: RowMutation<typeof userDevices>, tx: T
   if (!presence?.areaOfInterestIds) return;
   const known = presence.areaOfInterestIds.filter((id) => isArea(tx, id));
   const unknownId = presence.areaOfInterestIds.find((id) => !known.includes(id) && !kept.has(id));
-  if (unknownId !== undefined) throw invalidValue("presence.areaOfInterestIds", `No area of interest with the id ${unknownId} was found.`);
+  if (unknownId !== undefined)
+    throw invalidValue("presence.areaOfInterestIds", `No area of interest with the id ${unknownId} was found.`);
   presence.areaOfInterestIds = [...new Set(known)];
 }
 

@@ -29,7 +29,10 @@ const SELECT_NEXT_PENDING =
 /** Runs pending actions in order; one that fails is retried at the next run and does not block the others. */
 export function runPendingTriggerActions(deps: TriggerActionDeps, signal: AbortSignal): Promise<void> {
   const failed = (err: unknown, { trigger }: PendingTriggerAction): void =>
-    deps.log.error({ event: "area.trigger_failed", err, boundaryTriggerId: trigger }, "boundary trigger failed, retrying");
+    deps.log.error(
+      { event: "area.trigger_failed", err, boundaryTriggerId: trigger },
+      "boundary trigger failed, retrying",
+    );
   return drainQueue<PendingTriggerAction>(
     deps,
     { next: SELECT_NEXT_PENDING, take: (pending) => runTriggerAction(pending, deps), failed },
@@ -72,7 +75,10 @@ function sendTriggerMessage(
     return input && { input, options, domainId: domainOfMessage(trigger, pending, store) };
   };
   return sendSystemMessageOnce(deps, { owner: "areas", key: pending.id }, compose, (err) =>
-    log.warn({ event: "area.trigger_refused", err, boundaryTriggerId: trigger.id }, "boundary trigger not sent: no recipients"),
+    log.warn(
+      { event: "area.trigger_refused", err, boundaryTriggerId: trigger.id },
+      "boundary trigger not sent: no recipients",
+    ),
   );
 }
 

@@ -33,7 +33,7 @@ export function validateDateSpan({ startDate, endDate }: DateSpan): { field: key
 
 /** Throws CallerError if the end precedes the start or a day is out of range. */
 export function assertValidDateSpan(span: DateSpan): void {
-  const invalid =validateDateSpan(span);
+  const invalid = validateDateSpan(span);
   if (invalid) throw invalidValue(invalid.field, invalid.message);
 }
 

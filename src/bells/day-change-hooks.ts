@@ -55,7 +55,8 @@ export function dayChangeRevertEdit(dayChangeId: string): ExceptionEdit {
 function parseDayChange(row: DayChangeRow, reader: StoreReader, by: ActorContext): DayChange {
   row.endDate ??= row.startDate;
   assertValidDateSpan({ startDate: row.startDate, endDate: row.endDate });
-  if (row.endDate >= addDays(row.startDate, MAX_DAYS)) throw invalidValue("endDate", `Must be at most ${MAX_DAYS} days after startDate, both included.`);
+  if (row.endDate >= addDays(row.startDate, MAX_DAYS))
+    throw invalidValue("endDate", `Must be at most ${MAX_DAYS} days after startDate, both included.`);
   normalizeTimes(row);
   const { id, startDate, endDate, description } = row;
   const span = { id, startDate, endDate, description };
@@ -98,11 +99,14 @@ function parseOtherDay(
   by: ActorContext,
 ): { kind: "ring-list"; ringListId: string } | { kind: "like"; date: string } {
   if ((ringListId === null) === (likeDate === null)) {
-    throw ringListId === null ? requiredValue("ringListId") : invalidValue("likeDate", "Must not be combined with ringListId.");
+    throw ringListId === null
+      ? requiredValue("ringListId")
+      : invalidValue("likeDate", "Must not be combined with ringListId.");
   }
   if (likeDate !== null) return { kind: "like", date: likeDate };
   const id = ringListId as string;
-  if (!reader.get(ringLists, id, by.scope)) throw invalidValue("ringListId", `No ring list with the id ${id} was found.`);
+  if (!reader.get(ringLists, id, by.scope))
+    throw invalidValue("ringListId", `No ring list with the id ${id} was found.`);
   return { kind: "ring-list", ringListId: id };
 }
 

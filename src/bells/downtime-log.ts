@@ -48,7 +48,10 @@ export function createDowntimeLog({ store, clock, log, by, endpointId }: Downtim
     tx.create(endpointActivities, { ...where, type: "log-message", severity: "warn", value }, by);
     const began = clock.now() - (gap.kind === "back" ? 0 : gap.ms);
     for (const { id } of tx.all<{ id: string }>(SELECT_ACTIVE_NOTIFICATIONS, began)) {
-      const details = { message: `Downtime while the notification was active: ${value.reason}`, seconds: value.seconds };
+      const details = {
+        message: `Downtime while the notification was active: ${value.reason}`,
+        seconds: value.seconds,
+      };
       addActivity(tx, { notificationId: id, type: "info", endpointId: endpointId(), details }, by);
     }
   };
@@ -59,7 +62,9 @@ export function createDowntimeLog({ store, clock, log, by, endpointId }: Downtim
       log.warn({ event: "bell.downtime_detected", gap }, "downtime detected");
       writing = writing
         .then(() => store.write((tx) => write(tx, gap)))
-        .catch((error: unknown) => log.error({ event: "bell.downtime_record_failed", err: error, gap }, "failed to record downtime"));
+        .catch((error: unknown) =>
+          log.error({ event: "bell.downtime_record_failed", err: error, gap }, "failed to record downtime"),
+        );
     }
     timer = clock.after(POLL_INTERVAL_MS, poll, { background: true });
   };

@@ -170,7 +170,10 @@ async function buildContent(
   const sha256 = createHash("sha256").update(sound).digest("hex");
   const bytes = [...sounds.values()].reduce((sum, { length }) => sum + length, 0);
   if (!sounds.has(sha256) && bytes + sound.length > MAX_SOUND_BYTES) {
-    log.warn({ event: "bell.offline_plan_limit_exceeded", scheduleId: ring.owner }, "offline ring plan exceeds the sound limit; schedule left out");
+    log.warn(
+      { event: "bell.offline_plan_limit_exceeded", scheduleId: ring.owner },
+      "offline ring plan exceeds the sound limit; schedule left out",
+    );
     return null;
   }
   sounds.set(sha256, sound);

@@ -58,7 +58,10 @@ export function createOfflineRings(deps: OfflineRingDeps): OfflineRings {
     try {
       await resolveMissedRings(deps);
     } catch (error) {
-      log.error({ event: "bell.offline_ring_resolve_failed", err: error }, "failed to resolve missed rings that devices played offline");
+      log.error(
+        { event: "bell.offline_ring_resolve_failed", err: error },
+        "failed to resolve missed rings that devices played offline",
+      );
     }
     timer = null;
     if (hasNewReports) scheduleResolve();
@@ -80,18 +83,25 @@ export function createOfflineRings(deps: OfflineRingDeps): OfflineRings {
           deviceIdentifier,
           provider,
         );
-        if (!found) throw new CallerError("invalid-value", `rings.playedAlone: the plugin has no device ${deviceIdentifier}`);
+        if (!found)
+          throw new CallerError("invalid-value", `rings.playedAlone: the plugin has no device ${deviceIdentifier}`);
         tx.run("DELETE FROM bell_offline_rings WHERE at < ?", now - ACCEPTED_AGE_MS);
         for (const { ringId, at } of reported)
           tx.run("INSERT OR IGNORE INTO bell_offline_rings (device, ring, at) VALUES (?, ?, ?)", found.pk, ringId, at);
         const sql = "SELECT count(*) AS n FROM bell_offline_rings WHERE device = ?";
         if ((tx.one<{ n: number }>(sql, found.pk)?.n ?? 0) > MAX_RINGS_PER_DEVICE)
-          throw new CallerError("limit-exceeded", `rings.playedAlone: at most ${MAX_RINGS_PER_DEVICE} rings per device`);
+          throw new CallerError(
+            "limit-exceeded",
+            `rings.playedAlone: at most ${MAX_RINGS_PER_DEVICE} rings per device`,
+          );
         return found.pk;
       });
       notificationService.handleOutcomes(reported.flatMap((ring) => toOutcome(ring, device, provider, store) ?? []));
       if (reported.length === 0) return;
-      log.warn({ event: "bell.offline_rings_reported", deviceIdentifier, rings: reported.length }, "device rang offline while the appliance was unreachable");
+      log.warn(
+        { event: "bell.offline_rings_reported", deviceIdentifier, rings: reported.length },
+        "device rang offline while the appliance was unreachable",
+      );
       scheduleResolve();
     },
     stop() {
@@ -130,7 +140,10 @@ async function resolveMissedRings(deps: OfflineRingDeps): Promise<void> {
     }
     if (!(await isPlayedByAllDevices(ring, expected, deps))) continue;
     await store.write((tx) => markRungOffline(tx, ring.pk, "Played offline by all its devices."));
-    log.info({ event: "bell.missed_ring_played_offline", ringId: ring.id }, "missed ring was played offline by its devices");
+    log.info(
+      { event: "bell.missed_ring_played_offline", ringId: ring.id },
+      "missed ring was played offline by its devices",
+    );
   }
 }
 

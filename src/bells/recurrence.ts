@@ -48,7 +48,8 @@ function parseRfc5545Rule(text: string): Recurrence | string {
   try {
     const set = rrule.rrulestr(lines.join("\n"), { forceset: true }) as InstanceType<typeof rrule.RRuleSet>;
     const start = set.dtstart()?.getTime();
-    if (start === undefined || Number.isNaN(start) || start < EARLIEST_START) return "DTSTART must be in 2000 or later.";
+    if (start === undefined || Number.isNaN(start) || start < EARLIEST_START)
+      return "DTSTART must be in 2000 or later.";
     if (!set.rrules().every(({ options }) => hasMatchingDay(options))) return "The rule matches no day.";
     return { between: (from, to) => expandRuleSet(set, from, to) };
   } catch {

@@ -85,7 +85,10 @@ export function createRingExecutor(deps: RingExecutorDeps): RingExecutor {
         return null;
       } catch (error) {
         if (!(error instanceof CallerError || error instanceof ConflictError)) throw error;
-        log.warn({ event: "bell.ring_skipped", ringId: ring.id, reason: error.message }, "ring skipped: notification refused");
+        log.warn(
+          { event: "bell.ring_skipped", ringId: ring.id, reason: error.message },
+          "ring skipped: notification refused",
+        );
         return error.message;
       }
     },
@@ -268,11 +271,7 @@ function recordMissed(tx: Transaction, rings: readonly RingRow[], cause: MissCau
       : [{ rings: summaries.length, first: summaries[0], last: summaries.at(-1), cause, reason }];
   const where = { extensionId: ONPREM_EXTENSION_ID, endpointId: deps.endpointId() };
   for (const value of values) {
-    tx.create(
-      endpointActivities,
-      { ...where, type: "scheduled-broadcast-skipped", severity: "error", value },
-      deps.by,
-    );
+    tx.create(endpointActivities, { ...where, type: "scheduled-broadcast-skipped", severity: "error", value }, deps.by);
   }
   for (const { id, owner, at } of rings.slice(0, MAX_SINGLE_RECORDS)) {
     tx.emit("bell.missed", { ringId: id, scheduleId: owner, at });

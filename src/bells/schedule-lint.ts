@@ -87,7 +87,9 @@ export function createScheduleLint({ reader, clock, events, log, times }: Schedu
     const before = working ?? Promise.resolve();
     const mine = before
       .then(() => lintSchedules(ids()))
-      .catch((error: unknown) => log.error({ event: "bell.schedule_lint_failed", err: error }, "bell schedule lint failed"))
+      .catch((error: unknown) =>
+        log.error({ event: "bell.schedule_lint_failed", err: error }, "bell schedule lint failed"),
+      )
       .finally(() => {
         if (working === mine) working = null;
       });
@@ -158,7 +160,9 @@ function nextNightlyRun({ zones, rules = DEFAULT_CLOCK_RULES, ownZone }: LocalTi
 }
 
 function toReason({ id, name }: { id: string; name: string }, findings: readonly ScheduleFinding[]) {
-  const texts =findings.map(({ kind, count, first }) => `${count} rings ${FINDING_TEXTS[kind]} (the first at ${first})`);
+  const texts = findings.map(
+    ({ kind, count, first }) => `${count} rings ${FINDING_TEXTS[kind]} (the first at ${first})`,
+  );
   return { code: `bells-year:${id}`, reason: `Bell schedule ${name}: ${texts.join("; ")}.` };
 }
 

@@ -107,7 +107,11 @@ export function createTicker(deps: TickerDeps): Ticker {
     await store.write((tx) => {
       planner.revalidate(tx);
       const reopened = reopenMissedRings(tx, clock.now());
-      if (reopened > 0) log.info({ event: "bell.missed_rings_reopened", rings: reopened }, "missed rings reopened after a clock step backward");
+      if (reopened > 0)
+        log.info(
+          { event: "bell.missed_rings_reopened", rings: reopened },
+          "missed rings reopened after a clock step backward",
+        );
     });
     if (wasFirst) await missInterruptedRings();
     first = false;
@@ -124,7 +128,9 @@ export function createTicker(deps: TickerDeps): Ticker {
   const cancelQuietly = (ring: RingRow): Promise<void> =>
     ringExecutor
       .cancel(ring)
-      .catch((error: unknown) => log.error({ event: "bell.ring_cancel_failed", err: error, ringId: ring.id }, "failed to cancel a ring"));
+      .catch((error: unknown) =>
+        log.error({ event: "bell.ring_cancel_failed", err: error, ringId: ring.id }, "failed to cancel a ring"),
+      );
 
   /** As `RingExecutor.prepare`; undefined if it failed and will be retried. */
   const tryToPrepare = async (ring: RingRow): Promise<string | null | undefined> => {
@@ -133,7 +139,10 @@ export function createTicker(deps: TickerDeps): Ticker {
       retryAtByKey.delete(ring.pk);
       return note;
     } catch (error) {
-      log.error({ event: "bell.ring_prepare_failed", err: error, ringId: ring.id }, "failed to prepare a ring, retrying");
+      log.error(
+        { event: "bell.ring_prepare_failed", err: error, ringId: ring.id },
+        "failed to prepare a ring, retrying",
+      );
       retryAtByKey.set(ring.pk, clock.monotonicMs() + RETRY_DELAY_MS);
       return undefined;
     }
@@ -314,7 +323,8 @@ export function createTicker(deps: TickerDeps): Ticker {
     return moments.length > 0 ? Math.min(...moments) : null;
   };
 
-  const logFailure = (error: unknown): void => log.error({ event: "bell.ticker_failed", err: error }, "bell ticker failed");
+  const logFailure = (error: unknown): void =>
+    log.error({ event: "bell.ticker_failed", err: error }, "bell ticker failed");
 
   /** Delay until the next poll; after a failure it is retried soon, not immediately. */
   const pollDelayMs = (): number => {

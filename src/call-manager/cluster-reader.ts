@@ -111,7 +111,9 @@ export function createClusterReader(deps: ClusterReaderDeps): ClusterReader {
     };
     const before = cluster.snapshot;
     const database =
-      requestedKind === "full" || before === null ? await readDatabase(run) : await readDatabaseChanges(run, before, requestedKind);
+      requestedKind === "full" || before === null
+        ? await readDatabase(run)
+        : await readDatabaseChanges(run, before, requestedKind);
     const { kind } = database;
     const reported = await readRegistrations(run, database, before);
     const after: Snapshot = { ...database, ...reported };
@@ -128,7 +130,11 @@ export function createClusterReader(deps: ClusterReaderDeps): ClusterReader {
     return {
       ...{ kind, registered, gone, nodes: after.nodes, phones: after.phones.size, changed: cluster.found.length },
       ...{ version: await client.version(), requests: client.requests - requestsBefore, rows: run.rows },
-      ...{ registrationSource: reported.source, warnings: run.warnings, tookMs: Math.round(clock.monotonicMs() - began) },
+      ...{
+        registrationSource: reported.source,
+        warnings: run.warnings,
+        tookMs: Math.round(clock.monotonicMs() - began),
+      },
     };
   }
 

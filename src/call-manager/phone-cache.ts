@@ -157,7 +157,10 @@ export function createPhoneCache(deps: PhoneCacheDeps): PhoneCache {
     each.failures += 1;
     const now = clock.now();
     Object.assign(each.state, { state: "failed", code, reason: message, endedAt: now, nextTryAt: now + pauseMs });
-    log.warn({ event: "call_manager.reading_failed", callmgrClusterId: cluster.id, code, reason: message }, "failed to read the phones of a cluster, retrying");
+    log.warn(
+      { event: "call_manager.reading_failed", callmgrClusterId: cluster.id, code, reason: message },
+      "failed to read the phones of a cluster, retrying",
+    );
     reportFault(cluster.id, `Failed to read the phones of ${cluster.name}: ${message}`);
     each.timer = clock.after(pauseMs, () => requestReading(cluster.id, kind), { background: true });
     if (isNews) await recordUpdateFailure(deps, cluster, kind, clusterError).catch((cause: unknown) => onError(cause));
@@ -180,7 +183,8 @@ export function createPhoneCache(deps: PhoneCacheDeps): PhoneCache {
   }
 
   function onError(error: unknown): void {
-    if (!signal.aborted) log.error({ event: "call_manager.update_failed", err: error }, "failed to update the phones of a cluster");
+    if (!signal.aborted)
+      log.error({ event: "call_manager.update_failed", err: error }, "failed to update the phones of a cluster");
   }
 
   function requestAllReadings(kind: ReadingKind): void {

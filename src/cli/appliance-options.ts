@@ -24,8 +24,8 @@ export function addApplianceOptions(command: Command, terminal: Terminal): Comma
 
 /** A client for the appliance that the options select. Throws CallerError without a token. */
 export function apiClientFrom({ url, token }: ApplianceOptions, terminal: Terminal): ApiClient {
-  const known = token ?? terminal.env.CARILLON_TOKEN;
-  if (known) return createApiClient(url, known);
+  const accessToken = token ?? terminal.env.CARILLON_TOKEN;
+  if (accessToken) return createApiClient(url, accessToken);
   throw new CallerError(
     "required",
     "Token missing: set CARILLON_TOKEN or add --token. `carillon init` printed one; `carillon token create` creates another.",

@@ -75,7 +75,7 @@ function addEnrol(link: Command, terminal: Terminal): void {
     .option("--code <code>", "code created by `link code` at the cloud; or set CARILLON_ENROLMENT_CODE")
     .option(
       "--mode <mode>",
-      "adopt: rows that exist only on the appliance are copied to the cloud; join: they stay on the appliance only",
+      "adopt: the organisation has no appliances yet, the data of this one are uploaded; join: the organisation's data are used, rows that exist only on the appliance are renamed and disabled and stay on it",
       "join",
     )
     .option("--authority <file>", "CA certificate (PEM) of the cloud's certificate, unless a public CA signed it")

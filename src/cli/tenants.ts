@@ -148,6 +148,6 @@ function describeAppliance(
   { endpointId, name, version, heardAt, health, behind }: TenantAppliance,
   now: number,
 ): string {
-  const heard = now - heardAt <= ONLINE_WITHIN_MS ? "online" : `offline since ${new Date(heardAt).toISOString()}`;
-  return `${name ?? endpointId}  ${heard}  ${version ?? "?"}  ${health ?? "?"}  ${behind ?? "all"} changes behind`;
+  const state = now - heardAt <= ONLINE_WITHIN_MS ? "online" : `offline since ${new Date(heardAt).toISOString()}`;
+  return `${name ?? endpointId}  ${state}  ${version ?? "?"}  ${health ?? "?"}  ${behind ?? "all"} changes behind`;
 }

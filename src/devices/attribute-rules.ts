@@ -37,7 +37,7 @@ export function createAttributeCheck(
       for (const [name, rule] of Object.entries(attributes)) {
         const value = given[name];
         if (value === undefined || value === known[name]) continue;
-        const message =validateAttribute(rule, value, matches);
+        const message = validateAttribute(rule, value, matches);
         if (message !== null) throw invalidValue(`attributes.${name}`, message);
       }
     }

@@ -89,7 +89,8 @@ function assertPatternCost(filters: readonly DeviceFilter[]): void {
     if (filter.comparison !== "MATCHES_REGEX") continue;
     effort += estimatePatternCost(filter.value);
     if (effort <= MAX_PATTERN_COST) effort += compilePattern(filter, index + 1).programSize();
-    if (effort > MAX_PATTERN_COST) throw filterError(index + 1, "The patterns of the group exceed the total cost limit; use shorter patterns.");
+    if (effort > MAX_PATTERN_COST)
+      throw filterError(index + 1, "The patterns of the group exceed the total cost limit; use shorter patterns.");
   }
 }
 

@@ -44,7 +44,10 @@ function rejectCycle(reader: StoreReader, pk: number, id: string, baseIds: reado
     pk,
   );
   if (found || baseIds.includes(id)) {
-    throw invalidValue("baseDeviceGroupIds", "Must not form a cycle: a group must not be based on itself, directly or indirectly.");
+    throw invalidValue(
+      "baseDeviceGroupIds",
+      "Must not form a cycle: a group must not be based on itself, directly or indirectly.",
+    );
   }
 }
 

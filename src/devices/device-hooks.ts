@@ -83,7 +83,8 @@ function parseAttributes(input: unknown): Record<string, string> {
   const texts: Record<string, string> = {};
   for (const [name, value] of Object.entries(input)) {
     if (value === null) continue;
-    if (typeof value === "object") throw invalidValue("attributes", `The value of ${name} must be a string, a number or a boolean.`);
+    if (typeof value === "object")
+      throw invalidValue("attributes", `The value of ${name} must be a string, a number or a boolean.`);
     texts[name] = String(value);
   }
   return texts;

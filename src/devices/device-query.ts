@@ -135,8 +135,7 @@ function attributeText(value: unknown): string {
 /** The object that a parameter is or contains as JSON. Throws CallerError for `field`. */
 export function parseObjectParameter(value: unknown, field: string): Record<string, unknown> {
   const read = parseJsonText(value, field);
-  if (typeof read !== "object" || read === null || Array.isArray(read))
-    throw invalidValue(field, "Must be an object.");
+  if (typeof read !== "object" || read === null || Array.isArray(read)) throw invalidValue(field, "Must be an object.");
   return read as Record<string, unknown>;
 }
 

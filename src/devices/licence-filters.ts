@@ -56,7 +56,8 @@ export function createLicenceCheck(): (reader: StoreReader, endpointId: string, 
 function compileLicenceFilter(name: string, given: unknown): DevicePredicate | null {
   if (given === null || given === undefined) return null;
   const { filterType, filters = [], logicalExpression } = given as Record<string, unknown>;
-  if (typeof given !== "object" || !Array.isArray(filters)) throw invalidValue("config", `${name}.filters must be a list.`);
+  if (typeof given !== "object" || !Array.isArray(filters))
+    throw invalidValue("config", `${name}.filters must be a list.`);
   const flat: unknown[] = filters.flat();
   if (flat.length > MAX_FILTERS) throw invalidValue("config", `${name} must have at most ${MAX_FILTERS} filters.`);
   if (flat.length === 0 && filterType !== "REJECT") return null;

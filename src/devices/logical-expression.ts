@@ -52,8 +52,7 @@ function tokenize(text: string): Token[] {
   for (const match of text.matchAll(pattern)) {
     const token = match[1] as string;
     const at = match.index + match[0].length - token.length + 1;
-    if (!/^(\d+|AND|OR|NOT|[()])$/i.test(token))
-      throw expressionError(`Unexpected "${token}" at position ${at}.`);
+    if (!/^(\d+|AND|OR|NOT|[()])$/i.test(token)) throw expressionError(`Unexpected "${token}" at position ${at}.`);
     tokens.push({ text: token.toUpperCase(), at });
   }
   return tokens;
@@ -78,7 +77,10 @@ function parseTokens(tokens: readonly Token[], filterCount: number): LogicalExpr
   const single = (depth: number): LogicalExpression => {
     if (depth >= MAX_DEPTH) throw expressionError(`Must be nested at most ${MAX_DEPTH} levels deep.`);
     const token = tokens[next];
-    if (!token) throw expressionError("Must end with a filter number or ): found the end of the text, expected a filter number, NOT or (.");
+    if (!token)
+      throw expressionError(
+        "Must end with a filter number or ): found the end of the text, expected a filter number, NOT or (.",
+      );
     next++;
     if (token.text === "NOT") return { kind: "not", of: single(depth + 1) };
     if (token.text === "(") return group(token, depth);
@@ -108,6 +110,7 @@ function filterNumber(token: Token, filterCount: number): number {
   }
   const number = Number(token.text);
   if (number >= 1 && number <= filterCount) return number;
-  const range = filterCount === 0 ? "There are no filters to refer to" : `Filter numbers must be between 1 and ${filterCount}`;
+  const range =
+    filterCount === 0 ? "There are no filters to refer to" : `Filter numbers must be between 1 and ${filterCount}`;
   throw expressionError(`${range}; found ${token.text} at position ${token.at}.`);
 }

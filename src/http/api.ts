@@ -12,6 +12,7 @@ import { withCorsHeaders } from "./cors.ts";
 import type { ApiDeps } from "./dependencies.ts";
 import { createEndpoint, type Endpoint } from "./endpoint.ts";
 import { errorResponseOf, isBug, MethodNotAllowedError, misdirectedRequest } from "./error-response.ts";
+import { createHandbook, type Handbook, handbookFolder, isHandbookPath } from "./handbook.ts";
 import { createIdempotency } from "./idempotency.ts";
 import {
   API_PREFIX,
@@ -35,8 +36,8 @@ export type { ApiDeps } from "./dependencies.ts";
 /** The HTTP API. */
 export interface Api {
   /**
-   * Request listener for `/`: the API below `/api/`, plugin routes below `/x/`, SCIM below `/scim/v2`, everything
-   * else is the console.
+   * Request listener for `/`: the API below `/api/`, plugin routes below `/x/`, SCIM below `/scim/v2`, the handbook
+   * below `/help/`, everything else is the console.
    */
   callback(): http.RequestListener;
 }
@@ -51,6 +52,7 @@ const UNPREFIXED_PATHS = /^\/(?:(?:join|leave|answer|decline)\/|(?:health|metric
 interface UnroutedHandlers {
   isOwnHost: HostCheck;
   files: ConsoleAssets;
+  handbook: Handbook;
   scim: ReturnType<typeof createScimRoute>;
 }
 
@@ -61,6 +63,7 @@ export function createApi(deps: ApiDeps): Api {
   const handlers: UnroutedHandlers = {
     isOwnHost: createHostCheck({ listen, hosts: api.hosts }),
     files: createConsoleAssets(deps.consoleFolder),
+    handbook: createHandbook(handbookFolder()),
     scim: createScimRoute(deps, rateLimit),
   };
   const app = new Koa<RequestState>();
@@ -124,12 +127,12 @@ function createEndpoints(deps: ApiDeps): Endpoint[] {
   });
 }
 
-/** Handles everything outside the router: host check, console files, plugin routes, SCIM and the `_method` override. */
+/** Handles everything outside the router: host check, console files, handbook, plugin routes, SCIM and the `_method` override. */
 async function serveUnrouted(
   context: ParameterizedContext<RequestState>,
   next: Next,
   deps: ApiDeps,
-  { isOwnHost, files, scim }: UnroutedHandlers,
+  { isOwnHost, files, handbook, scim }: UnroutedHandlers,
 ): Promise<void> {
   const { req, state } = context;
   if (req.headers.host === undefined && req.httpVersion === "1.1")
@@ -150,9 +153,11 @@ async function serveUnrouted(
     return;
   }
   if (!`${path}/`.startsWith(API_PREFIX)) {
-    state.at = "console";
+    const isHelp = isHandbookPath(path);
+    state.at = isHelp ? "/help" : "console";
     if (context.method !== "GET" && context.method !== "HEAD") throw new MethodNotAllowedError("GET, HEAD");
-    state.response = await files.respond(path, (name) => req.headers[name] as string | undefined);
+    if (isHelp) state.response = await handbook.respond(path, search);
+    else state.response = await files.respond(path, (name) => req.headers[name] as string | undefined);
     return;
   }
   if (deps.settings.api.methodOverride && context.method === "GET") applyMethodOverride(context);

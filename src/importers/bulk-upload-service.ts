@@ -138,7 +138,8 @@ export function createBulkUploadService(deps: BulkUploadDeps): BulkUploadService
 function waitingForFile(reader: Pick<Transaction, "get">, id: string): BulkUpload {
   const upload = reader.get(bulkUploads, id);
   if (!upload) throw notFound();
-  if (upload.fileId !== null) throw new ConflictError("The upload already has a file; create another upload.", "fileId");
+  if (upload.fileId !== null)
+    throw new ConflictError("The upload already has a file; create another upload.", "fileId");
   return upload;
 }
 

@@ -57,10 +57,7 @@ export async function* readDelimitedRows(
     if (error instanceof CallerError) throw error;
     const { code, lines: at } = error as { code?: string; lines?: number };
     if (!code?.startsWith("CSV_")) throw error;
-    throw new MalformedTableError(
-      at ?? last + 1,
-      PARSE_ERROR_MESSAGES[code] ?? "The line is malformed.",
-    );
+    throw new MalformedTableError(at ?? last + 1, PARSE_ERROR_MESSAGES[code] ?? "The line is malformed.");
   }
 }
 

@@ -328,5 +328,6 @@ async function dryRunSteps({ deps, by, steps, errors }: LoadContext): Promise<vo
       });
     }
   }
-  if (errors.length > 0) throw new LoadAborted("failed", `${errors.length} changes were refused: ${errors[0]?.message}`);
+  if (errors.length > 0)
+    throw new LoadAborted("failed", `${errors.length} changes were refused: ${errors[0]?.message}`);
 }

@@ -105,7 +105,10 @@ export function createLoadService(deps: LoadServiceDeps): LoadService {
       .map(({ id, schedule }) =>
         deps.schedule(schedule as string, () => {
           startRun(id, {}, system).catch((error: unknown) =>
-            log.error({ event: "import.load_start_failed", err: error, loadDefinitionId: id }, "scheduled load failed to start"),
+            log.error(
+              { event: "import.load_start_failed", err: error, loadDefinitionId: id },
+              "scheduled load failed to start",
+            ),
           );
         }),
       );
@@ -136,12 +139,20 @@ export function createLoadService(deps: LoadServiceDeps): LoadService {
             queue.enqueue(
               () => finishRun({ ...deps, signal }, run, { ...system, scope }),
               (error) => {
-                if (!signal.aborted) log.error({ event: "import.load_resume_failed", err: error, loadRunId: run.id }, "failed to resume a load");
+                if (!signal.aborted)
+                  log.error(
+                    { event: "import.load_resume_failed", err: error, loadRunId: run.id },
+                    "failed to resume a load",
+                  );
               },
             );
           else {
             await deleteLoadSteps(store, run.pk);
-            await change(run, { state: "failed", reason: "The appliance stopped during the load.", endedAt: clock.now() });
+            await change(run, {
+              state: "failed",
+              reason: "The appliance stopped during the load.",
+              endedAt: clock.now(),
+            });
           }
         }
       }

@@ -60,7 +60,8 @@ function pathOf({ path, fileId }: LoadDefinition, { loadsDir, files }: SourceCon
   const full = join(loadsDir, path);
   if (!existsSync(full)) throw invalidValue("path", `${path} was not found in the loads folder.`);
   const real = realpathSync(full);
-  if (!real.startsWith(realpathSync(loadsDir) + sep)) throw invalidValue("path", "Must not lead out of the loads folder.");
+  if (!real.startsWith(realpathSync(loadsDir) + sep))
+    throw invalidValue("path", "Must not lead out of the loads folder.");
   return real;
 }
 

@@ -42,7 +42,8 @@ function findByName(
     const found = reader
       .find(resource, { [column]: name } as Partial<RowBase>, 100)
       .filter(({ id }) => reader.get(resource, id, visibility) !== null);
-    if (found.length > 1) throw lookupError(`The name ${shortened(name)} is ambiguous (${found.length} ${family}); use the id.`);
+    if (found.length > 1)
+      throw lookupError(`The name ${shortened(name)} is ambiguous (${found.length} ${family}); use the id.`);
     if (found[0]) return found[0].id;
   }
   throw lookupError(`No row of ${family} with the name ${shortened(name)} was found.`);

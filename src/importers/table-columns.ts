@@ -104,8 +104,7 @@ function headerErrors(
   const fault = (message: string): FieldError[] => [{ field: column || null, type: "invalid-value", message }];
   if (column === "") return fault(`Column ${at + 1} has no name.`);
   const path = paths[at] as string[];
-  if (paths.findIndex((other) => other.join(".") === path.join(".")) < at)
-    return fault(`Duplicate column ${column}.`);
+  if (paths.findIndex((other) => other.join(".") === path.join(".")) < at) return fault(`Duplicate column ${column}.`);
   const field = Object.hasOwn(fields, path[0] as string) ? fields[path[0] as string] : undefined;
   const isKnown = field && isImportable(field) && (path.length === 1 || isMember(field, path[1] as string));
   return isKnown ? [] : fault(`Unknown column ${column}. Columns are ${columnNames(fields).join(", ")}.`);

@@ -51,7 +51,7 @@ async function sendAllClear(
   if (!first) throw new ConflictError("The incident has no notification; an all-clear requires at least one.");
   const given = subject || null;
   const ready = first.allClearSubject || null;
-  const text ={
+  const text = {
     subject: (ifNoneReady ? (ready ?? given) : (given ?? ready)) ?? `All clear: ${incident.name ?? ""}`,
     body: ifNoneReady && (ready ?? first.allClearBody) ? null : body,
   };

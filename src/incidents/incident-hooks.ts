@@ -19,7 +19,10 @@ export const incidentHooks: ResourceHooks<typeof incidents> = {
     if (op !== "create" || !after) return;
     const plan = after.incidentPlanId ? tx.get(incidentPlans, after.incidentPlanId) : null;
     if (plan && !plan.allowMultipleActiveIncidents && ongoingIncident(tx, plan.id, after.drill)) {
-      throw new ConflictError("An incident of this plan is in progress, and the plan allows only one at a time.", "incidentPlanId");
+      throw new ConflictError(
+        "An incident of this plan is in progress, and the plan allows only one at a time.",
+        "incidentPlanId",
+      );
     }
     after.name ??= plan?.name ?? "Incident";
     after.startedById ??= by.actor.userId;
@@ -57,7 +60,8 @@ export function incidentActivityHooks(clock: Clock): ResourceHooks<typeof incide
       }
       if (after.type === "roster-status") validateRosterActivity(after, tx);
       if (after.type !== "end-incident") return;
-      if (tx.get(incidents, after.incidentId)?.endedAt !== null) throw new ConflictError("The incident has already ended.");
+      if (tx.get(incidents, after.incidentId)?.endedAt !== null)
+        throw new ConflictError("The incident has already ended.");
       tx.update(incidents, after.incidentId, {}, { actor: by.actor, scope: by.scope }, { endedAt: clock.now() });
     },
   };

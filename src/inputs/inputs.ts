@@ -65,7 +65,10 @@ export function createInputs(deps: InputDeps): Inputs {
           await finish(input, await handle(input));
         } catch (error) {
           failed = true;
-          log.error({ event: "input.processing_failed", err: error, inputId: input.id }, "failed to process an input, retrying");
+          log.error(
+            { event: "input.processing_failed", err: error, inputId: input.id },
+            "failed to process an input, retrying",
+          );
         }
       }
       if (failed && isStarted) retryTimer ??= clock.after(RETRY_DELAY_MS, retry, { background: true });
@@ -100,10 +103,14 @@ export function createInputs(deps: InputDeps): Inputs {
   }
 
   async function executeAction(effect: RuleAction, input: InputRow): Promise<InputResult> {
-    if (effect.ringsUntilAnswered && isCallOver(input, store)) return { outcome: "late", reason: "The call had already ended." };
+    if (effect.ringsUntilAnswered && isCallOver(input, store))
+      return { outcome: "late", reason: "The call had already ended." };
     const handled = await executeRuleAction(effect, input, deps);
     if (handled.outcome === "failed")
-      log.warn({ event: "input.action_failed", ...effect.rule, source: input.source, reason: handled.reason }, "input rule failed");
+      log.warn(
+        { event: "input.action_failed", ...effect.rule, source: input.source, reason: handled.reason },
+        "input rule failed",
+      );
     if (effect.ringsUntilAnswered && handled.notificationId && input.callKey)
       await recordRingingNotification(input.callKey, handled.notificationId, deps);
     return handled;

@@ -40,7 +40,8 @@ export function validateNumberPattern(field: string, pattern: string): void {
   if (/\\p/i.test(pattern)) throw invalidValue(field, "Must not use named character classes.");
   const compiled = compilePattern(pattern);
   if (compiled === null) throw invalidValue(field, "Must be a valid RE2 pattern.");
-  if (compiled.programSize() > MAX_PROGRAM_SIZE) throw invalidValue(field, "The pattern exceeds the cost limit; use a shorter pattern.");
+  if (compiled.programSize() > MAX_PROGRAM_SIZE)
+    throw invalidValue(field, "The pattern exceeds the cost limit; use a shorter pattern.");
 }
 
 /** Replaces `$1` … by the matched groups; a missing group becomes an empty string. */

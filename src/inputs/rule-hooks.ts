@@ -36,7 +36,8 @@ export const m2mInputHooks: ResourceHooks<typeof m2mInputs> = {
 /** Validates the scenarios and the PIN. */
 export const dialingConfigurationHooks: ResourceHooks<typeof dialcastDialingConfigurations> = {
   async prepare({ pin }) {
-    if (typeof pin === "string" && pin !== "" && !/^\d{4,12}$/.test(pin)) throw invalidValue("pin", "Must be 4 to 12 digits.");
+    if (typeof pin === "string" && pin !== "" && !/^\d{4,12}$/.test(pin))
+      throw invalidValue("pin", "Must be 4 to 12 digits.");
   },
   beforeWrite({ after }) {
     if (!after) return;

@@ -49,7 +49,8 @@ export function resolveLocation(
   let found: ParentCandidates | null = null;
   for (const each of levels) {
     const ids = findLevelIds(each, found, reader, visibility);
-    if (ids.length === 0) throw invalidValue(`${field}.${each.level}`, notFoundMessage(each, found, reader, visibility));
+    if (ids.length === 0)
+      throw invalidValue(`${field}.${each.level}`, notFoundMessage(each, found, reader, visibility));
     found = { level: each.level, ids };
   }
   const { level, ids } = found as unknown as ParentCandidates;
@@ -63,7 +64,8 @@ function parseLocation(location: unknown, field: string): LevelReference[] {
     const given = location[level];
     return given === null || given === undefined ? [] : [parseLevel(level, given, `${field}.${level}`)];
   });
-  if (references.length === 0) throw invalidValue(field, "Must contain at least one of site, building, floor and zone.");
+  if (references.length === 0)
+    throw invalidValue(field, "Must contain at least one of site, building, floor and zone.");
   return references;
 }
 
@@ -109,5 +111,7 @@ function notFoundMessage(
   visibility: RowVisibility,
 ): string {
   const isElsewhere = above !== null && findLevelIds(reference, null, reader, visibility).length > 0;
-  return isElsewhere ? `Must be in the given ${above.level}.` : `No ${reference.level} with this ${reference.key} was found.`;
+  return isElsewhere
+    ? `Must be in the given ${above.level}.`
+    : `No ${reference.level} with this ${reference.key} was found.`;
 }

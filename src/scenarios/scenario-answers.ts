@@ -72,7 +72,11 @@ function parseAnswer(
       ? typeof fieldVariable === "string" && variable.toLowerCase() === fieldVariable.toLowerCase()
       : typeof fieldId === "string" && id === fieldId.toLowerCase(),
   );
-  if (!question) throw invalidValue(`${at}.${fieldId === null ? "fieldVariable" : "fieldId"}`, "The question was not found in the scenario.");
+  if (!question)
+    throw invalidValue(
+      `${at}.${fieldId === null ? "fieldVariable" : "fieldId"}`,
+      "The question was not found in the scenario.",
+    );
   return { id: question.id, answer: parseAnswerText(answer, question, `${at}.answer`) };
 }
 
@@ -82,7 +86,7 @@ function parseAnswerText(given: unknown, { type, options }: AskedQuestion, field
   const answer = typeof given === "number" || typeof given === "boolean" ? String(given) : given;
   const { values, faults } = checker.validate({ answer }, "create");
   if (faults[0]) throw invalidValue(field, `Must be a string of at most ${MAX_CHARACTERS} characters.`);
-  const answerText =values.answer as string;
+  const answerText = values.answer as string;
   if (type !== "option") return answerText;
   const chosen = options.find((option) => option.toLowerCase() === answerText.toLowerCase());
   if (chosen === undefined) throw invalidValue(field, `Must be one of ${options.join(", ")}.`);

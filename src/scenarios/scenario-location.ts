@@ -31,7 +31,8 @@ export function resolveStartLocation(
 ): Location {
   const { location, site, device, mayBeNowhere } = input;
   const isGiven = location !== undefined && location !== null && location !== "";
-  if (isGiven && site !== null) throw invalidValue("location", "Must not be combined with an answer to the site question.");
+  if (isGiven && site !== null)
+    throw invalidValue("location", "Must not be combined with an answer to the site question.");
   if (isGiven && !row.locationEnabled) throw invalidValue("location", "Must be empty: the scenario has no location.");
   if (isGiven) return resolveLocation(location, reader, visibility);
   if (site !== null) return siteFromAnswer(site, reader, visibility);

@@ -21,7 +21,10 @@ export function createScenarioPinCheck(secrets: Secrets, clock: Clock): Scenario
     assertPin(scenario, given, by) {
       if (scenario.confirmationType !== "pin") return;
       if (scenario.confirmationPin === null)
-        throw invalidValue("confirmationPin", "The PIN of this scenario is not available on this node; it must be set again.");
+        throw invalidValue(
+          "confirmationPin",
+          "The PIN of this scenario is not available on this node; it must be set again.",
+        );
       if (given === undefined || given === null || given === "") throw requiredValue("confirmationPin");
       const key = `${scenario.id} ${by.actor.userId ?? by.actor.name}`;
       const waitS = attempts.begin(key);

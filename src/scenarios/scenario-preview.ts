@@ -43,7 +43,7 @@ export async function previewScenario(
   const startInput = { location, site, device: null, mayBeNowhere: true };
   const place = resolveStartLocation(scenario, startInput, store, by.scope.domainVisibility);
   const named = nameLocation(place, store);
-  const locationText =formatLocation(named);
+  const locationText = formatLocation(named);
   const variables = new Map(Object.entries(answerVariables(answered, true)));
   if (named) variables.set(locationVariableOf(scenario), locationText);
   const messages: PreviewedMessage[] = [];

@@ -62,7 +62,8 @@ function validateQuestion(
   const errors: [string, string][] = [];
   if (id === SITE_QUESTION_ID) errors.push(["id", "Must not be the id of the site question."]);
   if (!VARIABLE_PATTERN.test(variable)) errors.push(["variable", VARIABLE_SYNTAX_MESSAGE]);
-  if (before.some((other) => isSameName(other.variable, variable))) errors.push(["variable", "Must be unique within the scenario."]);
+  if (before.some((other) => isSameName(other.variable, variable)))
+    errors.push(["variable", "Must be unique within the scenario."]);
   if (type === "option" && options.length === 0) errors.push(["options", "Must have at least 1 item."]);
   if (type === "text" && options.length > 0) errors.push(["options", "Must be empty for a text question."]);
   if (new Set(options.map((each) => each.toLowerCase())).size < options.length) {

@@ -39,7 +39,8 @@ small{color:var(--soft)}
 [role=alert]{color:var(--bad);font-weight:600}
 `;
 
-const BELL = rawHtml(
+/** Logo of the product: a bell. */
+export const PRODUCT_LOGO = rawHtml(
   '<svg width="32" height="32" viewBox="0 0 32 32" aria-hidden="true"><rect width="32" height="32" rx="7" fill="#24408e"/><path d="M16 6a7 7 0 0 0-7 7v6l-2 3h18l-2-3v-6a7 7 0 0 0-7-7zm-3 18a3 3 0 0 0 6 0z" fill="#fff"/></svg>',
 );
 
@@ -48,7 +49,7 @@ export function renderHtmlPage(given: HtmlPage): HttpResponse {
   const { language, status, title, content, formTargets, vary, header, hasPicture = false } = given;
   const style = STYLE + (given.style ?? "");
   const page = html`<!doctype html><html lang="${language}"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width, initial-scale=1"><title>${title} – Carillon</title><style>${rawHtml(style)}</style></head>
-<body><main><header>${header ?? html`${BELL}Carillon`}</header>${content}</main></body></html>`;
+<body><main><header>${header ?? html`${PRODUCT_LOGO}Carillon`}</header>${content}</main></body></html>`;
   return {
     status,
     headers: pageHeaders(`'sha256-${hash("sha256", style, "base64")}'`, formTargets, vary, hasPicture),

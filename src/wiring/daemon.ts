@@ -210,7 +210,7 @@ async function startModules(
   });
   const missedBells = missedBellReasons(store, clock, endpointId, {
     exist: () => canRingOffline(store, clock.now()),
-    compensated: (asked) => areMissedRingsResolved(store, asked),
+    compensated: (ranges) => areMissedRingsResolved(store, ranges),
   });
   const silentTests = createQuietTests({
     ...{ store, clock, log, provenWithinHours: settings.quietTests.provenWithinHours },

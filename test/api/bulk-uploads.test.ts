@@ -158,17 +158,17 @@ describe("an upload", () => {
     expect(await logsOf(done.id, `&domainId=${done.id}`)).toEqual([]);
     expect((await api.call("GET", `/bulk-uploads/${done.id}/logs?domainId=x`)).status).toBe(400);
     expect((await api.call("GET", `/bulk-uploads/${api.rootId}/logs`)).status).toBe(404);
-    expect(bad[0]).toMatchObject({ resourceResponse: expect.stringContaining("called Nowhere") });
+    expect(bad[0]).toMatchObject({ resourceResponse: expect.stringContaining("with the name Nowhere was found") });
     expect(await logsOf(done.id, "&resourceCreated=true")).toHaveLength(1);
   });
 
   it.each([
-    ["an unknown column", ["name\tnonsense", "A\tB"], 1, "Column nonsense is not known"],
-    ["a read-only column", ["name\tid", "A\tB"], 1, "Column id is not known"],
+    ["an unknown column", ["name\tnonsense", "A\tB"], 1, "Unknown column nonsense"],
+    ["a read-only column", ["name\tid", "A\tB"], 1, "Unknown column id"],
     ["a column that stands twice", ["name\tname", "A\tB"], 1, "Duplicate column"],
-    ["no line", ["name"], 2, "no line"],
+    ["no line", ["name"], 2, "at least one line"],
     ["an empty file", [""], 1, "empty"],
-    ["an open quote", ["name", '"A'], 2, "never closed"],
+    ["an open quote", ["name", '"A'], 2, "not closed"],
   ])("refuses %s", async (_what, lines, line, words) => {
     const done = await upload("device-groups", lines);
     expect(done.status).toBe("ERROR");
@@ -261,7 +261,7 @@ describe("an upload", () => {
     const template = await api.call("GET", "/bulk-uploads/templates/users");
     const announced = await api.call("POST", "/bulk-uploads", { json: { resourceType: "users" } });
     expect([template.status, announced.status]).toEqual([400, 400]);
-    expect(template.text).toContain("Kinds are message-templates, device-groups");
+    expect(template.text).toContain("Must be one of message-templates, device-groups");
   });
 
   it("says once of a column without which no line can be right that it is missing", async () => {

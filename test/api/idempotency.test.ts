@@ -151,7 +151,10 @@ describe("after a crash between the write and the answer", () => {
     await expect(undone).rejects.toThrow("stop");
     expect(api.store.idempotency.find(claim)).toBeNull();
     const { id } = await api.store.create(messageTemplates, { name: "Done", subject: "S" }, by);
-    expect(api.store.idempotency.find(claim)).toEqual({ response: null, createdRow: { resource: "message-templates", id } });
+    expect(api.store.idempotency.find(claim)).toEqual({
+      response: null,
+      createdRow: { resource: "message-templates", id },
+    });
   });
 
   it("a key is forgotten after a day", async () => {

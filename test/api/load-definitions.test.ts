@@ -127,8 +127,8 @@ describe("a load", () => {
     const done = await load(id);
     expect(done).toMatchObject({ state: "complete", usersCreated: 2 });
     expect(done.warnings).toEqual([
-      { line: 1, message: expect.stringContaining("Column Grade is not read") },
-      { line: 2, message: "The line has 5 cells, the head 4." },
+      { line: 1, message: expect.stringContaining("Column Grade is ignored") },
+      { line: 2, message: "The line has 5 cells, the header has 4." },
     ]);
     await give(id, [HEAD, ANNA, BEN]);
     expect((await load(id)).warnings).toEqual([]);
@@ -155,8 +155,8 @@ describe("a load", () => {
   it.each([
     ["a person with a fault", [HEAD, ANNA, "no address,Ben,"], "1 of 2 people", 3],
     ["a key that stands twice", [HEAD, ANNA, ANNA], "1 of 2 people", 3],
-    ["a missing column", ["mail,name", "a@example.org,A"], "no column email", null],
-    ["nobody", [HEAD], "no people", null],
+    ["a missing column", ["mail,name", "a@example.org,A"], "Missing column email", null],
+    ["nobody", [HEAD], "at least one person", null],
   ])("changes nothing for %s", async (_what, lines, reason, line) => {
     const id = await define();
     await give(id, lines);

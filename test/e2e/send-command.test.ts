@@ -77,7 +77,10 @@ describe("the commands device and send", () => {
     expect(data).toMatchObject([{ attributes: { IPAddress: "127.9.9.9", HttpPort: "8081" } }]);
     for (const port of ["0", "65536", "http", "80x"]) {
       const { exitCode, err } = await carillon(...phone, "--port", port);
-      expect([exitCode, err.join()]).toEqual([EXIT.usage, expect.stringContaining("Must be a port between 1 and 65535")]);
+      expect([exitCode, err.join()]).toEqual([
+        EXIT.usage,
+        expect.stringContaining("Must be a port between 1 and 65535"),
+      ]);
     }
   });
 

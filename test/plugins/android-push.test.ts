@@ -37,7 +37,7 @@ const error = (status: string, errorCode?: string) => ({
 });
 
 describe("android-push", () => {
-  it("sends with one token of the service account, urgently what is urgent, and gets another token when that one ends", async () => {
+  it("reuses one access token, sets the priority, and renews an expired token", async () => {
     const { service, push } = await open();
     const answers = { options: ["Safe"], url: "https://bells.example.org/answer/00ff" };
     const recipient = { id: "0198f3a0-0000-7000-8000-00000000aaaa", name: "Ann", answers };
@@ -79,7 +79,7 @@ describe("android-push", () => {
       { retryAfterMs: 5_000, retryable: true },
       "down",
     ],
-  ])("tells what %s %j means", async (status, body, headers, details, state) => {
+  ])("interprets %s %j", async (status, body, headers, details, state) => {
     const { push } = await open(() => ({ status, body, headers: headers as Record<string, string> }));
     await push.said(({ state }) => state === "ok");
     push.deliver(pushTo(1));
@@ -87,10 +87,10 @@ describe("android-push", () => {
     expect(push.statuses.at(-1)?.state).toBe(state);
   });
 
-  it("says at its start that the account is refused, or is none, without its key", async () => {
+  it("reports a refused or invalid account at start-up, without its key", async () => {
     const { service, push } = await open(undefined, false);
     const { reason } = (await push.said(({ state }) => state === "down")) as { reason: string };
-    expect(reason).toContain("service account is refused (400");
+    expect(reason).toContain("service account was refused (HTTP 400");
     expect(reason).not.toContain("PRIVATE");
     push.deliver(pushTo(1), { ...pushTo(2), device: { id: "x", deviceIdentifier: "no token", attributes: {} } });
     expect((await push.outcome(2, "failed")).details).toMatchObject({ retryable: false });

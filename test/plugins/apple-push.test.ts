@@ -34,7 +34,7 @@ function pushTo(deliveryId: number, of: Partial<DeliveryItem> = {}, type = "apns
 }
 
 describe("apple-push", () => {
-  it("sends over one connection with one token, critically what is an emergency, and connects again", async () => {
+  it("reuses one connection and token, marks emergencies critical, and reconnects", async () => {
     const { service, push } = await open();
     const answers = { options: ["Safe"], url: "https://bells.example.org/answer/00ff" };
     const recipient = { id: "0198f3a0-0000-7000-8000-00000000aaaa", name: "Ann", answers };
@@ -82,7 +82,7 @@ describe("apple-push", () => {
     [403, "ExpiredProviderToken", {}, { retryable: true }, "down"],
     [429, "TooManyRequests", { "retry-after": "7" }, { retryable: true, retryAfterMs: 7_000 }, "ok"],
     [503, "Shutdown", {}, { retryable: true }, "down"],
-  ])("tells what %s %s means", async (status, reason, headers, details, state) => {
+  ])("interprets %s %s", async (status, reason, headers, details, state) => {
     const { push } = await open(() => ({ status, reason, headers: headers as Record<string, string> }));
     push.deliver(pushTo(1));
     const failed = await push.outcome(1, "failed");
@@ -90,7 +90,7 @@ describe("apple-push", () => {
     expect(push.statuses.at(-1)?.state).toBe(state);
   });
 
-  it("has no more messages under way than the service takes, and opens another connection after a minute's rest", async () => {
+  it("respects the stream limit and reconnects after a minute of inactivity", async () => {
     const clock = createFakeClock(Date.now());
     const { service, push } = await open(undefined, {}, { takes: 1, clock });
     const sent = (count: number) => expect.poll(() => service.sent.length, { timeout: 90_000 }).toBe(count);
@@ -103,7 +103,7 @@ describe("apple-push", () => {
     expect(service.connections()).toBe(2);
   });
 
-  it("trusts nobody else, is refused with another key, and says what it lacks", async () => {
+  it("rejects other CAs, reports a refused key and missing configuration", async () => {
     const { push: careful } = await open(undefined, { certificateAuthority: null });
     careful.deliver(pushTo(1));
     expect((await careful.outcome(1, "failed")).details).toMatchObject({ retryable: true });
@@ -111,7 +111,7 @@ describe("apple-push", () => {
     const { push: strange } = await open(undefined, { key: other.export({ type: "pkcs8", format: "pem" }) });
     strange.deliver(pushTo(1), itemOf(2));
     expect((await strange.outcome(1, "failed")).details.reason).toContain("InvalidProviderToken");
-    expect((await strange.outcome(2, "failed")).details.reason).toContain("no device token");
+    expect((await strange.outcome(2, "failed")).details.reason).toContain("must be an APNs device token");
     expect(strange.statuses.at(-1)?.state).toBe("down");
     const { push: bare } = await open(undefined, { key: "no key" });
     expect(bare.statuses.at(-1)).toMatchObject({ state: "degraded" });

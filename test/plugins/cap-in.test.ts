@@ -96,7 +96,7 @@ async function run(
 const areasOf: HandleHostCall = ({ method }) => (method === "resources.list" ? AREAS : undefined);
 
 describe("cap-in", () => {
-  it("makes an input of each alert once, whatever the feed and however often it is asked", async () => {
+  it("triggers each alert once, across feeds and polls", async () => {
     const server = await open();
     server.pages.set("/rss", `<rss><channel><item><link>${server.url("/a1")}</link></item></channel></rss>`);
     server.pages.set("/atom", atomXml("a1", "/a2", "http://192.0.2.1/unknown"));
@@ -134,7 +134,7 @@ describe("cap-in", () => {
     expect(server.asked.filter(({ path }) => path === "/a2").length).toBe(1);
   });
 
-  it("lets only count what is meant: status, time, event, severity, place", async () => {
+  it("filters by status, validity, event, severity and area", async () => {
     const server = await open();
     const near = "<cap:polygon>48.14,11.57 48.14,11.58 48.15,11.58 48.14,11.57</cap:polygon>";
     const code = "<cap:geocode><cap:valueName>UGC</cap:valueName><cap:value>X1</cap:value></cap:geocode>";
@@ -166,7 +166,7 @@ describe("cap-in", () => {
     expect(started.cap.statuses.at(-1)).toMatchObject({ state: "ok" });
   });
 
-  it("lets exercises start drills where they count", async () => {
+  it("starts drills for accepted exercises", async () => {
     const server = await open();
     for (const status of ["Actual", "Exercise", "Test"])
       server.pages.set(`/${status}`, alertXml({ identifier: status, status }));
@@ -180,13 +180,13 @@ describe("cap-in", () => {
     ]);
   });
 
-  it("waits longer and longer for a feed that fails, as long as it says, and tells that it is silent and back", async () => {
+  it("backs off from a failing feed, respects Retry-After, and reports silence and recovery", async () => {
     const server = await open();
     server.pages.set("/atom", { status: 500 });
     const started = await run([{ ...FEED, url: server.url("/atom"), silentAfterMinutes: 5 }]);
     const { clock, until, triggered, cap } = started;
     await until(() => cap.statuses.length === 1);
-    expect(cap.statuses[0]).toMatchObject({ state: "down", reason: expect.stringContaining("answered 500") });
+    expect(cap.statuses[0]).toMatchObject({ state: "down", reason: expect.stringContaining("HTTP 500") });
     await clock.advance(119_000);
     expect(server.asked.length).toBe(1);
     await clock.advance(2_000);
@@ -204,7 +204,7 @@ describe("cap-in", () => {
     expect(cap.statuses.at(-1)).toMatchObject({ state: "ok" });
   });
 
-  it("keeps an alert that could not be stored for the next look", async () => {
+  it("retries an alert that could not be stored in the next poll", async () => {
     const server = await open();
     server.pages.set("/alert", alertXml());
     let refusals = 1;
@@ -221,7 +221,7 @@ describe("cap-in", () => {
     expect(triggered().length).toBe(2);
   });
 
-  it("takes what is new in the order in which it was sent, without what was replaced or called off meanwhile", async () => {
+  it("handles new alerts in order of sent, without superseded and cancelled ones", async () => {
     const server = await open();
     const minute = (minutes: number): string => `2026-01-12T07:5${minutes}:00-00:00`;
     const of = (identifier: string, sent = SENT): string => `w@example.gov,${identifier},${sent}`;
@@ -250,7 +250,7 @@ describe("cap-in", () => {
     expect(again.triggered()).toEqual([]);
   });
 
-  it("reads what is behind documents that are busy, missing or none, tries those last, and gives them up", async () => {
+  it("reads past busy, missing and invalid documents, retries those last, and abandons them", async () => {
     const server = await open();
     const bad = Array.from({ length: 52 }, (_, at) => `bad${at}`);
     for (const name of bad) server.pages.set(`/${name}`, "<alert/>");
@@ -281,7 +281,7 @@ describe("cap-in", () => {
     expect(asked("/good")).toBe(1);
   });
 
-  it("takes only what a trusted certificate has signed as a whole", async () => {
+  it("accepts only alerts signed as a whole by a trusted certificate", async () => {
     const [signer, other] = [await makeSigner("State office"), await makeSigner("Somebody")];
     const letterhead = { senderName: null, contact: null, language: "en-US" };
     const place = { areaDesc: "Town", polygons: [], circles: [], geocodes: [] };
@@ -305,14 +305,14 @@ describe("cap-in", () => {
     );
     for (const [text, certificates, words] of [
       [signed.replace("Severe", "Minor"), trusted, "invalid signature"],
-      [signed, parseCertificates(other.certificate), "nobody who is trusted"],
-      [signed, [], "nobody who is trusted"],
+      [signed, parseCertificates(other.certificate), "the signer is not trusted"],
+      [signed, [], "the signer is not trusted"],
       [signed.replace(/<Signature[\s\S]*<\/Signature>/, ""), trusted, "not signed"],
       [wrapped, trusted, "invalid signature"],
       [`<!DOCTYPE alert [<!ENTITY a "b">]>${signed.replace(/<\?.*\?>/, "")}`, trusted, "DOCTYPE"],
     ] as const)
       expect(() => verifiedContent(text, certificates, FAKE_CLOCK_START), words).toThrow(words);
-    expect(() => verifiedContent(signed, trusted, Date.parse("2100-01-01"))).toThrow("not valid now");
+    expect(() => verifiedContent(signed, trusted, Date.parse("2100-01-01"))).toThrow("not valid at this time");
 
     const server = await open();
     server.pages.set("/atom", atomXml("good", "bad"));
@@ -368,7 +368,7 @@ describe("cap-in", () => {
     expect(intersectsCircle({ polygons, circles }, { ...HERE, radiusM: 400 })).toBe(does),
   );
 
-  it("says in words what of its configuration can't be used", async () => {
+  it("reports configuration errors", async () => {
     const url = "https://alerts.example.org/";
     const { cap } = await run([
       { name: "", url },

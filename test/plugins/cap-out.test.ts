@@ -90,7 +90,7 @@ const SETTINGS = {
 };
 
 describe("cap-out", () => {
-  it("puts alerts into an Atom and an RSS feed, each with a document that is valid", async () => {
+  it("publishes valid alerts in an Atom and an RSS feed", async () => {
     const cap = await run();
     const place = {
       area: "North & South",
@@ -128,7 +128,7 @@ describe("cap-out", () => {
     ]);
   });
 
-  it("says that a message continues another, or holds no more, with references, over restarts", async () => {
+  it("publishes updates and cancellations with references, across restarts", async () => {
     const answer = withMemoryState(groupsOf);
     const first = await run({}, answer);
     first.deliver(alertTo(1), alertTo(2, { notificationId: FIRST }));
@@ -161,7 +161,7 @@ describe("cap-out", () => {
     ]);
   });
 
-  it("calls off what was still being put into the feed when its message was ended", async () => {
+  it("cancels an alert that was being published when its message was cancelled", async () => {
     const cap = await run();
     cap.deliver(alertTo(1));
     cap.event("notification.stopped", { notificationId: FIRST, reason: "aborted" });
@@ -169,7 +169,7 @@ describe("cap-out", () => {
     await expect.poll(titles, { timeout: 90_000 }).toEqual(["[Cancelled] Test", "Test"]);
   });
 
-  it("lets only those read who show the token, tells what has not changed, and knows no other feed", async () => {
+  it("requires the token, supports ETags, and returns 404 for other feeds", async () => {
     const cap = await run({ access: "token", feedToken: TOKEN });
     cap.deliver(alertTo(1));
     await cap.outcome(1, "sent");
@@ -209,7 +209,7 @@ describe("cap-out", () => {
     await expect(check(changed)).rejects.toThrow();
   });
 
-  it("says in words what it lacks, and what is no place", async () => {
+  it("reports missing configuration and invalid areas", async () => {
     const { signingKey } = await makeSigner("One");
     const { certificate } = await makeSigner("Two");
     for (const [config, words] of [
@@ -217,8 +217,8 @@ describe("cap-out", () => {
       [{ sender: "North School" }, "sender"],
       [{ access: "token", feedToken: "short" }, "feedToken"],
       [{ signingKey }, "together"],
-      [{ signingKey, certificate }, "not that of signingKey"],
-      [{ signingKey: "x", certificate: "y" }, "can't be read"],
+      [{ signingKey, certificate }, "must belong to signingKey"],
+      [{ signingKey: "x", certificate: "y" }, "must be valid PEM"],
     ] as const) {
       const cap = await run(config);
       cap.deliver(alertTo(1));

@@ -37,7 +37,7 @@ const runsIn = ({ said }: ChatPost): string[] =>
   (said.attachments?.[0]?.content.body ?? []).flatMap(({ inlines }) => inlines.map(({ text }) => text));
 
 describe("chat", () => {
-  it("posts a card and a text, in which nothing is markup, and marks a drill", async () => {
+  it("posts a card and a text without markup, and marks a drill", async () => {
     const service = await open();
     const chat = await run(`Office=${service.url("/office")}\nOps = ${service.url("/ops")}\nnonsense`);
     const text = { subject: "Fire & <!channel> *run*", body: "Leave.\n\n[Now](http://evil.example)", short: "" };
@@ -58,7 +58,7 @@ describe("chat", () => {
     expect(chat.statuses.at(-1)).toMatchObject({ state: "ok" });
   });
 
-  it("waits as long as the service says, while other channels go on, in order", async () => {
+  it("respects Retry-After in order, while other channels continue", async () => {
     const clock = createFakeClock();
     const service = await open(({ path }, count) =>
       path === "/busy" && count === 1 ? { status: 429, headers: { "retry-after": "30" } } : { status: 200 },
@@ -79,7 +79,7 @@ describe("chat", () => {
     expect([1, 2, 3, 4].map((each) => chat.levels(each))).toEqual([["accepted"], ["failed"], [], ["accepted"]]);
   });
 
-  it("gives up what the service would take too late, and what is called off while it waits", async () => {
+  it("drops posts that would be too late or are cancelled while waiting", async () => {
     const clock = createFakeClock();
     const service = await open(() => ({ status: 429, headers: { "retry-after": "30" } }));
     const chat = await run(`A=${service.url("/a")}\nB=${service.url("/b")}`, { clock });
@@ -90,17 +90,17 @@ describe("chat", () => {
     const [late] = chat.outcomes;
     expect(late).toMatchObject({
       deliveryId: 1,
-      details: { reason: expect.stringContaining("too late"), retryable: false },
+      details: { reason: expect.stringContaining("beyond the message's lifetime"), retryable: false },
     });
     expect(service.posts.length).toBe(2);
   });
 
   it.each([
-    [404, "no_service", false, "nobody may write there (404: no_service)"],
-    [400, "invalid_payload", false, "answered 400: invalid_payload"],
-    [502, "", true, "answered 502"],
-    [200, "Webhook message delivery failed with error: endpoint returned HTTP error 410", false, "(410"],
-  ])("tells what %s %s means", async (status, body, retryable, words) => {
+    [404, "no_service", false, "the webhook is not valid (HTTP 404: no_service)"],
+    [400, "invalid_payload", false, "HTTP 400: invalid_payload"],
+    [502, "", true, "HTTP 502"],
+    [200, "Webhook message delivery failed with error: endpoint returned HTTP error 410", false, "(HTTP 410"],
+  ])("interprets %s %s", async (status, body, retryable, words) => {
     const service = await open(() => ({ status, body }));
     const chat = await run(`Office=${service.url("/office")}`);
     chat.deliver(postTo(1, "Office"));
@@ -109,7 +109,7 @@ describe("chat", () => {
     expect(chat.statuses.at(-1)?.state).toBe(retryable ? "down" : "ok");
   });
 
-  it("cuts what is too long for a card, and posts to no address that is not allowed", async () => {
+  it("truncates text for a card, and refuses addresses that are not allowed", async () => {
     const service = await open();
     const chat = await run(`Office=${service.url("/office")}`);
     const text = { subject: "Long", body: "ä€".repeat(5_000), short: "" };
@@ -126,7 +126,7 @@ describe("chat", () => {
     expect(service.posts.length).toBe(1);
   });
 
-  it("says in words what it lacks", async () => {
+  it("reports missing configuration", async () => {
     const none = await run(null);
     none.deliver(postTo(1, "Office"));
     expect(await none.outcome(1, "failed")).toMatchObject({ details: { reason: "webhooks must be set" } });

@@ -79,7 +79,7 @@ async function expectClosed(urls: readonly string[]): Promise<void> {
   for (const url of urls) await expect(fetch(url)).rejects.toThrow();
 }
 
-it("there are plugins, and the built ones are found", () => {
+it("finds the built plugins", () => {
   expect(names.length).toBeGreaterThan(1);
   const { installed, refused } = findPlugins(builtInPluginFolder());
   expect(refused).toEqual([]);
@@ -87,11 +87,11 @@ it("there are plugins, and the built ones are found", () => {
 });
 
 describe.each(names)("%s", (name) => {
-  it("has a manifest without fault", () => {
+  it("has a valid manifest", () => {
     expect(readManifest(textOf(name, "plugin.json"), name).errors).toBeUndefined();
   });
 
-  it("names the packages it imports, and nothing else of Carillon's but the door", () => {
+  it("lists the packages it imports, and imports only #plugin-api of Carillon", () => {
     expect(pluginBoundaryViolations(readSourceTree([`plugins/${name}`], () => true))).toEqual([]);
     const { dependencies } = JSON.parse(readFileSync(new URL("../package.json", PLUGINS), "utf8")) as {
       dependencies: Record<string, string>;
@@ -107,7 +107,7 @@ describe.each(names)("%s", (name) => {
     });
   });
 
-  it("has a configuration whose fields are explained, whose secrets are secret, and that runs when nothing is set", async () => {
+  it("documents its fields, marks secrets, and runs with defaults", async () => {
     const { config } = await definitionOf(name);
     const { default: alone } = (await import(new URL(`${name}/config.ts`, PLUGINS).href)) as { default: unknown };
     expect(alone).toBe(config);
@@ -118,7 +118,7 @@ describe.each(names)("%s", (name) => {
     expect(() => createPluginConfig(config, plainSecrets).toRuntime({})).not.toThrow();
   });
 
-  it("opens the ports it names, and leaves no port and no timer when it is stopped", async () => {
+  it("opens its ports, and leaves no port and no timer after a stop", async () => {
     const { clock, said, stop } = await openInline(name);
     expect(said.at(-1)).toEqual({ kind: "active" });
     expect(said.flatMap((message) => (message.kind === "listening" ? [message.name] : []))).toEqual(
@@ -142,7 +142,7 @@ describe.each(names)("%s", (name) => {
     await expectClosed(urlsOf(said));
   });
 
-  it("lets its thread end by itself when it is stopped: nothing of it is left open", async () => {
+  it("lets its thread exit by itself after a stop", async () => {
     const init = await initOf(name);
     const said: FromPlugin[] = [];
     const end = new Promise<string>((resolve) => {

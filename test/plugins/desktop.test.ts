@@ -55,7 +55,7 @@ async function open(answer: HandleHostCall = () => null): Promise<Desk> {
 }
 
 describe("desktop", () => {
-  it("gets a message while it waits, proves that it shows it and what was pressed, and clears it when it is called off", async () => {
+  it("delivers to a waiting poll, records display and response, and clears a cancelled message", async () => {
     const { desk, ask, item, levels, clock } = await open((call) => (call.method === "confirm" ? "Thank you." : null));
     const { version } = (await ask("")).body;
     const waiting = ask(version);
@@ -77,7 +77,7 @@ describe("desktop", () => {
     expect((await later).body.messages).toEqual([]);
   });
 
-  it("answers after its time with nothing new, shows nothing for ever, and tells who is there", async () => {
+  it("times out polls, expires messages, and reports connected desktops", async () => {
     const { ask, item, desk, clock } = await open();
     desk.deliver(item(1), item(2, { expiresAt: clock.now() + 20_000 }));
     const { version, messages } = (await ask("")).body;
@@ -97,7 +97,7 @@ describe("desktop", () => {
     expect((await ask("")).body.messages).toEqual([]);
   });
 
-  it("shows a text as the message's settings say, for its time from when it is seen", async () => {
+  it("honours text settings and display duration", async () => {
     const { desk, ask, item, clock } = await open();
     const scroll = { speed: 12, durationMs: null, repetitions: 2 };
     const profile = { ...DEFAULT_PROFILE, concatenatedText: true, durationMs: 30_000, scroll };
@@ -116,7 +116,7 @@ describe("desktop", () => {
     expect(runsOf({ speed: 1, durationMs: null, repetitions: null }, 0).runs).toBe(Number.POSITIVE_INFINITY);
   });
 
-  it("clears what is called off also where nobody told that it was shown", async () => {
+  it("clears cancelled messages that were never displayed", async () => {
     const { desk, ask, item } = await open();
     desk.deliver(item(1), item(2, { notificationId: RECIPIENT }));
     const { version } = (await ask("")).body;
@@ -129,7 +129,7 @@ describe("desktop", () => {
     expect((await later).body.messages.length).toBe(2);
   });
 
-  it("answers who has waited longest when too many ask, so that strangers shut nobody out", async () => {
+  it("answers the oldest poll when too many wait", async () => {
     const screens = createDesktopScreens({ clock: createFakeClock(), waitMs: 8_000, run: "run" });
     const wait = async (token: string) => screens.poll(token, (await screens.poll(token, "")).version);
     const own = wait("own");
@@ -137,7 +137,7 @@ describe("desktop", () => {
     expect((await own).messages).toEqual([]);
   });
 
-  it("shows nothing to others, and refuses what has not registered itself", async () => {
+  it("isolates desktops, and refuses unregistered devices", async () => {
     const { desk, item, levels } = await open();
     desk.deliver(item(1), itemOf(2));
     expect(await levels(2)).toEqual(["failed"]);

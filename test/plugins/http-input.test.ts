@@ -36,7 +36,7 @@ const jsonOf = ({ body }: PluginResponse): unknown => JSON.parse(String(body));
 const triggered = ({ calls }: InlinePlugin): unknown[] => calls.map(({ args }) => args[0]);
 
 describe("http-input", () => {
-  it("triggers what a source says, and answers once that is stored", async () => {
+  it("triggers an input and responds once it is stored", async () => {
     const http = await door();
     const answer = await http.request(said({ state: "closed", floor: 2 }));
     expect([answer.status, jsonOf(answer)]).toEqual([202, { taken: true }]);
@@ -45,7 +45,7 @@ describe("http-input", () => {
     ]);
   });
 
-  it("takes texts, forms and a state by another name", async () => {
+  it("accepts text, forms and another state member", async () => {
     const http = await door({ stateMember: "contact" });
     await http.request(said("open"));
     const form = { "content-type": "application/x-www-form-urlencoded" };
@@ -60,7 +60,7 @@ describe("http-input", () => {
     ]);
   });
 
-  it("knows an event by its header or its member, and each request without one as another", async () => {
+  it("deduplicates by header or member, and treats other requests as new events", async () => {
     const http = await door({ idMember: "event" });
     await http.request(said({ event: 7 }));
     await http.request(said({ event: 7, more: true }));
@@ -73,7 +73,7 @@ describe("http-input", () => {
     expect(new Set(keys).size).toBe(4);
   });
 
-  it("asks for the secret of the source, wherever it may stand", async () => {
+  it("requires the source's secret", async () => {
     const http = await door();
     const basic = `Basic ${Buffer.from(`anybody:${SECRET}`).toString("base64")}`;
     expect((await http.request(said({}, { headers: { authorization: basic } }))).status).toBe(202);
@@ -91,7 +91,7 @@ describe("http-input", () => {
     expect(http.calls).toHaveLength(1);
   });
 
-  it("takes a secret in the address, and GET, where the source says so", async () => {
+  it("accepts the secret in the URL and GET only with inUrl", async () => {
     const http = await door({ inUrl: true });
     const url = `/Door%201?secret=${encodeURIComponent(SECRET)}&state=pressed`;
     expect((await http.request({ url, method: "GET" })).status).toBe(202);
@@ -102,7 +102,7 @@ describe("http-input", () => {
     expect((await (await door()).request(said({}, { method: "GET" }))).status).toBe(405);
   });
 
-  it("hands on calls of sources that may report them, and refuses what is none", async () => {
+  it("accepts call reports of allowed sources, and refuses invalid ones", async () => {
     const http = await door({ calls: true });
     const call = { callId: "1", state: "ringing", calledNumber: "911", via: "redirect" };
     expect((await http.request(said({ call, trunk: 3 }))).status).toBe(202);
@@ -115,7 +115,7 @@ describe("http-input", () => {
     expect(triggered(other)[0]).not.toHaveProperty("call");
   });
 
-  it("refuses what can't be read and what is too much, and says when it was not stored", async () => {
+  it("refuses invalid bodies and excess requests, and reports storing failures", async () => {
     const http = await door({ perMinute: 3 }, () => new Error("the disk is full"));
     const bad = await http.request(said("{", { headers: { "content-type": "application/json; charset=utf-8" } }));
     expect([bad.status, jsonOf(bad)]).toMatchObject([400, { message: "the body must be valid JSON" }]);
@@ -125,7 +125,7 @@ describe("http-input", () => {
     expect([many.status, many.headers]).toMatchObject([429, { "retry-after": "60" }]);
   });
 
-  it("leaves out sources that can't be used, and says so", async () => {
+  it("skips invalid sources and reports them", async () => {
     const http = await run(
       [{ name: "" }, { name: "A" }, { name: "B" }, { name: "C", perMinute: 0 }, { name: "D" }, { name: "D" }, 1],
       `B=short\nC=${SECRET}\nD=${SECRET}`,
@@ -133,12 +133,12 @@ describe("http-input", () => {
     expect(http.statuses.map(({ state }) => state)).toEqual(["degraded"]);
     const reason = http.statuses[0]?.reason ?? "";
     for (const words of [
-      "[0]: the name",
+      "[0]: name",
       "the secret of A is missing",
-      "less than 16",
+      "at least 16",
       "perMinute",
-      "used twice",
-      "[6]: the name",
+      "duplicate name",
+      "[6]: name",
     ])
       expect(reason).toContain(words);
     expect(reason).not.toContain("short\n");

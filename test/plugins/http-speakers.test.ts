@@ -89,7 +89,7 @@ function algo() {
 }
 
 describe("Algo endpoints", () => {
-  it("sign as the maker's guide does", () => {
+  it("sign requests as in the maker's guide", () => {
     const clock = { now: () => 1_601_312_252_000 };
     const { Authorization, Date: date } = signedAlgoHeaders("GET", "/api/info/about", null, {
       clock,
@@ -101,7 +101,7 @@ describe("Algo endpoints", () => {
     expect(date).toBe("Mon, 28 Sep 2020 16:57:32 GMT");
   });
 
-  it("get their volume, take the stream, are told to stop, and get their own volume back", async () => {
+  it("get volume, stream and stop, and their own volume back", async () => {
     const device = await algo();
     const running = await run({ secrets: `algo:gym=${PASSWORD}` });
     running.deliver(item("algo:gym", { Url: device.url, RxPort: "6000" }, { profile: LOUD }));
@@ -123,7 +123,7 @@ describe("Algo endpoints", () => {
     expect(running.levels(1)).not.toContain("playing");
   });
 
-  it("get their volume back after a crash in the middle of a message", async () => {
+  it("get their volume back after a crash", async () => {
     const device = await algo();
     const state = withMemoryState();
     const first = await run({ secrets: `algo=${PASSWORD}` }, state);
@@ -135,7 +135,7 @@ describe("Algo endpoints", () => {
     expect(device.asked.at(-1)?.body).toBe('{"audio.page.vol":"-18dB"}');
   });
 
-  it("are told to stop when their stream can't be opened, for nobody else will", async () => {
+  it("are stopped if their stream cannot be opened", async () => {
     const device = await algo();
     const refuse = ({ method }: { method: string }) => (method === "stream.open" ? new Error("no route") : undefined);
     const running = await run({ secrets: `algo=${PASSWORD}` }, withMemoryState(refuse));
@@ -144,7 +144,7 @@ describe("Algo endpoints", () => {
     expect(device.lines()).toEqual(["POST /api/controls/rx/start", "POST /api/controls/rx/stop"]);
   });
 
-  it("say in words that the password is wrong, or missing", async () => {
+  it("report a wrong or missing password", async () => {
     const device = await algo();
     const wrong = await run({ secrets: "algo=another" });
     wrong.deliver(item("algo:gym", { Url: device.url }));
@@ -152,7 +152,7 @@ describe("Algo endpoints", () => {
     expect(details).toEqual({ reason: "authentication failed (HTTP 401)", retryable: false });
     const none = await run({});
     none.deliver(item("algo:gym", { Url: device.url }));
-    expect((await none.outcome(1, "failed")).details.reason).toMatch(/not among the secrets/);
+    expect((await none.outcome(1, "failed")).details.reason).toMatch(/missing in secrets/);
   });
 });
 
@@ -169,8 +169,8 @@ const SIGN = {
   playingWhen: "showing",
 };
 
-describe("devices that a template describes", () => {
-  it("are asked with every value escaped for its place", async () => {
+describe("devices with a template", () => {
+  it("get requests with every value escaped for its context", async () => {
     const device = await openDevice(({ line }) => [200, line === "GET /status" ? "now showing" : ""]);
     const running = await run({ templates: [SIGN], secrets: "sign=the key" });
     const text = { subject: 'Fire & "smoke"\r\nX-Evil: 1', body: 'a "quote"\nand {{subject}}', short: "" };
@@ -186,7 +186,7 @@ describe("devices that a template describes", () => {
     expect(JSON.stringify(running.outcomes)).not.toContain("the key");
   });
 
-  it("are told how the text is to be shown, and to stop when its time is over", async () => {
+  it("get text settings, and a stop after the display time", async () => {
     const device = await openDevice(() => [200, ""]);
     const body =
       '{"text": "{{text}}", "words": "{{short}}", "for": {{duration}}, "speed": {{scrollSpeed}}, "scroll": {{scrollDuration}}, "times": {{scrollRepetitions}}}';
@@ -211,7 +211,7 @@ describe("devices that a template describes", () => {
     expect(JSON.parse(device.asked[3]?.body ?? "")).toMatchObject({ words: text.short });
   });
 
-  it("are told secrets at the hosts of their template alone, whatever their Url says", async () => {
+  it("get secrets only at the allowed hosts of their template", async () => {
     const device = await openDevice(() => [200, ""]);
     const elsewhere = { ...SIGN, hosts: ["10.0.0.0/24", "sign.example.org"] };
     const running = await run({ templates: [elsewhere], secrets: "sign=the key" });
@@ -219,7 +219,7 @@ describe("devices that a template describes", () => {
     const urls = [device.url, `http://localhost:${port}`, `http://10.0.0.7@127.0.0.1:${port}`];
     for (const [at, Url] of urls.entries()) {
       running.deliver({ ...item("http:sign", { Url, Template: "sign" }), deliveryId: at + 1 });
-      expect((await running.outcome(at + 1, "failed")).details.reason).toContain("is not among the hosts");
+      expect((await running.outcome(at + 1, "failed")).details.reason).toContain("is not allowed by template");
     }
     expect(device.asked).toEqual([]);
     const { hosts: _, ...nobody } = SIGN;
@@ -229,7 +229,7 @@ describe("devices that a template describes", () => {
     );
   });
 
-  it("are not asked where the outbound guard forbids it", async () => {
+  it("are not contacted at addresses that are not allowed", async () => {
     const device = await openDevice(() => [200, ""]);
     const guarded = await runInline(plugin, {
       config: { templates: [SIGN], secrets: "sign=k" },
@@ -241,7 +241,7 @@ describe("devices that a template describes", () => {
     expect(device.asked).toEqual([]);
   });
 
-  it("name what of the templates can't be used", async () => {
+  it("report invalid templates", async () => {
     const bad = [
       { name: "a" },
       { ...SIGN, name: "b", start: { path: "/{{secret.none}}" } },
@@ -264,7 +264,7 @@ describe("devices that a template describes", () => {
   });
 });
 
-it("asks with a clock within the maker's 30 s", () => {
+it("signs with a clock within the maker's 30 s", () => {
   const { Date: date } = signedAlgoHeaders("GET", "/", null, { clock: systemClock, password: "p", nonce: "1" });
   expect(Math.abs(Date.parse(date ?? "") - Date.now())).toBeLessThan(30_000);
 });

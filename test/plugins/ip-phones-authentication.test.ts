@@ -18,8 +18,8 @@ function open(foreign: Pick<PushAuthorizationRelay, "isAuthorized"> = { isAuthor
   return { authentication, ask, request };
 }
 
-describe("what a phone was told of a push", () => {
-  it("is the answer to its last question since the push began", async () => {
+describe("the callback result of a phone", () => {
+  it("is that of its last callback since the push", async () => {
     const { authentication, ask } = open();
     authentication.forget(PHONE);
     expect(authentication.verdictFor(PHONE)).toBeNull();
@@ -31,7 +31,7 @@ describe("what a phone was told of a push", () => {
     expect(authentication.verdictFor(PHONE)).toBeNull();
   });
 
-  it("is kept however many names others ask with, of which nothing is kept", async () => {
+  it("is kept whatever other names are sent, which are not stored", async () => {
     const { authentication, ask, request } = open();
     for (let n = 0; n < 60_000; n++)
       authentication.respond(request({ UserID: "bell", Password: "pass", devicename: `SEP-nobody-${n}` }));
@@ -42,7 +42,7 @@ describe("what a phone was told of a push", () => {
   });
 });
 
-describe("pushes of others", () => {
+describe("pushes of other applications", () => {
   const QUERY = { UserID: "other", Password: "p&w=1 ü", devicename: PHONE };
 
   function others(answer: (url: URL) => Promise<{ status: number; body: string }>) {
@@ -56,7 +56,7 @@ describe("pushes of others", () => {
     return { asked, foreign, ...open(foreign) };
   }
 
-  it("are decided by the clusters, one after the other, who are asked what the phone asked", async () => {
+  it("are relayed to the clusters in turn, with the same query", async () => {
     const { asked, foreign, ask } = others(async ({ hostname }) => ({
       status: 200,
       body: hostname === "b.example" ? "AUTHORIZED" : "UN-AUTHORIZED",
@@ -69,7 +69,7 @@ describe("pushes of others", () => {
     expect(Object.fromEntries(asked[0]?.searchParams ?? [])).toEqual({ site: "1", ...QUERY });
   });
 
-  it("are refused when nobody answers, and never keep a phone from ours", async () => {
+  it("are refused without an answer, and never delay own pushes", async () => {
     const { foreign, ask, request, authentication } = others(() =>
       Promise.reject(new Error(`late: ${QUERY.Password}`)),
     );

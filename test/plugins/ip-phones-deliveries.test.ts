@@ -80,7 +80,7 @@ function stage(said: Said = {}) {
 }
 
 describe("deliveries to phones", () => {
-  it("ask for proof at growing distances, and not after the end", async () => {
+  it("query statistics at growing intervals until the end", async () => {
     const { clock, log, deliver, stop } = stage();
     await deliver(1);
     await clock.advance(25_000);
@@ -97,14 +97,14 @@ describe("deliveries to phones", () => {
     expect(clock.pendingTimers()).toBe(0);
   });
 
-  it("ask no more once a phone plays", async () => {
+  it("stop queries once a phone plays", async () => {
     const { clock, log, deliver } = stage({ statistics: () => statistics(3) });
     await deliver(1);
     await clock.advance(60_000);
     expect(log.slice(1)).toEqual(["0 1 accepted", "750 asks", "750 1 playing"]);
   });
 
-  it("ask a phone that accepted late soon after", async () => {
+  it("query a phone that accepted late soon after", async () => {
     const { clock, log, deliver } = stage({
       statistics: () => statistics(3),
       push: () => new Promise((resolve) => clock.after(900, () => resolve({ kind: "accepted" }))),
@@ -114,14 +114,14 @@ describe("deliveries to phones", () => {
     expect(log.slice(1)).toEqual(["900 1 accepted", "1050 asks", "1050 1 playing"]);
   });
 
-  it("ask a phone without statistics only once", async () => {
+  it("query a phone without statistics only once", async () => {
     const { clock, log, deliver } = stage({ statistics: () => ({ answer: { status: 404, body: "" } }) });
     await deliver(1);
     await clock.advance(60_000);
     expect(log.filter((line) => line.endsWith("asks"))).toEqual(["750 asks"]);
   });
 
-  it("go on asking a phone that does not answer the question", async () => {
+  it("keep querying a phone that does not respond", async () => {
     let answers = 0;
     const { clock, log, deliver } = stage({
       statistics: () => (++answers < 3 ? { error: { message: "no answer", retryable: true } } : statistics(1)),
@@ -131,7 +131,7 @@ describe("deliveries to phones", () => {
     expect(log.at(-1)).toBe("1500 1 playing");
   });
 
-  it("take packets of another address for proof only when their number rises", async () => {
+  it("accept packets of another address as proof only if their count increases", async () => {
     const counts = [7, 7, 8];
     const { clock, log, deliver } = stage({ statistics: () => statistics(counts.shift() ?? 0, "10.0.0.9/30000") });
     await deliver(1);
@@ -139,7 +139,7 @@ describe("deliveries to phones", () => {
     expect(log.filter((line) => line.endsWith("playing"))).toEqual(["1500 1 playing"]);
   });
 
-  it("silence a phone that accepts after its message was called off", async () => {
+  it("silence a phone that accepts after a cancellation", async () => {
     let accept = (): void => {};
     const { clock, log, deliver, stop } = stage({
       push: () =>
@@ -162,7 +162,7 @@ describe("deliveries to phones", () => {
     ]);
   });
 
-  it("take a text off after its time, unless another has covered it", async () => {
+  it("clear a text after its duration, unless it was replaced", async () => {
     const { clock, log, deliver } = stage();
     const profile = { ...DEFAULT_PROFILE, durationMs: 5_000 };
     await deliver(1, { audio: null, profile });
@@ -175,7 +175,7 @@ describe("deliveries to phones", () => {
     expect(log.at(-1)).toBe("68000 commands Init:Services");
   });
 
-  it("stop a sound below a text that came later without touching that", async () => {
+  it("stop audio without clearing a later text", async () => {
     const { log, deliver, stop } = stage();
     await deliver(1);
     await deliver(2, { audio: null });
@@ -183,7 +183,7 @@ describe("deliveries to phones", () => {
     expect(log).toContain("0 commands RTPMRx:Stop");
   });
 
-  it("show nothing of a message of sound alone, but for phones that can't play it or are asked whether they are idle", async () => {
+  it("show no page for audio-only messages, except on phones without audio or with an idle test", async () => {
     const { log, deliver, stop } = stage();
     const profile = { ...DEFAULT_PROFILE, showsText: false };
     await deliver(1, { profile });
@@ -199,7 +199,7 @@ describe("deliveries to phones", () => {
     ]);
   });
 
-  it("ring where there is no sound", async () => {
+  it("play a ring tone without audio", async () => {
     const { log, deliver } = stage();
     const profile = { ...DEFAULT_PROFILE, ringtone: "Analog1.raw" };
     await deliver(1, { profile, audio: null });
@@ -210,7 +210,7 @@ describe("deliveries to phones", () => {
     ]);
   });
 
-  it("hear an emergency while their ring tone is still being played", async () => {
+  it("play an emergency during a ring tone", async () => {
     const { clock, log, deliver } = stage({ command: () => new Promise(() => undefined) });
     await deliver(1, { profile: { ...DEFAULT_PROFILE, ringtone: "Long.raw" }, audio: null });
     await deliver(2, { priority: 0, class: "emergency" });
@@ -218,7 +218,7 @@ describe("deliveries to phones", () => {
     expect(log.at(-1)).toBe("500 2 accepted");
   });
 
-  it("leave a phone alone that failed before its message was called off", async () => {
+  it("leave a failed phone alone on cancellation", async () => {
     const failed = { kind: "failed", reason: "connection refused", retryable: true } as const;
     const { clock, log, deliver, stop } = stage({ push: async () => failed });
     await deliver(1);
@@ -229,7 +229,7 @@ describe("deliveries to phones", () => {
     expect(log).toEqual(["0 pushes page+sound", "0 1 failed connection refused"]);
   });
 
-  it("only follow up what was reached before", async () => {
+  it("only follow up reached deliveries", async () => {
     const { clock, log, deliver, stop } = stage({ statistics: () => statistics(3) });
     await deliver(1, { reached: "accepted" });
     await deliver(2, { reached: "playing" });
@@ -239,7 +239,7 @@ describe("deliveries to phones", () => {
     expect(log).toEqual(["750 asks", "750 1 playing", "5000 commands RTPMRx:Stop Init:Services", "5000 2 playing"]);
   });
 
-  it("are forgotten an hour after they were of any use", async () => {
+  it("are dropped an hour after they became useless", async () => {
     const { clock, log, deliveries, deliver, stop } = stage();
     await deliver(1, { audio: null, notAfter: clock.now() + 1_000 });
     await clock.advance(3_600_000);
@@ -254,7 +254,7 @@ describe("deliveries to phones", () => {
     expect(log).toHaveLength(before);
   });
 
-  it("ask again, with growing pauses, as long as a phone drops an emergency", async () => {
+  it("replay a dropped emergency with backoff", async () => {
     let packets = 10;
     const { clock, log, deliver, stop } = stage({ statistics: () => statistics(packets) });
     await deliver(1, { priority: 0, class: "emergency" });
@@ -278,7 +278,7 @@ describe("deliveries to phones", () => {
     expect(clock.pendingTimers()).toBe(0);
   });
 
-  it("leave a phone alone that goes on playing, and a routine message that was dropped", async () => {
+  it("do not replay on playing phones, nor dropped routine messages", async () => {
     let packets = 10;
     const count = (): number => {
       packets += 200;
@@ -294,7 +294,7 @@ describe("deliveries to phones", () => {
     expect(routine.log.slice(1)).toEqual(["0 1 accepted", "750 asks", "750 1 playing"]);
   });
 
-  it("ask again at once when the phone tells that it stopped, and by the first way where the other is not known", async () => {
+  it("replay at once on a stop notification, and by push without the streaming API", async () => {
     let packets = 10;
     let status = "Active";
     const { clock, log, deliver, tellStopped } = stage({
@@ -325,7 +325,7 @@ describe("deliveries to phones", () => {
     ]);
   });
 
-  it("ask by another way when an emergency's first push is not answered in time", async () => {
+  it("hedge an emergency push through the streaming API", async () => {
     const never = () => new Promise<PushOutcome>(() => {});
     const { clock, log, deliver } = stage({ push: never });
     await deliver(1, { priority: 0, class: "emergency" });

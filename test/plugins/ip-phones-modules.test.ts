@@ -9,12 +9,12 @@ import { createFakeClock } from "../support/fake-clock.ts";
 
 const BODY = "<x>é</x>";
 
-describe("the answer of a phone's web server", () => {
+describe("an HTTP response of a phone", () => {
   it.each([
     ["with a length", `HTTP/1.1 200 OK\r\ncontent-length: 9\r\n\r\n${BODY}`],
     ["in chunks", `HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n3\r\n<x>\r\n6;ext=1\r\né</x>\r\n0\r\n\r\n`],
     ["after an interim answer", `HTTP/1.1 100 Continue\r\n\r\nHTTP/1.0 200 OK\r\nContent-Length:9\r\n\r\n${BODY}`],
-  ])("%s is whole only when it is, wherever the network cuts it", (_, text) => {
+  ])("parses %s only when complete, however it is fragmented", (_, text) => {
     const bytes = Buffer.from(text);
     const end = text.includes("chunked") ? bytes.length - 2 : bytes.length;
     for (let cut = 0; cut < end; cut++) expect(parseHttpResponse(bytes.subarray(0, cut), false)).toBe("incomplete");
@@ -22,7 +22,7 @@ describe("the answer of a phone's web server", () => {
     expect(parseHttpResponse(bytes.subarray(0, end - 1), true)).toBe("broken");
   });
 
-  it("without a length ends with the connection", () => {
+  it("ends with the connection without a length", () => {
     const bytes = Buffer.from(`HTTP/1.0 200 OK\r\n\r\n${BODY}`);
     expect(parseHttpResponse(bytes, false)).toBe("incomplete");
     expect(parseHttpResponse(bytes, true)).toEqual({ status: 200, body: BODY });
@@ -34,7 +34,7 @@ describe("the answer of a phone's web server", () => {
   );
 });
 
-describe("turns with phones", () => {
+describe("phone task queue", () => {
   function stage(lanes: number, maxLowestPriority: number) {
     const clock = createFakeClock();
     const log: string[] = [];
@@ -54,7 +54,7 @@ describe("turns with phones", () => {
     return { clock, log, turns, add, end };
   }
 
-  it("leave the way to emergencies: questions go on slowly for a second after one was begun", async () => {
+  it("slows queries for a second after an emergency", async () => {
     const { clock, log, add, end } = stage(64, 64);
     add(0, "urgent");
     for (let n = 1; n <= 64; n++) add(LOWEST_PRIORITY, `q${n}`);
@@ -68,7 +68,7 @@ describe("turns with phones", () => {
     expect(log).toHaveLength(65);
   });
 
-  it("begin with the urgent ones and keep to the limit", async () => {
+  it("runs by priority within the limit", async () => {
     const { clock, log, add, end } = stage(2, 1);
     for (const [lane, key] of [
       [9, "a"],
@@ -85,7 +85,7 @@ describe("turns with phones", () => {
     expect(log).toEqual(["c", "b", "d", "a"]);
   });
 
-  it("go on slowly with what nobody waits for while the other places are taken", async () => {
+  it("continues background queries slowly while others are busy", async () => {
     const { clock, log, add, end } = stage(1, 1);
     add(LOWEST_PRIORITY, "a");
     add(LOWEST_PRIORITY, "b");
@@ -99,7 +99,7 @@ describe("turns with phones", () => {
     expect(log).toEqual(["c", "a", "b", "d"]);
   });
 
-  it("keep the order of one phone, and what an urgent one waits for is as urgent", async () => {
+  it("keeps the order per phone, and promotes what an urgent task waits for", async () => {
     const { clock, log, add, end } = stage(1, 1);
     add(3, "x");
     await clock.advance(0);
@@ -115,7 +115,7 @@ describe("turns with phones", () => {
     expect(log).toEqual(["x", "a1", "a2", "a3", "other"]);
   });
 
-  it("go on after one that broke its word", async () => {
+  it("continues after a rejected task", async () => {
     const { clock, log, turns, add } = stage(1, 1);
     turns.add(5, "a", () => Promise.reject(new Error("broken")));
     add(5, "a", "after");
@@ -125,8 +125,8 @@ describe("turns with phones", () => {
   });
 });
 
-describe("the pace", () => {
-  it("grows with answers and is halved once a second while answers are late", async () => {
+describe("the concurrency limit", () => {
+  it("grows with responses and is halved once a second on timeouts", async () => {
     const clock = createFakeClock();
     const pace = createConcurrencyLimit(clock, { min: 2, start: 8, max: 10 });
     for (let answer = 0; answer < 5; answer++) pace.recordResponse(2_000);
@@ -148,7 +148,7 @@ describe("the pace", () => {
   });
 });
 
-describe("what phones write and read", () => {
+describe("XML of phones", () => {
   it("is escaped and read back", () => {
     const text = `<a b="c">&amp; 'é' 漢\n\t😀`;
     expect(unescapeXml(escapeXml(text))).toBe(text);
@@ -156,7 +156,7 @@ describe("what phones write and read", () => {
     expect(escapeXml("a\u0000b\u001bc\ud800d\udc00\uffff")).toBe("abcd");
   });
 
-  it("keeps a reference that nobody knows", () => {
+  it("keeps an unknown reference", () => {
     expect(unescapeXml("&#65;&#x42;&nope;&#x110000;&lt;")).toBe("AB&nope;&#x110000;<");
   });
 
@@ -185,7 +185,7 @@ describe("models", () => {
 describe("text pages", () => {
   const content = { subject: "Fire", body: "Leave\nnow", short: "Fire", drill: false, isOne: true };
 
-  it("are one text without a title where the message says so, and name a drill all the same", () => {
+  it("are one text without a title with concatenatedText, and mark a drill", () => {
     const page = textPage(content);
     expect(page).not.toContain("<Title>");
     expect(page).toContain("<Text>Fire\nLeave\nnow</Text>");

@@ -38,7 +38,7 @@ describe("a phone's display", () => {
     if (display) expect(parseDisplayName(displayName(display))).toEqual(display);
   });
 
-  it("shows a picture in its proportions, upright and never enlarged", () => {
+  it("shows a picture proportionally, upright and never enlarged", () => {
     const file = { kind: "jpeg", width: 4_000, height: 3_000, orientation: 1 } as const;
     expect(fittedSize(file, COLOUR)).toEqual({ width: 353, height: 265 });
     expect(fittedSize({ ...file, orientation: 6 }, COLOUR)).toEqual({ width: 199, height: 265 });
@@ -79,7 +79,7 @@ const coloursOf = (png: Uint8Array | null): number[] => [...(png ?? new Uint8Arr
 const ffmpeg = externalProgram("ffmpeg");
 
 ffmpeg.describe("pictures of any size", () => {
-  it("fit each display, are made once, and stand upright on white", async () => {
+  it("fit each display, are created once, and are upright on white", async () => {
     const { pictures, told } = open();
     // Black at the left and clear at the right, to be turned by a quarter: black comes to the top.
     const drawn = draw("plan.jpg", "color=white:size=1200x800,drawbox=w=600:h=800:color=black:t=fill");
@@ -102,7 +102,7 @@ ffmpeg.describe("pictures of any size", () => {
     expect(told).toEqual({ lacks: [], faults: [] });
   });
 
-  it("that can't be read are told of, and the text is shown", async () => {
+  it("fall back to text if unreadable, which is reported", async () => {
     const { pictures, told } = open();
     const broken = join(folder, "broken.png");
     writeFileSync(broken, pngHead(300, 200));
@@ -117,7 +117,7 @@ ffmpeg.describe("pictures of any size", () => {
   });
 });
 
-it("without a program, pictures that fit are shown as they are, and others as text, which is told once", async () => {
+it("shows only fitting PNGs without ffmpeg, and reports that once", async () => {
   const { pictures, told } = open("no-such-program");
   const path = join(folder, "small.png");
   writeFileSync(path, pngHead(300, 200));

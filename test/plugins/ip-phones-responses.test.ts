@@ -48,7 +48,7 @@ async function outcomeOf({ phones, clock }: Stage) {
   return phones.outcomes.map(({ level, details }) => ({ level, ...details }));
 }
 
-describe("ip-phones and what a phone answers", () => {
+describe("ip-phones and push responses", () => {
   it.each<[string, ScriptedResponse, object]>([
     ["both items done", ACCEPTED, { level: "accepted" }],
     [
@@ -64,7 +64,7 @@ describe("ip-phones and what a phone answers", () => {
     [
       "the sound refused",
       itemsResponse([6, "URI not found", RTP], [0, "", "http://x"]),
-      { level: "failed", reason: "the phone refused the sound: URI not found (status 6)", retryable: false },
+      { level: "failed", reason: "the phone refused the audio: URI not found (status 6)", retryable: false },
     ],
     [
       "no word about the sound",
@@ -133,7 +133,7 @@ describe("ip-phones and what a phone answers", () => {
     expect(await outcomeOf(test)).toEqual([expected]);
   });
 
-  it("pushes page and sound in one form, with credentials", async () => {
+  it("pushes page and audio in one request, with credentials", async () => {
     const test = await stage(ACCEPTED);
     test.deliver({ profile: { ...DEFAULT_PROFILE, volume: "Maximum" } });
     await outcomeOf(test);
@@ -153,7 +153,7 @@ describe("ip-phones and what a phone answers", () => {
   it.each([
     ["as an item", itemsResponse([0, "Success", "http://x"], [1, "busy", RTP]), false],
     ["as a whole", okResponse('<CiscoIPPhoneError Number="1"/>'), true],
-  ])("takes over a phone that is busy with sound, told %s", async (_, busy, pageAgain) => {
+  ])("takes over a phone that receives another stream, reported as %s", async (_, busy, pageAgain) => {
     const test = await stage(busy, itemsResponse([0, "Success", "RTPRx:Stop"]), ACCEPTED);
     test.deliver();
     expect(await outcomeOf(test)).toEqual([{ level: "accepted" }]);
@@ -166,7 +166,7 @@ describe("ip-phones and what a phone answers", () => {
   it.each([
     [1, [{ level: "skipped", reason: "phone in use", retryable: false }]],
     [2, [{ level: "accepted" }]],
-  ])("knows its own sound on a phone that must not be disturbed, try %i", async (attempt, expected) => {
+  ])("recognizes its own stream on a phone in use, attempt %i", async (attempt, expected) => {
     const stopped = itemsResponse([0, "Success", "RTPRx:Stop"]);
     const test = await stage(PAGE_SHOWN, okResponse('<CiscoIPPhoneError Number="1"/>'), stopped, ACCEPTED);
     const profile = { ...DEFAULT_PROFILE, skipPhonesInUse: true };
@@ -174,7 +174,7 @@ describe("ip-phones and what a phone answers", () => {
     expect(await outcomeOf(test)).toEqual(expected);
   });
 
-  it("gives up on a phone that stays busy, for now", async () => {
+  it("fails for now if a phone stays busy", async () => {
     const test = await stage(okResponse('<CiscoIPPhoneError Number="1"/>'));
     test.deliver();
     expect(await outcomeOf(test)).toEqual([
@@ -186,7 +186,7 @@ describe("ip-phones and what a phone answers", () => {
     [null, "it did not call AUTH, which must be its authentication URL", false],
     ["wrong", "it called back with another user or password", false],
     ["secret", "it was authorized, possibly too late", true],
-  ])("explains a refusal by what the phone asked, password %s", async (password, words, retryable) => {
+  ])("explains a refusal by the phone's callback, password %s", async (password, words, retryable) => {
     const refuse = async (): Promise<string> => {
       const query = new URLSearchParams({ UserID: "bell", devicename: test.phone.device.deviceIdentifier });
       if (password !== null) await fetch(`${test.phones.urls.auth}?${query}&Password=${password}`);
@@ -198,7 +198,7 @@ describe("ip-phones and what a phone answers", () => {
     expect(await outcomeOf(test)).toEqual([{ level: "failed", reason, retryable }]);
   });
 
-  it("lets a phone try again that may have asked in vain", async () => {
+  it("retries a phone whose callback may have timed out", async () => {
     const refuse = async (): Promise<string> => {
       await test.clock.advance(3_000);
       return okResponse('<CiscoIPPhoneError Number="4"/>');
@@ -209,13 +209,13 @@ describe("ip-phones and what a phone answers", () => {
     expect((await outcomeOf(test))[0]).toMatchObject({ level: "failed", retryable: true });
   });
 
-  it("takes 401 for a refusal too", async () => {
+  it("treats 401 as a refusal", async () => {
     const test = await stage("HTTP/1.1 401 Unauthorized\r\nContent-Length: 0\r\n\r\n");
     test.deliver();
     expect((await outcomeOf(test))[0]?.reason).toMatch(/^the phone refused the push user: it did not call/);
   });
 
-  it("waits 5 s for an answer", async () => {
+  it("waits 5 s for a response", async () => {
     const test = await stage("silence");
     test.deliver();
     await test.phone.asked(1);
@@ -225,7 +225,7 @@ describe("ip-phones and what a phone answers", () => {
     expect(await outcomeOf(test)).toEqual([{ level: "failed", reason: "no response within 5 s", retryable: true }]);
   });
 
-  it("says that nobody listens there", async () => {
+  it("reports a refused connection", async () => {
     const test = await stage(ACCEPTED);
     await test.phone.stop();
     closing.shift();

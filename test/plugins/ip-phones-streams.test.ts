@@ -38,7 +38,7 @@ afterAll(async () => {
   await new Promise<void>((resolve) => server.close(() => resolve()));
 });
 
-it("a phone that is asked by the streaming API tells by itself that a call has ended its stream", async () => {
+it("gets a notification when a call ends a stream of the streaming API", async () => {
   const [device] = campus.devices;
   const { phone } = phoneAddressOf({ id: "", ...(device as NonNullable<typeof device>) });
   const clock = systemClock;
@@ -59,7 +59,7 @@ it("a phone that is asked by the streaming API tells by itself that a call has e
   expect(await pusher.playMedia(phone, order)).toBeNull();
   const joined = await campus.phone(phone.name);
   expect([joined.joinedAt !== null, joined.leftAt, joined.errors]).toEqual([true, null, []]);
-  expect(await pusher.playMedia(phone, order)).toMatch(/does not take streams that way/);
+  expect(await pusher.playMedia(phone, order)).toMatch(/RTP Streaming API not supported/);
   await campus.order(`/phones/${phone.name}/call`, { state: "active" });
   await told;
   expect((await campus.phone(phone.name)).leftAt).not.toBeNull();

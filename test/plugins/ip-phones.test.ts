@@ -44,7 +44,7 @@ async function joined(deviceIdentifier: string): Promise<boolean> {
   return joinedAt !== null && leftAt === null;
 }
 
-describe("ip-phones with phones that answer", () => {
+describe("ip-phones with responding phones", () => {
   // By turns colour, mono, colour, text only.
   beforeAll(async () => {
     campus = await spawnSimulator("--phones", "8");
@@ -63,7 +63,7 @@ describe("ip-phones with phones that answer", () => {
     await phones.close();
   });
 
-  it("has the phone join the group and show the text; `playing` follows its own count of packets", async () => {
+  it("joins the group and shows the text; `playing` follows the packet count", async () => {
     const audio = sound();
     phones.deliver(deliveryTo(device(0), 1, { audio }));
     await phones.outcome(1, "accepted");
@@ -84,7 +84,7 @@ describe("ip-phones with phones that answer", () => {
     });
   });
 
-  it("shows every character of the text, marks a drill in words and gives a long subject room", async () => {
+  it("shows every character, marks a drill and keeps a long subject", async () => {
     const subject = `<b> & "quotes" 'n' more: ${"long ".repeat(10)}end`;
     const body = "Zeile 1 <script>&amp;</script>\nline 2: ]]> é 漢字 😀";
     phones.deliver(
@@ -147,7 +147,7 @@ describe("ip-phones with phones that answer", () => {
     expect(phones.outcomes.every(({ details }) => details.reason === undefined)).toBe(true);
   });
 
-  it("looks once more for proof when the sound has ended, then frees the phone for the next message", async () => {
+  it("queries once more at the end, then frees the phone", async () => {
     const audio = sound();
     phones.deliver(deliveryTo(device(0), 1, { audio }));
     await phones.outcome(1, "accepted");
@@ -161,7 +161,7 @@ describe("ip-phones with phones that answer", () => {
     expect({ pushes, errors }).toEqual({ pushes: 3, errors: [] });
   });
 
-  it("never starts a message that was called off while it waited for its phone", async () => {
+  it("never starts a message that was cancelled while waiting", async () => {
     phones.deliver(deliveryTo(device(0), 1, { audio: sound() }), deliveryTo(device(0), 2, { audio: sound() }));
     phones.stop("preempted", 2);
     expect((await phones.outcome(2, "skipped")).details.reason).toBe(
@@ -171,13 +171,13 @@ describe("ip-phones with phones that answer", () => {
     expect((await campus.phone(device(0).deviceIdentifier)).pushes).toBe(1);
   });
 
-  it("tells a phone that is too late from one that failed", async () => {
+  it("distinguishes expired from failed", async () => {
     phones.deliver(deliveryTo(device(0), 1, { notAfter: 1 }));
-    expect((await phones.outcome(1, "expired")).details.reason).toMatch(/its time was over/);
+    expect((await phones.outcome(1, "expired")).details.reason).toMatch(/expired before/);
     expect((await campus.phone(device(0).deviceIdentifier)).pushes).toBe(0);
   });
 
-  it("takes over a phone that receives other sound", async () => {
+  it("takes over a phone that receives another stream", async () => {
     const audio = sound();
     phones.deliver(deliveryTo(device(0), 1, { audio }));
     await phones.outcome(1, "accepted");
@@ -188,7 +188,7 @@ describe("ip-phones with phones that answer", () => {
     expect(report.leftAt).toBe(null);
   });
 
-  it("leaves a phone alone that is in use when the message says so", async () => {
+  it("skips a phone in use with skipPhonesInUse", async () => {
     const profile = { ...PROFILE, skipPhonesInUse: true };
     const audio = sound();
     await campus.order(`/phones/${device(0).deviceIdentifier}/call`, { state: "active" });
@@ -202,7 +202,7 @@ describe("ip-phones with phones that answer", () => {
     expect(await joined(device(1).deviceIdentifier)).toBe(true);
   });
 
-  it("interrupts a call's display for a normal message and waits for its end with a lesser one", async () => {
+  it("interrupts the display for a normal priority and waits with a lower one", async () => {
     await campus.order(`/phones/${device(0).deviceIdentifier}/call`, { state: "active" });
     phones.deliver(deliveryTo(device(0), 1, { priority: 5 }));
     await phones.outcome(1, "accepted");
@@ -215,7 +215,7 @@ describe("ip-phones with phones that answer", () => {
     expect(report.phones[0]?.pages[1]?.title).toBe("Later");
   });
 
-  it("says in words that the phone is off line, and that another try may help", async () => {
+  it("reports an unreachable phone as retryable", async () => {
     await campus.order(`/phones/${device(0).deviceIdentifier}/online`, { online: false });
     phones.deliver(deliveryTo(device(0), 1));
     expect((await phones.outcome(1, "failed")).details).toEqual({
@@ -224,15 +224,15 @@ describe("ip-phones with phones that answer", () => {
     });
   });
 
-  it("says what the phone found wrong with the sound", async () => {
+  it("reports the phone's reason for refusing audio", async () => {
     phones.deliver(deliveryTo(device(0), 1, { audio: { ...sound(), port: 20481 } }));
     expect((await phones.outcome(1, "failed")).details).toEqual({
-      reason: "the phone refused the sound: Invalid port (status 6)",
+      reason: "the phone refused the audio: Invalid port (status 6)",
       retryable: false,
     });
   });
 
-  it("only follows up what was reached before", async () => {
+  it("only follows up reached deliveries", async () => {
     const audio = sound();
     phones.deliver(deliveryTo(device(0), 1, { audio }));
     await phones.outcome(1, "accepted");
@@ -246,7 +246,7 @@ describe("ip-phones with phones that answer", () => {
     await campus.until(({ phones: [first] }) => first?.leftAt !== null);
   });
 
-  it("fails at once, for good, without a usable address", async () => {
+  it("fails permanently without a valid address", async () => {
     const { attributes } = device(0);
     const address = (changes: Record<string, string>) => ({ ...device(0), attributes: { ...attributes, ...changes } });
     phones.deliver(
@@ -260,7 +260,7 @@ describe("ip-phones with phones that answer", () => {
     }
   });
 
-  it("works without any configuration: it answers the phones' question itself", async () => {
+  it("works without configuration", async () => {
     await phones.close();
     phones = await startPlugin({ pushUser: "carillon", pushPassword: null });
     phones.deliver(deliveryTo(device(0), 1));
@@ -284,13 +284,13 @@ describe("ip-phones and the authentication callback", () => {
     [CONFIG.pushUser, "", "UN-AUTHORIZED"],
     ["other", CONFIG.pushPassword, "UN-AUTHORIZED"],
     [`${CONFIG.pushUser}:${CONFIG.pushPassword}`, "", "UN-AUTHORIZED"],
-  ])("answers %s / %s with %s", async (user, password, verdict) => {
+  ])("answers the callback %s / %s with %s", async (user, password, verdict) => {
     const query = new URLSearchParams({ UserID: user, Password: password, devicename: "SEP1" });
     const answer = await fetch(`${phones.urls.auth}?${query}`);
     expect(await answer.text()).toBe(verdict);
   });
 
-  it("explains a refusal: the phone asks somebody else", async () => {
+  it("explains a refusal if the phone calls back elsewhere", async () => {
     const other = await runInline(plugin, {
       config: { ...CONFIG, pushPassword: "other" },
       ports: ["auth"],
@@ -306,19 +306,19 @@ describe("ip-phones and the authentication callback", () => {
     await other.close();
   });
 
-  it("gives no page to whom does not know its name", async () => {
+  it("returns 404 for unknown pages", async () => {
     const answer = await fetch(new URL(`page/${"A".repeat(22)}`, phones.urls.auth));
     expect(answer.status).toBe(404);
   });
 });
 
-describe("ip-phones with phones that prove nothing", () => {
+describe("ip-phones with phones without proof", () => {
   afterEach(async () => {
     await phones.close();
     await campus.stop();
   });
 
-  it("never reports more than `accepted` for a phone that counts no packet", async () => {
+  it("never reports more than `accepted` without packets", async () => {
     campus = await spawnSimulator("--phones", "1", "--mute", "1");
     phones = await startPlugin();
     const audio = sound();
@@ -332,7 +332,7 @@ describe("ip-phones with phones that prove nothing", () => {
     phones = await startPlugin();
   });
 
-  it("shows the text on a model that plays no sound, and says so", async () => {
+  it("shows only text on a model without audio, and reports it", async () => {
     campus = await spawnSimulator("--phones", "1", "--no-rtp", "1");
     phones = await startPlugin();
     phones.deliver(deliveryTo(device(0), 1, { audio: sound() }));
@@ -345,7 +345,7 @@ describe("ip-phones with phones that prove nothing", () => {
     expect(cleared.summary).toMatchObject({ errors: 0, joined: 0 });
   });
 
-  it("reaches 1,000 phones at once", async () => {
+  it("reaches 1,000 phones", async () => {
     campus = await spawnSimulator("--phones", "1000", "--latency", "uniform:5:200");
     phones = await startPlugin();
     const audio = sound();

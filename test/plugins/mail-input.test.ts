@@ -44,7 +44,7 @@ async function run(config: object = {}, answer?: HandleHostCall): Promise<Run> {
 }
 
 describe("mail-input", () => {
-  it("makes an input of a mail, without the token, for each address, the same one for the same mail", async () => {
+  it("triggers one deduplicated input per recipient, without the token", async () => {
     const { send, triggered, input } = await run();
     expect(input.statuses).toMatchObject([{ state: "ok" }]);
     const messageId = "<1@school.example.org>";
@@ -70,10 +70,10 @@ describe("mail-input", () => {
     expect(JSON.stringify(triggered())).not.toContain(TOKEN);
   });
 
-  it("refuses who is not known or shows no token, and lets answers of machines start nothing", async () => {
+  it("refuses unknown senders and missing tokens, and ignores automatic replies", async () => {
     const { send, triggered } = await run({ senders: ["@school.example.org"] });
-    expect(await send({ from: "eve@elsewhere.example.org" })).toMatch(/^550 .*not among those/);
-    expect(await send({ from: "eve@evil-school.example.org" })).toMatch(/^550 .*not among those/);
+    expect(await send({ from: "eve@elsewhere.example.org" })).toMatch(/^550 .*not allowed/);
+    expect(await send({ from: "eve@evil-school.example.org" })).toMatch(/^550 .*not allowed/);
     expect(await send({ from: ["head@school.example.org", "eve@example.org"] as unknown as string })).toMatch(/^550/);
     expect(await send({ subject: "Fire" })).toMatch(/^550 .*token/);
     expect(await send({ subject: `Fire x${TOKEN}` })).toMatch(/^550 .*token/);
@@ -86,12 +86,12 @@ describe("mail-input", () => {
     expect(await strange.send({})).toMatch(/^550 .*not known/);
   });
 
-  it("believes what the relay has proven, and nobody else", async () => {
+  it("trusts only the relay's authentication results", async () => {
     const { send, triggered } = await run({ authenticationServer: "mx.example.org" });
     const proven = (value: string, more: object = {}) =>
       // Prepared: the sender's library would encode what stands in quotes.
       send({ headers: { "Authentication-Results": { prepared: true, value }, ...more } });
-    expect(await send({})).toMatch(/^550 .*not proven/);
+    expect(await send({})).toMatch(/^550 .*not authenticated/);
     for (const wrong of [
       "evil.example.org; dkim=pass header.d=school.example.org",
       "mx.example.org; dkim=fail header.d=school.example.org",
@@ -114,33 +114,33 @@ describe("mail-input", () => {
     expect(triggered().length).toBe(3);
   });
 
-  it("starts nothing by a mail that somebody has kept", async () => {
+  it("rejects replayed mails", async () => {
     const { send, triggered } = await run();
     const hours = (count: number): Date => new Date(Date.now() + count * 3_600_000);
-    expect(await send({ date: hours(-1.1) })).toMatch(/^550 .*of this hour/);
-    expect(await send({ date: hours(25) })).toMatch(/^550 .*of this hour/);
+    expect(await send({ date: hours(-1.1) })).toMatch(/^550 .*within an hour/);
+    expect(await send({ date: hours(25) })).toMatch(/^550 .*within an hour/);
     expect(await send({ date: hours(-0.9) })).toMatch(/^250/);
     expect(triggered().length).toBe(1);
   });
 
-  it("asks to send again what could not be stored, and what is too much", async () => {
+  it("responds 451 if storing failed or the rate limit is exceeded", async () => {
     let full = true;
     const { send } = await run({ perMinute: 2 }, () => (full ? new Error("the disk is full") : undefined));
     expect(await send({})).toMatch(/^451/);
     full = false;
     expect(await send({})).toMatch(/^250/);
-    expect(await send({})).toMatch(/^451 .*too many/);
+    expect(await send({})).toMatch(/^451 .*rate limit/);
     const taken = await run({ port: Number((await busyPort()).port) });
     expect(taken.input.statuses).toMatchObject([{ state: "down", reason: expect.stringContaining("EADDRINUSE") }]);
   });
 
   it.each([
-    [{ senders: [] }, "no senders"],
+    [{ senders: [] }, "senders must be set"],
     [{ senders: "all" }, "list of mail addresses"],
     [{ token: "short" }, "token"],
     [{ token: "with spaces in it" }, "token"],
     [{ relays: ["10.0.0.0/40"] }, "relays"],
-  ])("says in words what %j lacks", async (config, words) => {
+  ])("reports missing configuration in %j", async (config, words) => {
     const { input } = await run(config);
     expect(input.statuses).toMatchObject([{ state: "degraded", reason: expect.stringContaining(words) }]);
   });

@@ -50,7 +50,7 @@ async function triggered(mqtt: InlinePlugin, count: number): Promise<Record<stri
 }
 
 describe("mqtt-input", () => {
-  it("triggers what a broker tells of its topics", async () => {
+  it("triggers inputs of subscribed topics", async () => {
     const broker = await open({ password: "sesame" });
     await broker.publish("doors/1", "old", { retain: true });
     await broker.publish("doors/9", "kept", { retain: true });
@@ -77,7 +77,7 @@ describe("mqtt-input", () => {
     expect(mqtt.statuses.at(-1)).toEqual({ state: "ok", reason: null });
   });
 
-  it("acknowledges what is stored alone: the rest comes again, and starts its message once", async () => {
+  it("acknowledges only stored messages; others are redelivered once", async () => {
     const broker = await open();
     const kept: Kept = new Map();
     const clock = createFakeClock();
@@ -100,7 +100,7 @@ describe("mqtt-input", () => {
     expect(other?.dedupeKey).not.toBe(again?.dedupeKey);
   });
 
-  it("gets what came while it was away", async () => {
+  it("receives messages queued while offline", async () => {
     const broker = await open();
     const config = { brokerUrl: broker.url, topics: [{ topic: "door" }] };
     const mqtt = await run(config);
@@ -111,7 +111,7 @@ describe("mqtt-input", () => {
     expect(await triggered(await run(config), 1)).toMatchObject([{ source: "door", values: { state: "closed" } }]);
   });
 
-  it("tells a broker that it can't reach, and topics that it may not follow", async () => {
+  it("reports an unreachable broker and refused topics", async () => {
     const broker = await open({ password: "sesame", forbidden: ["secret/#"] });
     const refused = await run({ brokerUrl: broker.url, username: "u", password: "wrong" });
     expect(await refused.said(({ state }) => state === "down")).toMatchObject({
@@ -121,10 +121,10 @@ describe("mqtt-input", () => {
     await alone.said(({ reason }) => reason?.includes("username must be set if password is set") === true);
     const config = { brokerUrl: broker.url, username: "u", password: "sesame", clientId: "there" };
     const partly = await run({ ...config, topics: [{ topic: "secret/#" }, { topic: "door" }, { topic: "a#" }] });
-    const status = await partly.said(({ reason }) => reason?.includes("refuses") === true);
+    const status = await partly.said(({ reason }) => reason?.includes("refused") === true);
     expect(status).toEqual({ state: "degraded", reason: "topics[2]: a# must be a valid topic filter; the broker refused the topics secret/#" });
     broker.cut("there");
-    const cut = await partly.said(({ reason }) => reason?.includes("connection was closed") === true);
+    const cut = await partly.said(({ reason }) => reason?.includes("connection closed") === true);
     expect(cut).toMatchObject({ state: "down" });
     for (const [brokerUrl, words] of [
       [null, "no broker"],
@@ -137,10 +137,10 @@ describe("mqtt-input", () => {
   });
 });
 
-describe("messages that come twice", () => {
+describe("redelivered messages", () => {
   const message = { topic: "door", payload: Buffer.from("closed"), messageId: 7, dup: false };
 
-  it("are known by the broker's mark, or by not having been acknowledged, for the last fifty", async () => {
+  it("are recognized by DUP or a missing acknowledgement, for the last fifty", async () => {
     const kept: Kept = new Map();
     const state = {
       get: async (key: string) => kept.get(key),

@@ -23,7 +23,7 @@ function zoneItem(attributes: Record<string, string>, changes: Partial<DeliveryI
 }
 
 describe("multicast-zones", () => {
-  it("has the stream opened to the zone's own group and is done with `sent`", async () => {
+  it("opens the stream to the zone's group and ends at `sent`", async () => {
     const zones = await run();
     zones.deliver(zoneItem({ Group: "239.1.2.3", Port: "50000", Codec: "PCMU", TTL: "4" }));
     await zones.outcome(1, "sent");
@@ -36,7 +36,7 @@ describe("multicast-zones", () => {
     expect(zones.levels(1)).toEqual(["sent"]);
   });
 
-  it("takes PCMU and a TTL of 16 when the device says nothing of them", async () => {
+  it("defaults to PCMU and a TTL of 16", async () => {
     const zones = await run();
     zones.deliver(zoneItem({ Group: "239.1.2.3", Port: "20480" }));
     await zones.outcome(1, "sent");
@@ -45,16 +45,16 @@ describe("multicast-zones", () => {
 
   it.each([
     [{ Port: "20480" }, /group \(none\)/],
-    [{ Group: "10.0.0.7", Port: "20480" }, /10\.0\.0\.7 is not an IPv4 multicast address/],
-    [{ Group: "ff02::1", Port: "20480" }, /not an IPv4 multicast address/],
+    [{ Group: "10.0.0.7", Port: "20480" }, /10\.0\.0\.7 must be an IPv4 multicast address/],
+    [{ Group: "ff02::1", Port: "20480" }, /must be an IPv4 multicast address/],
     [{ Group: "239.1.2.3" }, /port \(none\)/],
     [{ Group: "239.1.2.3", Port: "0" }, /port 0/],
     [{ Group: "239.1.2.3", Port: "70000" }, /port 70000/],
     [{ Group: "239.1.2.3", Port: "20480", TTL: "256" }, /TTL 256/],
     [{ Group: "239.1.2.3", Port: "20480", Codec: "opus" }, /codec opus/],
     [{ Group: "239.1.2.3", Port: "20480", Priorities: "high=1" }, /priorities high=1/],
-    [{ Group: "239.1.2.3", Port: "20480", Priorities: "5=10.0.0.1:5000" }, /10\.0\.0\.1 is not an IPv4 multicast/],
-  ])("fails for good, in words, with the attributes %j", async (attributes: Record<string, string>, words) => {
+    [{ Group: "239.1.2.3", Port: "20480", Priorities: "5=10.0.0.1:5000" }, /10\.0\.0\.1 must be an IPv4 multicast/],
+  ])("fails permanently with the attributes %j", async (attributes: Record<string, string>, words) => {
     const zones = await run();
     zones.deliver(zoneItem(attributes));
     const { details } = await zones.outcome(1, "failed");
@@ -63,14 +63,14 @@ describe("multicast-zones", () => {
     expect(zones.calls).toEqual([]);
   });
 
-  it("skips a message without sound", async () => {
+  it("skips a message without audio", async () => {
     const zones = await run();
     zones.deliver(zoneItem({ Group: "239.1.2.3", Port: "20480" }, { audio: null }));
     expect((await zones.outcome(1, "skipped")).details.reason).toBe("a zone has no display");
     expect(zones.calls).toEqual([]);
   });
 
-  it.each(["PCMU", "PCMA", "G722"])("has %s sent to a zone that listens to it", async (codec) => {
+  it.each(["PCMU", "PCMA", "G722"])("sends %s to a zone with that codec", async (codec) => {
     const zones = await run();
     zones.deliver(zoneItem({ Group: "239.1.2.3", Port: "20480", Codec: codec }));
     await zones.outcome(1, "sent");
@@ -90,14 +90,14 @@ describe("multicast-zones", () => {
     expect(zones.calls[0]?.args[0]).toMatchObject({ group, port });
   });
 
-  it("fails, to be tried again, when the stream can't be opened", async () => {
+  it("fails as retryable if the stream cannot be opened", async () => {
     const zones = await run([], () => new Error("the group is in use"));
     zones.deliver(zoneItem({ Group: "239.1.2.3", Port: "20480" }));
     const { details } = await zones.outcome(1, "failed");
     expect(details).toEqual({ reason: "failed to open the stream: the group is in use", retryable: true });
   });
 
-  it("reports the zones of its configuration as devices", async () => {
+  it("reports configured zones as devices", async () => {
     const zones = await run([
       { name: "Gym", group: "239.1.2.3", port: 20480 },
       { name: "Yard", group: "239.1.2.4", port: 50000, codec: "G722", ttl: 3, description: "Sports yard" },
@@ -126,7 +126,7 @@ describe("multicast-zones", () => {
     expect(zones.statuses).toEqual([{ state: "ok", reason: null }]);
   });
 
-  it("keeps the good zones of a configuration and names the bad ones", async () => {
+  it("keeps valid zones of a configuration and reports invalid ones", async () => {
     const zones = await run([
       { name: "Gym", group: "239.1.2.3", port: 20480 },
       { name: "Gym", group: "239.1.2.4", port: 20480 },
@@ -142,7 +142,7 @@ describe("multicast-zones", () => {
     }
   });
 
-  it("serves zones made by API even when its own can't be stored", async () => {
+  it("serves zones of the API even if configured ones cannot be stored", async () => {
     const zones = await run([{ name: "Gym", group: "239.1.2.3", port: 20480 }], ({ method }) =>
       method === "devices.report" ? new Error("too many devices") : undefined,
     );

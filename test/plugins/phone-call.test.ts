@@ -51,7 +51,7 @@ describe("a call to a telephone", () => {
     await expect.poll(() => said(calls).length, { timeout: 90_000, interval: 5 }).toBeGreaterThanOrEqual(count);
   };
 
-  it("says who calls, the message and the keys, and takes an answer by a key at any time", async () => {
+  it("announces caller, message and keys, and accepts a key at any time", async () => {
     const { calls, phone } = await open({ callerName: "Oak School" });
     calls.deliver(itemFor());
     await untilSaid(calls, 1);
@@ -77,7 +77,7 @@ describe("a call to a telephone", () => {
       });
   });
 
-  it("says it again on star, tells a key without meaning, and understands keys told by messages", async () => {
+  it("repeats on star, reports an unknown key, and understands INFO keys", async () => {
     const { calls, phone } = await open({ language: "de" });
     calls.deliver(itemFor({ drill: true, settings: { introduction: "Hier ist die Leitstelle." } }));
     await untilSaid(calls, 1);
@@ -95,7 +95,7 @@ describe("a call to a telephone", () => {
     expect(unknown).toMatch(/^Diese Taste ist hier nicht belegt\. Für Safe/);
   });
 
-  it("ends in words when nobody presses a key, and is never taken for an answer", async () => {
+  it("ends as unconfirmed if no key is pressed", async () => {
     const { calls, phone } = await open({ lastsMs: 20 });
     calls.deliver(itemFor());
     await untilSaid(calls, 3);
@@ -110,7 +110,7 @@ describe("a call to a telephone", () => {
     expect(calls.levels(1)).not.toContain("heard");
   });
 
-  it("shows that a person was there when a message that asks nothing is acknowledged", async () => {
+  it("is heard when a message without options is acknowledged", async () => {
     const { calls, phone } = await open({});
     calls.deliver(itemFor({ recipient: { id: RECIPIENT, name: null, answers: null } }));
     await untilSaid(calls, 1);
@@ -119,7 +119,7 @@ describe("a call to a telephone", () => {
     expect(said(calls)[0]).toContain("Press 1 when you have understood the message.");
   });
 
-  it("leaves the message on a machine after its beep", async () => {
+  it("leaves the message on an answering machine after its beep", async () => {
     const { calls, phone } = await open({});
     calls.deliver(itemFor());
     await untilSaid(calls, 1);
@@ -143,13 +143,13 @@ describe("a call to a telephone", () => {
     [480, "telephone unavailable (480 Scripted)", { retryable: true, retryAfterMs: 60_000 }],
     [603, "call declined (603 Scripted)", { retryable: true, retryAfterMs: 60_000 }],
     [404, "unknown number (404 Scripted)", { retryable: false }],
-  ])("that ends with %i is told in words and tried again where that makes sense", async (status, reason, more) => {
+  ])("explains status %i and retries where that makes sense", async (status, reason, more) => {
     const { calls } = await open({}, status);
     calls.deliver(itemFor());
     expect((await calls.outcome(1, "failed")).details).toEqual({ reason, ...more });
   });
 
-  it("is never made to an emergency service, nor to what is no number", async () => {
+  it("is never placed to emergency services or invalid numbers", async () => {
     const { calls, phone } = await open({ prefix: "0" });
     const numbers = ["112", "0112", "00112", "+112", "+49112", "9-911", "1911", "fay@example.org"];
     calls.deliver(
@@ -160,7 +160,7 @@ describe("a call to a telephone", () => {
     for (const [at, number] of numbers.entries()) {
       const { details } = await calls.outcome(at + 1, "failed");
       expect(details.retryable, number).toBe(false);
-      expect(details.reason).toMatch(number.includes("@") ? /no.* telephone number/ : /emergency service/);
+      expect(details.reason).toMatch(number.includes("@") ? /telephone number/ : /emergency service/);
     }
     // Digits before a number may make one of an emergency service of it.
     expect(
@@ -176,16 +176,16 @@ describe("a call to a telephone", () => {
     expect(phone.asked).not.toContain("INVITE");
   });
 
-  it("waits while the trunk is not well, and for a free line", async () => {
+  it("waits for the trunk and for a free line", async () => {
     const { calls, phone } = await open({ callsAtOnce: 1 }, 503);
     calls.deliver(itemFor({}, 1), itemFor({}, 2));
     expect((await calls.outcome(1, "failed")).details).toMatchObject({ retryable: true });
-    await calls.said(({ state, reason }) => state === "down" && /overloaded/.test(reason ?? ""));
+    await calls.said(({ state, reason }) => state === "down" && /trunk unavailable/.test(reason ?? ""));
     expect(calls.levels(2)).toEqual([]);
     expect(phone.asked.filter((method) => method === "INVITE")).toHaveLength(1);
   });
 
-  it("is hung up when it is called off, and what waits is not begun", async () => {
+  it("is hung up when cancelled, and waiting calls do not start", async () => {
     const { calls, phone } = await open({ callsAtOnce: 1 });
     calls.deliver(itemFor({}, 1), itemFor({}, 2));
     await untilSaid(calls, 1);
@@ -195,7 +195,7 @@ describe("a call to a telephone", () => {
     expect(calls.levels(2)).toEqual([]);
   });
 
-  it("registers with the trunk by name and password, and takes it back at the end", async () => {
+  it("registers with the trunk and unregisters at the end", async () => {
     const places: (string | null)[] = [];
     const registrar = createSipRegistrar({
       ...{ clock: systemClock, realm: "trunk", key: randomBytes(32) },
@@ -216,7 +216,7 @@ describe("a call to a telephone", () => {
     };
     const stranger = await run("wrong");
     closing.push(stranger.close);
-    await stranger.said(({ state, reason }) => state === "down" && /refuses the registration \(401/.test(reason ?? ""));
+    await stranger.said(({ state, reason }) => state === "down" && /refused the registration \(401/.test(reason ?? ""));
     expect(places).toEqual([]);
     const calls = await run("right");
     await calls.said(({ state }) => state === "ok");
@@ -229,7 +229,7 @@ describe("a call to a telephone", () => {
     [{}, "trunk must be set"],
     [{ trunk: "sip:h", prefix: "0;x" }, "prefix must contain only digits and *"],
     [{ trunk: "sip:h", neverCalled: "112 +911" }, "neverCalled: +911 must contain only digits"],
-  ])("tells what it lacks: %j", async (given, reason) => {
+  ])("reports missing configuration: %j", async (given, reason) => {
     const calls = await runInline(plugin, { config: createPluginConfig(plugin.config, PLAIN).toRuntime(given).config });
     closing.push(calls.close);
     calls.deliver(itemFor());

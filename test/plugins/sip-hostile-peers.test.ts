@@ -77,7 +77,7 @@ describe("the sockets of SIP", () => {
     return socket;
   }
 
-  it("live on whatever a datagram says and wherever it says it is from", async () => {
+  it("survive any datagram from any source", async () => {
     const bind = vi.spyOn(DatagramSocket.prototype, "bind");
     const heard: number[] = [];
     const { errors } = await open(({ from, reply }) => {
@@ -92,7 +92,7 @@ describe("the sockets of SIP", () => {
     expect([heard, errors.map(({ message }) => message)]).toEqual([[9], ["by accident"]]);
   });
 
-  it("answer signs of life once for all that came together", async () => {
+  it("answer several pings with one pong", async () => {
     const { at } = await open(({ reply }) => reply(Buffer.from("done")));
     const socket = await connect(at);
     let heard = "";
@@ -104,7 +104,7 @@ describe("the sockets of SIP", () => {
     expect(heard).toMatch(/^(\r\n){1,20}done$/);
   });
 
-  it("let go of a peer that reads no answer, and of the connections of one machine above 256", async () => {
+  it("disconnect peers that read no responses, and more than 256 connections of one address", async () => {
     let count = 0;
     const { at } = await open(({ reply }) => {
       count++;
@@ -123,8 +123,8 @@ describe("the sockets of SIP", () => {
   });
 });
 
-describe("requests of strangers", () => {
-  it("are refused anew each time and fill no memory, while what was taken is done once", () => {
+describe("requests of unknown peers", () => {
+  it("are refused without using memory, while accepted ones are handled once", () => {
     const clock = createFakeClock();
     const transactions = createServerTransactions({ clock, tag: (name) => `of ${name}` });
     const said: string[] = [];
@@ -180,14 +180,14 @@ describe("a call", () => {
     return { call, clock, failures, asked };
   }
 
-  it("fails in words when its answer can't be acknowledged", async () => {
+  it("fails if its answer cannot be acknowledged", async () => {
     const noWay = () => Promise.reject(new Error("no route to 192.0.2.1"));
     const { failures, asked } = place({}, { sendWithoutTransaction: noWay });
     (await asked()).onFinal(responseOf(200));
     await expect.poll(() => failures).toEqual(["no route to 192.0.2.1"]);
   });
 
-  it("is called off once, however often the device says that it rings", async () => {
+  it("is cancelled once, whatever provisional responses arrive", async () => {
     const methods: string[] = [];
     const sendWithVia = (_hop: unknown, { method }: SipRequest): void => void methods.push(method);
     const { call, asked } = place({}, { sendWithVia });
@@ -197,7 +197,7 @@ describe("a call", () => {
     expect(methods).toEqual(["CANCEL"]);
   });
 
-  it("refuses a change of what was agreed while there is no way to the device", async () => {
+  it("refuses a re-offer without a route", async () => {
     let hasWay = true;
     const contact = async () => {
       if (!hasWay) throw new Error("there is no way");
@@ -215,7 +215,7 @@ describe("a call", () => {
     await expect.poll(() => said).toEqual([500]);
   });
 
-  it("rings also while a server only says that it tries, and does not wait for ever", async () => {
+  it("counts 100 Trying as ringing, with a timeout", async () => {
     let ringing = 0;
     const { asked, clock, failures } = place({ onRinging: () => void ringing++ }, {});
     (await asked()).onProvisional?.(responseOf(100));

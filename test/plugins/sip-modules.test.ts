@@ -54,7 +54,7 @@ const answerTo = (
 };
 
 describe("messages of SIP", () => {
-  it("are read with short names and several values in a line, and written as they were", () => {
+  it("are parsed with compact names and combined values, and formatted back", () => {
     const message = parseSipMessage(bytesOf(...HEAD));
     expect(message).toMatchObject({ kind: "request", method: "OPTIONS" });
     if (!message) return;
@@ -79,11 +79,11 @@ describe("messages of SIP", () => {
     ["a header without a name", bytesOf(...HEAD, ": 1")],
     ["half a line end in a header", bytesOf(...HEAD, "X: 1\nRoute: <sip:evil>")],
     ["another protocol", bytesOf("GET / HTTP/1.1", "Host: a")],
-  ])("are not read with %s", (_what, bytes) => {
+  ])("are rejected with %s", (_what, bytes) => {
     expect(parseSipMessage(Buffer.from(bytes))).toBeNull();
   });
 
-  it("are read in a moment, or not at all, whatever is in them", () => {
+  it("are parsed or rejected in linear time", () => {
     const begin = process.cpuUsage();
     for (const sign of ['"', "<", ";", ",", " ", "\t", "\\", "=", "a:", "\r\n "]) {
       const many = sign.repeat(Math.floor(15_000 / sign.length));
@@ -108,7 +108,7 @@ describe("messages of SIP", () => {
     expect(process.cpuUsage(begin).user / 1_000).toBeLessThan(10_000);
   });
 
-  it("are cut out of a stream wherever it is torn, and the stream ends with what is none", () => {
+  it("are extracted from a fragmented stream, which ends with an invalid one", () => {
     const whole = Buffer.concat([bytesOf(...HEAD, "l: 0"), Buffer.from("\r\n\r\n"), bytesOf(...HEAD, "l: 0")]);
     const frames = createSipStreamParser();
     const heard = [...whole].map((byte) => frames.push(Buffer.of(byte)));
@@ -118,22 +118,22 @@ describe("messages of SIP", () => {
   });
 });
 
-describe("names and passwords of SIP", () => {
+describe("digest authentication of SIP", () => {
   it.each([
     ["MD5", RFC.md5],
     ["SHA-256", RFC.sha256],
-  ])("are proven by %s as in the standard's example", (algorithm, response) => {
+  ])("computes the standard's example with %s", (algorithm, response) => {
     const answer = answerTo([RFC.challenge(algorithm)], RFC.request, RFC.who, RFC.cnonce);
     expect(answer).toContain(`response="${response}"`);
   });
 
-  it("are proven by the stronger of two ways, and not at all by one that is not known", () => {
+  it("selects the stronger algorithm, and none that is unknown", () => {
     const both = [RFC.challenge("MD5"), RFC.challenge("SHA-256")];
     expect(answerTo(both, RFC.request, RFC.who, RFC.cnonce)).toContain(RFC.sha256);
     expect(answerTo([RFC.challenge("SHA-1")], RFC.request, RFC.who, RFC.cnonce)).toBeNull();
   });
 
-  it("are shown to each server that asks, again where its challenge is out of date, and to none that does not believe", () => {
+  it("answers each server's challenge, again if stale, and stops after a refusal", () => {
     const asks = (status: 401 | 407, realm: string, tail = ""): SipResponse => {
       const name = status === 401 ? "WWW-Authenticate" : "Proxy-Authenticate";
       return {
@@ -162,7 +162,7 @@ describe("names and passwords of SIP", () => {
     expect(createDigestSession(null, () => RFC.cnonce).addChallenge(asks(401, "door"), RFC.request)).toBe(false);
   });
 
-  it("let in who knows the password, once for each proof and while the challenge is fresh", () => {
+  it("verifies passwords once per nonce count while the challenge is valid", () => {
     const clock = createFakeClock();
     const passwordOf = (user: string): string | null => (user === "gym" ? "right" : null);
     const door = createDigestVerifier({
@@ -183,7 +183,7 @@ describe("names and passwords of SIP", () => {
     expect(door.verify(late, request).ask?.[0]).toContain("stale=true");
   });
 
-  it("are read from lines, and a bad line is named without what it holds", () => {
+  it("parses accounts and reports invalid lines by number", () => {
     const { accounts, errors } = parseSipAccounts("gym:p:1 2\nphone 214:x\n\nsecret-without-name\ngym:again");
     expect([...accounts.values()]).toEqual([
       { user: "gym", password: "p:1 2", type: "speakers" },
@@ -193,29 +193,29 @@ describe("names and passwords of SIP", () => {
   });
 });
 
-describe("sound of SIP", () => {
-  it("is sent to one machine that takes it, and to nobody else", () => {
+describe("media of SIP", () => {
+  it("is sent only to valid unicast targets", () => {
     const answer = (address: string, media: string): string =>
       `v=0\r\nc=IN IP4 ${address}\r\nt=0 0\r\nm=audio ${media}\r\n`;
     const read = (description: string) => parseSdpAnswer(description, ["G722", "PCMU"]);
-    const there = { address: "10.0.0.7", port: 4_000, codec: "PCMU", keys: null, secrecy: null };
+    const there = { address: "10.0.0.7", port: 4_000, codec: "PCMU", dtmfPayloadType: null, secrecy: null };
     expect(read(answer("10.0.0.7", "4000 RTP/AVP 0 101")).media).toEqual(there);
     const keys = answer("10.0.0.7", "4000 RTP/AVP 9 0 96\r\na=rtpmap:96 telephone-event/8000");
-    expect(read(keys).media).toEqual({ ...there, codec: "G722", keys: 96 });
-    expect(read(answer("10.0.0.7", "0 RTP/AVP 0")).error).toMatch(/no sound/);
+    expect(read(keys).media).toEqual({ ...there, codec: "G722", dtmfPayloadType: 96 });
+    expect(read(answer("10.0.0.7", "0 RTP/AVP 0")).error).toMatch(/refused audio/);
     expect(read(answer("10.0.0.7", "4000 RTP/AVP 8")).error).toMatch(/no common codec/);
     for (const address of ["0.0.0.0", "239.1.2.3", "host", "255.255.255.255"])
       expect(read(answer(address, "4000 RTP/AVP 0")).error).toMatch(/address/);
   });
 
-  it("is offered with the RTP clock of 8000 that G.722 has by an old mistake", () => {
+  it("is offered with the historical RTP clock of 8000 for G.722", () => {
     const offer = formatSdpOffer({ address: "10.0.0.5", port: 4_000, id: 7, codecs: ["G722", "PCMA"], secrecy: null });
     expect(offer).toContain("m=audio 4000 RTP/AVP 9 8 101\r\na=rtpmap:9 G722/8000\r\na=rtpmap:8 PCMA/8000\r\n");
   });
 
-  it("is encrypted where both sides can, by TLS alone, and never less than was asked for", () => {
+  it("is encrypted over TLS according to the policy", () => {
     expect([createSrtpOffer("off", TLS), createSrtpOffer("offer", { protocol: "tcp" })]).toEqual([null, null]);
-    expect(() => createSrtpOffer("require", { protocol: "udp" })).toThrow(/encrypted/);
+    expect(() => createSrtpOffer("require", { protocol: "udp" })).toThrow(/SRTP is required/);
     const [offered, required] = [createSrtpOffer("offer", TLS) ?? fail(), createSrtpOffer("require", TLS) ?? fail()];
     expect(new Set([...offered.masterKeys, ...required.masterKeys].map(({ key }) => key)).size).toBe(4);
     const rest = { address: "10.0.0.5", port: 4_000, id: 7, codecs: ["PCMU"] as const };
@@ -246,7 +246,7 @@ describe("sound of SIP", () => {
     expect(answer.match(/a=crypto.*/g)).toEqual([second?.replace(":2", ":5")]);
   });
 
-  it("is proven by a report on this very stream that packets of it came", () => {
+  it("is proven by a reception report of this stream", () => {
     const report = Buffer.alloc(32);
     report.writeUInt32BE(0x81c90007, 0);
     report.writeUInt32BE(77, 8);
@@ -262,7 +262,7 @@ describe("sound of SIP", () => {
     expect(parseReceptionReports(report.subarray(0, 31))).toEqual([]);
   });
 
-  it("begins at a pace, the most urgent first", () => {
+  it("starts at a limited rate, by priority", () => {
     const clock = createFakeClock();
     const pace = createCallRateLimiter(clock, 200);
     const started: number[] = [];

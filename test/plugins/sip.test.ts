@@ -35,7 +35,7 @@ describe("a call to a SIP device", () => {
     return itemOf(1, { device, audio: AUDIO, ...more });
   }
 
-  it("takes the call, gets its stream from the port that was offered, and is hung up when it is over", async () => {
+  it("is answered, gets its stream from the offered port, and is hung up at the end", async () => {
     const { sip, speaker } = await open();
     sip.deliver(itemFor(speaker));
     await sip.outcome(1, "accepted");
@@ -67,7 +67,7 @@ describe("a call to a SIP device", () => {
     [480, "not registered or unreachable (480 Scripted)", true],
     [488, "no common codec (G.722, G.711) (488 Scripted)", false],
     [599, "call failed: 599 Scripted", false],
-  ])("says in words what %i means, and whether it is worth another try", async (status, reason, retryable) => {
+  ])("explains status %i and whether it is retryable", async (status, reason, retryable) => {
     const { sip, speaker } = await open(status);
     sip.deliver(itemFor(speaker));
     expect((await sip.outcome(1, "failed")).details).toEqual({ reason, retryable });
@@ -75,7 +75,7 @@ describe("a call to a SIP device", () => {
     expect(speaker.asked).toEqual(["INVITE", "ACK"]);
   });
 
-  it("leaves a device in use alone where the profile says so, and one without an address", async () => {
+  it("skips a device in use with skipPhonesInUse, and fails without an address", async () => {
     const { sip, speaker } = await open(486);
     const profile = { ...itemOf(1).profile, skipPhonesInUse: true };
     sip.deliver(itemFor(speaker, { profile }));
@@ -84,10 +84,10 @@ describe("a call to a SIP device", () => {
     sip.deliver(itemFor(speaker, { deliveryId: 2, device: unknown }));
     expect((await sip.outcome(2, "failed")).details).toEqual({ reason: "not registered", retryable: true });
     sip.deliver(itemFor(speaker, { deliveryId: 3, audio: null }));
-    expect((await sip.outcome(3, "skipped")).details.reason).toMatch(/heard/);
+    expect((await sip.outcome(3, "skipped")).details.reason).toMatch(/audio/);
   });
 
-  it("calls again when the device ends the call of an emergency, and lets it be otherwise", async () => {
+  it("redials only in emergencies when the device hangs up", async () => {
     const { sip, speaker } = await open();
     sip.deliver(itemFor(speaker, { class: "emergency", priority: 0 }));
     await speaker.came(2);

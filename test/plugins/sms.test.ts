@@ -76,7 +76,7 @@ const receiptFor = (name: string, state: string) => ({
 });
 
 describe("sms by SMPP", () => {
-  it("sends with answers by number, and tells of the handset's receipt", async () => {
+  it("sends response options by number, and reports the receipt", async () => {
     const server = await open({ password: "sesame" });
     const sms = await bound({ port: server.port });
     const answers = { options: ["Safe", "Need help"], url: "https://bells.example.org/answer/00" };
@@ -97,7 +97,7 @@ describe("sms by SMPP", () => {
     });
   });
 
-  it("cuts long texts into joined parts, and waits for all of their receipts", async () => {
+  it("splits long texts into segments, and waits for all receipts", async () => {
     const server = await open();
     const sms = await bound({ port: server.port });
     sms.deliver(textTo(1, "+4917012345", "ä€".repeat(80)));
@@ -113,7 +113,7 @@ describe("sms by SMPP", () => {
     await sms.outcome(1, "accepted");
   });
 
-  it("hands long texts over as the provider wants them", async () => {
+  it("encodes long texts as configured", async () => {
     const server = await open();
     const numbered = await bound({ port: server.port, longTexts: "numbered" });
     numbered.deliver(textTo(1, "+4917012345", "ж".repeat(100)));
@@ -133,7 +133,7 @@ describe("sms by SMPP", () => {
     await whole.outcome(2, "accepted");
   });
 
-  it("answers the provider's question whether it is alive, and has what can't be stored sent again", async () => {
+  it("answers enquire_link, and has messages resent that cannot be stored", async () => {
     const server = await open();
     const replies = [new Error("the disk is full"), { kind: "stopped" } as const];
     await bound({ port: server.port }, ({ method }) => (method === "receive" ? replies.shift() : undefined));
@@ -143,7 +143,7 @@ describe("sms by SMPP", () => {
     expect(await server.ask("deliver_sm", message)).toBe(0);
   });
 
-  it("tells a refusal for good from one for now", async () => {
+  it("distinguishes permanent from temporary refusals", async () => {
     const { ESME_RTHROTTLED, ESME_RINVDSTADR } = smpp.errors;
     const server = await open({
       verdict: ({ destination_addr }) => (destination_addr === "100" ? ESME_RINVDSTADR : ESME_RTHROTTLED) as number,
@@ -156,7 +156,7 @@ describe("sms by SMPP", () => {
     expect(none).toMatchObject({ details: { reason: "the device identifier must be a telephone number", retryable: false } });
   });
 
-  it("says why it is not bound, and fails what comes meanwhile so that it is tried again", async () => {
+  it("reports a refused bind, and fails messages as retryable", async () => {
     const server = await open({ password: "other" });
     const sms = await run({ port: server.port });
     expect(await sms.said(({ state }) => state === "down")).toMatchObject({
@@ -170,7 +170,7 @@ describe("sms by SMPP", () => {
     await other.said(({ state }) => state === "down");
   });
 
-  it("hands what people write to the appliance, answers them, and no machine without end", async () => {
+  it("passes on inbound messages and replies, but not endlessly to machines", async () => {
     const server = await open();
     const replies: TextReply[] = [{ kind: "answered", option: "Safe" }, { kind: "unknown" }, { kind: "unknown" }];
     const heard: unknown[] = [];
@@ -186,16 +186,16 @@ describe("sms by SMPP", () => {
     await server.came(3);
     expect(heard).toEqual(["1", "what?", "what??", "STOP"].map((text) => ({ from: "4917012345", text })));
     expect(server.submitted.map(saidIn)).toEqual([
-      "Thank you. Your answer is: Safe",
-      "This was not understood. STOP ends all text messages.",
-      "You will get no more text messages. START brings them back.",
+      "Thank you. Your response is: Safe",
+      "Your message was not understood. Send STOP to end all text messages.",
+      "You will get no more text messages. Send START to resume.",
     ]);
     expect(server.submitted.every(({ registered_delivery }) => registered_delivery === 0)).toBe(true);
   });
 });
 
 describe("sms by HTTP", () => {
-  it("posts what a gateway wants, and tells what it says", async () => {
+  it("posts templates to a gateway, and interprets its responses", async () => {
     const posted: { url: string; authorization: unknown; body: string }[] = [];
     const gateway = createServer((request, response) => {
       const parts: Buffer[] = [];
@@ -228,7 +228,7 @@ describe("sms by HTTP", () => {
     });
   });
 
-  it("hears from the gateway what became of messages, by its name of them or by ours", async () => {
+  it("matches gateway receipts by its id or ours", async () => {
     const gateway = createServer((_, response) => response.end('{"messages": [{"id": 4711}]}'));
     await new Promise<void>((resolve) => gateway.listen(0, "127.0.0.1", resolve));
     closing.push(() => new Promise((resolve) => gateway.close(() => resolve())));
@@ -258,7 +258,7 @@ describe("sms by HTTP", () => {
     });
   });
 
-  it("takes answers from whoever knows the token, and from nobody without one", async () => {
+  it("requires the token for inbound messages", async () => {
     const heard: unknown[] = [];
     const answer: HandleHostCall = ({ method, args }) => {
       if (method === "receive") heard.push(args[0]);
@@ -283,7 +283,7 @@ describe("sms by HTTP", () => {
   });
 });
 
-describe("parts of a text", () => {
+describe("segments of a text", () => {
   it.each([
     ["a".repeat(160), 0, [160]],
     ["a".repeat(161), 0, [153, 8]],
@@ -297,7 +297,7 @@ describe("parts of a text", () => {
     expect(parts.every((part) => part.coding === coding)).toBe(true);
   });
 
-  it("are cut to so many, and say so", () => {
+  it("are limited, with an ellipsis", () => {
     expect(segmentText("a".repeat(1_000), 2)[1]?.octets.subarray(-4).toString()).toBe("a...");
     const cut = segmentText("ж".repeat(1_000), 2);
     expect(cut.length).toBe(2);
@@ -306,7 +306,7 @@ describe("parts of a text", () => {
 });
 
 describe("receipts", () => {
-  it("are read by their parameters or their text, also when they come before the answer", () => {
+  it("are parsed from parameters or text, also before the submit response", () => {
     expect(parseDeliveryReceipt({}, "id:abc sub:001 dlvrd:001 stat:DELIVRD err:000")).toEqual({
       name: "abc",
       arrived: true,
@@ -329,7 +329,7 @@ describe("receipts", () => {
     expect(told[1]).toEqual([2, "delivery failed at the provider (REJECTD)"]);
   });
 
-  it("are known by either way to write a number, and are waited for no longer than providers try", async () => {
+  it("match decimal and hexadecimal ids, and expire", async () => {
     const clock = createFakeClock();
     const told: number[] = [];
     const receipts = createReceiptTracker(clock, (id) => void told.push(id));

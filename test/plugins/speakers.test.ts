@@ -77,7 +77,7 @@ async function until<T>(find: () => T | undefined): Promise<T> {
 }
 
 describe("speakers with an agent", () => {
-  it("plays what is sent to it, bit by bit, and says when it began", async () => {
+  it("plays the stream exactly, and reports its start", async () => {
     const open = await house({ rules: [{ volume: 100 }] });
     const folder = makeTempDir();
     const agent = await startAgent(open.url, folder);
@@ -95,7 +95,7 @@ describe("speakers with an agent", () => {
     expect(open.plugin.levels(1).slice(0, 2)).toEqual(["accepted", "playing"]);
   });
 
-  it("keeps its token over a restart, which nobody else has", async () => {
+  it("keeps its own token across a restart", async () => {
     const open = await house();
     const folder = makeTempDir();
     const first = await startAgent(open.url, folder);
@@ -104,7 +104,7 @@ describe("speakers with an agent", () => {
     const { token } = JSON.parse(readFileSync(join(folder, "state", "membership.json"), "utf8"));
     expect(statSync(join(folder, "state", "membership.json")).mode & 0o077).toBe(0);
     const second = await startAgent(open.url, folder);
-    await until(() => second.log.find((words) => words.includes("listens")));
+    await until(() => second.log.find((words) => words.includes("listening")));
     const registrations = open.plugin.calls.filter(
       ({ method, args: [key] }) => method === "state.set" && String(key).startsWith("agents/"),
     );
@@ -121,7 +121,7 @@ describe("speakers with an agent", () => {
     }
   });
 
-  it("lets nobody in without the secret, and those who need none wait to be set up", async () => {
+  it("requires the join secret, and holds uninvited agents until accepted", async () => {
     const body = Buffer.from(JSON.stringify({ mac: MAC, model: "x" }));
     const strict = await house();
     expect((await strict.plugin.request({ url: "/register", body })).status).toBe(401);
@@ -134,7 +134,7 @@ describe("speakers with an agent", () => {
     expect((await lax.plugin.request({ url: "/register", body })).status).toBe(409);
     const unset = { ...DEVICE, attributes: { IsConfigured: "false" } };
     lax.plugin.deliver(deliveryTo(unset, 1, { audio: AUDIO }));
-    expect((await lax.plugin.outcome(1, "skipped")).details.reason).toMatch(/set up/);
+    expect((await lax.plugin.outcome(1, "skipped")).details.reason).toMatch(/not accepted/);
     for (const [bad, status] of [
       ["{", 400],
       ['{"mac":"nonsense"}', 400],
@@ -142,7 +142,7 @@ describe("speakers with an agent", () => {
       expect((await lax.plugin.request({ url: "/register", body: Buffer.from(bad) })).status).toBe(status);
   });
 
-  it("tells in words what does not answer, and tries again", async () => {
+  it("reports missing responses as retryable", async () => {
     const open = await house();
     open.plugin.deliver(deliveryTo(DEVICE, 1, { audio: AUDIO }));
     const { details } = await open.plugin.outcome(1, "failed");
@@ -151,7 +151,7 @@ describe("speakers with an agent", () => {
     expect((await open.plugin.outcome(2, "skipped")).details.reason).toBe("a speaker has no display");
   });
 
-  it("says that it heard itself when its microphone did, and why it could not play", async () => {
+  it("reports microphone proof and playback errors", async () => {
     const open = await house();
     const folder = makeTempDir();
     let hasHeard = (): void => {};
@@ -166,12 +166,12 @@ describe("speakers with an agent", () => {
     open.plugin.stop("aborted", 1);
     await agent.stop();
     const broken = await startAgent(open.url, folder, { open: selectPlayer("exec:/bin/false", null, "") });
-    await until(() => broken.log.find((words) => words.includes("listens")));
+    await until(() => broken.log.find((words) => words.includes("listening")));
     open.plugin.deliver(deliveryTo(DEVICE, 2, { audio: AUDIO }));
-    expect((await open.plugin.outcome(2, "failed")).details.reason).toMatch(/false ended with 1/);
+    expect((await open.plugin.outcome(2, "failed")).details.reason).toMatch(/false exited with 1/);
   });
 
-  it("reaches the campus's speakers, of which the mute one proves nothing", async () => {
+  it("reaches the simulator's speakers, of which the mute one proves nothing", async () => {
     const open = await house();
     const campus = await spawnSimulator();
     closing.push(campus.stop);

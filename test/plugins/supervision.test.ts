@@ -39,8 +39,8 @@ async function roundTrips({ host, outcomes, until }: TestAppliance, done: () => 
   return longest;
 }
 
-describe("a plugin in a thread of its own", () => {
-  it("runs, takes deliveries, has its port open, and sees nothing of the environment", async () => {
+describe("a plugin in a worker thread", () => {
+  it("runs, receives deliveries, opens its port, and has an empty environment", async () => {
     const { host, outcomes, until, logged } = await open();
     expect([host.state("steady"), host.state("faulty"), host.state("none")]).toEqual(["running", "running", "absent"]);
     host.deliver("steady", [itemOf(7)]);
@@ -61,12 +61,12 @@ describe("a plugin in a thread of its own", () => {
   });
 
   it.each([
-    ["throws", "throw", /it threw: meant to fail/],
-    ["rejects a promise that nobody awaits", "reject", /it threw: meant to fail/],
+    ["throws", "throw", /uncaught exception: meant to fail/],
+    ["rejects a promise that nobody awaits", "reject", /uncaught exception: meant to fail/],
     ["spins", "spin", /no response for 5 s/],
     ["exits", "exit", /the process exited with code 3/],
     ["needs too much memory", "grow", /out of memory/],
-  ])("that %s is started again, and delays nothing on another", async (_case, fault, reason) => {
+  ])("that %s is restarted without delaying another", async (_case, fault, reason) => {
     const test = await open({ fault });
     const { host, changes, until } = test;
     const ofFaulty = (state: string) =>
@@ -80,7 +80,7 @@ describe("a plugin in a thread of its own", () => {
     expect(changes.filter((change) => change.plugin === "steady").map(({ state }) => state)).toEqual(["running"]);
   });
 
-  it("that can't start leaves the appliance ready and the others running", async () => {
+  it("that fails to start leaves the appliance ready and the others running", async () => {
     const dataDir = makeTempDir();
     appliance = await openAppliance(dataDir, FIXTURES);
     await appliance.host.start();

@@ -24,7 +24,7 @@ afterEach(async () => {
 });
 
 describe.each(names)("%s opposite a device that takes everything and stays mute", (name) => {
-  it("reports what the device gave, and never more", async () => {
+  it("reports what the device proved, and never more", async () => {
     const appliance = await openAppliance(makeTempDir(), builtInPluginFolder());
     const { host, store, outcomes, until } = appliance;
     closing.push(appliance.close);

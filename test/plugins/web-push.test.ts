@@ -50,7 +50,7 @@ const receipt = (members: object) => ({ url: "/receipt", body: Buffer.from(JSON.
 const jsonIn = ({ body = "" }: { body?: string | Uint8Array }) => JSON.parse(String(body));
 
 describe("web-push", () => {
-  it("encrypts for one browser, signs with a key of its own, and keeps it over restarts", async () => {
+  it("encrypts per browser, signs with VAPID, and keeps its keys across restarts", async () => {
     const service = await open();
     const answer = withMemoryState();
     const first = await run({ answer });
@@ -83,7 +83,7 @@ describe("web-push", () => {
     expect([urgent.key, drill.key, later.key]).toEqual([told.publicKey, told.publicKey, told.publicKey]);
   });
 
-  it("takes a receipt of what was shown and what was pressed, and none that it did not sign", async () => {
+  it("accepts only signed receipts of display and response", async () => {
     const service = await open();
     const kept = withMemoryState((call) => {
       if (call.method !== "confirm") return undefined;
@@ -112,7 +112,7 @@ describe("web-push", () => {
     [503, { "retry-after": "5" }, { retryable: true, retryAfterMs: 5_000 }, "down"],
     [403, {}, { retryable: false }, "down"],
     [400, {}, { retryable: false }, "ok"],
-  ])("tells what %s means", async (status, headers, details, state) => {
+  ])("interprets %s", async (status, headers, details, state) => {
     const service = await open(() => ({ status, headers, body: "a reason" }));
     const push = await run();
     push.deliver(pushTo(1, service));
@@ -120,7 +120,7 @@ describe("web-push", () => {
     expect(push.statuses.at(-1)?.state).toBe(state);
   });
 
-  it("cuts what is longer than 4,096 bytes, and leaves the text to the page where even that is too long", async () => {
+  it("truncates to 4,096 bytes, and omits the text if still too large", async () => {
     const service = await open(({ bytes }) => ({ status: bytes > 1_000 ? 413 : 201 }));
     const push = await run();
     const text = { subject: "Long", body: `"${"ä€😀".repeat(3_000)}`, short: "" };
@@ -133,14 +133,14 @@ describe("web-push", () => {
     expect([short.payload.subject, short.payload.body]).toEqual(["Long", ""]);
   });
 
-  it("goes nowhere that is not allowed, and says what it lacks", async () => {
+  it("refuses addresses that are not allowed, and reports missing configuration", async () => {
     const service = await open();
     const careful = await run({ allowedTargets: [] });
     const odd = pushTo(2, service);
     careful.deliver(pushTo(1, service), { ...odd, device: { ...odd.device, attributes: {} } });
     const [refused, none] = await Promise.all([careful.outcome(1, "failed"), careful.outcome(2, "failed")]);
     expect(refused.details.reason).toContain("not allowed");
-    expect(none.details).toMatchObject({ retryable: false, reason: expect.stringContaining("no subscription") });
+    expect(none.details).toMatchObject({ retryable: false, reason: expect.stringContaining("must be a browser subscription") });
     const bare = await run({ config: { contact: null, atOnce: 40 } });
     expect(bare.statuses.at(-1)).toMatchObject({ state: "degraded", reason: expect.stringContaining("contact") });
     expect(service.pushed).toEqual([]);

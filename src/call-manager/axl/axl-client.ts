@@ -157,20 +157,11 @@ function sessionIn(cookies: readonly string[]): string | null {
 
 function httpStatusError({ status }: SoapResponse, place: string, user: string): ClusterError {
   if (status === 401)
-    return new ClusterError(
-      "credentials",
-      `${place} refused the user ${user} or the password (HTTP 401).`,
-    );
+    return new ClusterError("credentials", `${place} refused the user ${user} or the password (HTTP 401).`);
   if (status === 403)
-    return new ClusterError(
-      "role",
-      `The user ${user} of ${place} needs the role Standard AXL API Access (HTTP 403).`,
-    );
+    return new ClusterError("role", `The user ${user} of ${place} needs the role Standard AXL API Access (HTTP 403).`);
   if (status === 404)
-    return new ClusterError(
-      "not-there",
-      `${place} has no AXL service (HTTP 404): activate the AXL web service.`,
-    );
+    return new ClusterError("not-there", `${place} has no AXL service (HTTP 404): activate the AXL web service.`);
   if (status === 503) return new ClusterError("busy", `${place} is too busy (HTTP 503).`);
   if (status === 599) return new ClusterError("version", `${place} does not support this version of AXL (HTTP 599).`);
   return new ClusterError("answer", `${place} responded with HTTP ${status}.`);
@@ -182,7 +173,8 @@ const MEMORY = /Maximum AXL Memory Allocation Consumed/i;
 
 function toSoapError(fault: SoapElement, place: string): ClusterError {
   const faultString = textOfElement(fault.faultstring);
-  const message = faultString === "" ? textOfElement(asSoapElement(asSoapElement(fault.detail).axlError).axlmessage) : faultString;
+  const message =
+    faultString === "" ? textOfElement(asSoapElement(asSoapElement(fault.detail).axlError).axlmessage) : faultString;
   const [, rows, suggested] = ROW_LIMIT.exec(message) ?? [];
   if (rows !== undefined) return new TooManyRowsError(place, Number(rows), Number(suggested));
   if (MEMORY.test(message)) return new ClusterError("busy", `${place} is out of memory for AXL at the moment.`);

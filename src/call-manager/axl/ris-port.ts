@@ -26,10 +26,7 @@ export async function queryRegistrations(
     const body = await client.post(PATH, "selectCmDeviceExt", queryEnvelope(names.slice(at, at + MAX_NAMES)));
     const result = findResult(body);
     if (result === null)
-      throw new ClusterError(
-        "answer",
-        `${client.hostAndPort} sent an invalid response to the RisPort query.`,
-      );
+      throw new ClusterError("answer", `${client.hostAndPort} sent an invalid response to the RisPort query.`);
     for (const node of soapChildren(asSoapElement(result.CmNodes).item)) {
       for (const device of soapChildren(asSoapElement(node.CmDevices).item))
         found.push(toPhoneRegistration(device, textOfElement(node.Name)));

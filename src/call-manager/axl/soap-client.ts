@@ -73,7 +73,12 @@ export function createSoapClient(deps: SoapClientDeps): SoapClient {
       );
       const onAbort = (): void => fail(new ClusterError("stopped", `${host}: cancelled`));
       const timer = clock.after(RESPONSE_TIMEOUT_MS, () =>
-        fail(new ClusterError("timeout", `${host} timed out: no complete response within ${RESPONSE_TIMEOUT_MS / 1000} s.`)),
+        fail(
+          new ClusterError(
+            "timeout",
+            `${host} timed out: no complete response within ${RESPONSE_TIMEOUT_MS / 1000} s.`,
+          ),
+        ),
       );
       const settle = (): void => {
         timer.cancel();
@@ -111,7 +116,9 @@ function openTlsConnection(deps: SoapClientDeps, address: ResolvedAddress): Prom
     });
     const timer = clock.after(CONNECT_TIMEOUT_MS, () => {
       socket.destroy();
-      reject(new ClusterError("connect", `${host}:${port} timed out: no connection within ${CONNECT_TIMEOUT_MS / 1000} s.`));
+      reject(
+        new ClusterError("connect", `${host}:${port} timed out: no connection within ${CONNECT_TIMEOUT_MS / 1000} s.`),
+      );
     });
     socket.once("error", (error) => {
       timer.cancel();
@@ -119,7 +126,7 @@ function openTlsConnection(deps: SoapClientDeps, address: ResolvedAddress): Prom
     });
     socket.once("secureConnect", () => {
       timer.cancel();
-      const problem =certificateProblem(socket, fingerprint);
+      const problem = certificateProblem(socket, fingerprint);
       if (problem === null) return fulfil(socket);
       socket.destroy();
       reject(new ClusterError("tls", `The certificate of ${host}:${port} ${problem}`));
@@ -154,10 +161,9 @@ const CONNECTION_ERROR_TEXTS: Readonly<Record<string, string>> = {
 function toCallError(error: Error, host: string): ClusterError {
   if (error instanceof ClusterError) return error;
   const { code = "" } = error as NodeJS.ErrnoException;
-  const text =CONNECTION_ERROR_TEXTS[code];
+  const text = CONNECTION_ERROR_TEXTS[code];
   if (text !== undefined) return new ClusterError("connect", `${host} ${text}.`, error);
-  if (/SSL|TLS|CERT|EPROTO/.test(code))
-    return new ClusterError("tls", `${host} failed the TLS handshake.`, error);
+  if (/SSL|TLS|CERT|EPROTO/.test(code)) return new ClusterError("tls", `${host} failed the TLS handshake.`, error);
   if (/^HPE_/.test(code)) return new ClusterError("answer", `${host} sent an invalid HTTP response.`, error);
   return new ClusterError("connect", `${host}: ${error.message}.`, error);
 }

@@ -21,8 +21,7 @@ export function soapBody(text: string, host: string): SoapElement {
     throw new ClusterError("answer", `${host} sent an invalid SOAP message: ${excerpt(text)}`);
   const root = PARSER.parse(text) as SoapElement;
   const envelope = asSoapElement(root.Envelope);
-  if (!("Body" in envelope))
-    throw new ClusterError("answer", `${host} sent an invalid SOAP message: ${excerpt(text)}`);
+  if (!("Body" in envelope)) throw new ClusterError("answer", `${host} sent an invalid SOAP message: ${excerpt(text)}`);
   return asSoapElement(envelope.Body);
 }
 

@@ -100,11 +100,7 @@ function toSnmpError(
   const { name, message } = error;
   if (name === "RequestTimedOutError") {
     const hint = access.version === 2 ? " It is off, unreachable, or its community differs." : "";
-    return new ClusterError(
-      "snmp-timeout",
-      `Node ${node} timed out: no SNMP response (UDP ${port}).${hint}`,
-      error,
-    );
+    return new ClusterError("snmp-timeout", `Node ${node} timed out: no SNMP response (UDP ${port}).${hint}`, error);
   }
   if (access.version === 3 && /Unknown User Name/i.test(message))
     return new ClusterError("snmp-credentials", `Node ${node} has no SNMP user ${access.user}.`, error);

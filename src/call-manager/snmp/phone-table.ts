@@ -21,10 +21,7 @@ const MAX_ROWS = 100_000;
 export async function readTableState(session: NodeSession): Promise<NodeState> {
   const [startTime, stateId] = await session.get([START_TIME, STATE_ID]);
   if (typeof stateId !== "number")
-    throw new ClusterError(
-      "snmp-answer",
-      `Node ${session.node} has no phone table: no call manager runs there.`,
-    );
+    throw new ClusterError("snmp-answer", `Node ${session.node} has no phone table: no call manager runs there.`);
   return { node: session.node, stateId, startTime: Buffer.isBuffer(startTime) ? startTime.toString("hex") : "" };
 }
 

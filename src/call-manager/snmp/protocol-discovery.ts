@@ -49,7 +49,7 @@ export async function discoverProtocols(
       if (encryption === encryptions.at(-1)) throw noEncryptionError(node, allowDes);
     }
   }
-  const message =`Node ${node} refused snmpAuthPassword with each of ${AUTHENTICATIONS.join(", ")}.`;
+  const message = `Node ${node} refused snmpAuthPassword with each of ${AUTHENTICATIONS.join(", ")}.`;
   throw new ClusterError("snmp-credentials", message);
 }
 

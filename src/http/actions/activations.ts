@@ -12,7 +12,7 @@ const ACTIVATION = {
   reason: text("Reason for the selection.", { required: true, max: 1_000 }),
   candidates: computed("Appliances that may activate the device, in the order in which they are tried.", "array", {
     of: {
-      endpointId: uuid("Its id.", { required: true }),
+      endpointId: uuid("Id.", { required: true }),
       endpointName: text("Name of the appliance."),
       reachable: boolean("The appliance can activate the device now.", { required: true }),
     },

@@ -15,7 +15,7 @@ const ALARM = {
 };
 
 const APPLIANCE = {
-  endpointId: uuid("Its id.", { required: true }),
+  endpointId: uuid("Id.", { required: true }),
   name: text("Name of the appliance."),
   site: computed("Site of the appliance; null if not set.", "object", {
     of: {

@@ -55,7 +55,7 @@ const OVERLAP = {
   devices: integer("Number of devices that would ring twice.", REQUIRED),
 };
 
-const NAMED = { id: uuid("Its id.", REQUIRED), name: text("Its name.", REQUIRED) };
+const NAMED = { id: uuid("Id.", REQUIRED), name: text("Name.", REQUIRED) };
 const { state: _state, ...UPCOMING_RING } = RING;
 const DEFAULT_UPCOMING = 20;
 

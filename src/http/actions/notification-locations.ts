@@ -25,7 +25,7 @@ const CHUNK_PEOPLE = 500;
 const ROOM = computed("The zone; null for those without one.", "object", {
   of: {
     zoneId: uuid("Id of the zone.", { required: true }),
-    name: text("Its name.", { required: true }),
+    name: text("Name.", { required: true }),
     floorId: uuid("Id of the floor.", { required: true }),
     floorName: text("Name of the floor.", { required: true }),
     buildingId: uuid("Id of the building.", { required: true }),
@@ -88,7 +88,7 @@ const TRACKS = {
   tracks: computed("Tracked people, by name; at most 1,000.", "array", {
     of: {
       userId: uuid("Id of the user.", { required: true }),
-      name: text("Its name.", { required: true }),
+      name: text("Name.", { required: true }),
       startedAt: timestamp("Start of tracking.", { required: true }),
       endedAt: timestamp("End of tracking; null while active."),
       count: integer("Number of stored positions, at most 1,000.", { required: true }),

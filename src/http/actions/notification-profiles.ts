@@ -11,7 +11,7 @@ import { compileBodyValidator } from "./body-validator.ts";
 
 const SETTING = {
   id: uuid("Id of the extension.", { required: true }),
-  name: text("Its name.", { required: true }),
+  name: text("Name.", { required: true }),
   disabled: boolean("Disables sending through the extension.", { required: true }),
   value: anyJson("Settings of the profile for the extension.", { required: true }),
   extension: anyJson("`effectiveConfig` including defaults, `disabled` on this appliance and `globalDisabled`.", {

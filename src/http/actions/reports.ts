@@ -11,7 +11,7 @@ import { writeReportCsv, writeReportJson } from "../reports/report-writers.ts";
 const REPORTS: readonly ReportDefinition[] = [recipientReport, userReport, deviceReport, activityReport];
 const REQUIRED = { required: true } as const;
 const KIND = {
-  id: uuid("Its id.", REQUIRED),
+  id: uuid("Id.", REQUIRED),
   name: text("Name of the report.", REQUIRED),
   description: text("Description of the report.", REQUIRED),
 };

@@ -15,7 +15,7 @@ const SIMULATED = {
   ),
   location: json("Simulated location, as for a start."),
 };
-const NAMED = { id: uuid("Its id."), name: text("Its name.") };
+const NAMED = { id: uuid("Id."), name: text("Name.") };
 const COUNTED = {
   count: integer("Number."),
   first: computed("The first 100.", "array", { of: NAMED }),
@@ -30,7 +30,7 @@ const PREVIEW = computed(
       messages: computed("The messages.", "array", {
         of: {
           messageId: uuid("Id of the message."),
-          name: text("Its name."),
+          name: text("Name."),
           subject: text("Subject with placeholders filled in."),
           body: text("Body with placeholders filled in."),
           ttsCustomContent: text("Spoken text for custom-text with placeholders filled in."),

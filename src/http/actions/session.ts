@@ -29,8 +29,8 @@ const DOMAINS = {
   actingDomainId: uuid("Domain that the request acts in."),
   data: computed("Domains.", "array", {
     of: {
-      id: uuid("Its id.", { required: true }),
-      name: text("Its name.", { required: true }),
+      id: uuid("Id.", { required: true }),
+      name: text("Name.", { required: true }),
       namePath: text("Names from the root down to the domain.", { required: true, max: 30_000 }),
     },
   }),

@@ -59,7 +59,7 @@ const MESSAGE = {
   body: text("Body.", TEXT),
   sentAt: timestamp("When it was sent.", REQUIRED),
   sentBy: text("Name of the sender.", TEXT),
-  source: text("What started it.", REQUIRED),
+  source: text("Source of the notification.", REQUIRED),
   priority: text("Priority."),
   ...COUNTS,
   deliveries: computed("Deliveries by device.", "array", { of: DELIVERY }),

@@ -27,7 +27,7 @@ export default defineResource({
     event: computed("Subject of the event.", "object", {
       of: {
         scenarioId: uuid("Scenario that failed to start."),
-        scenarioName: text("Its name."),
+        scenarioName: text("Name."),
         reasons: list("Same as `reasons`.", text("One reason.", { required: true, max: 10_000 }), { required: true }),
       },
     }),

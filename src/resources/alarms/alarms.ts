@@ -36,7 +36,7 @@ export default defineResource({
       "List notified by actions without a template; null until such an action exists.",
       "object",
       {
-        of: { id: uuid("Its id.", { required: true }), name: text("Its name.", { required: true }) },
+        of: { id: uuid("Id.", { required: true }), name: text("Name.", { required: true }) },
         nullable: true,
         when: "includeAdministrationDistributionList",
       },

@@ -29,7 +29,7 @@ export default defineResource({
     ...EXPLICIT_MEMBER_FIELDS,
     endpoints: computed("The appliances named by endpointIds.", "array", {
       of: {
-        id: uuid("Its id.", { required: true }),
+        id: uuid("Id.", { required: true }),
         name: text("Name of the appliance."),
         reachable: boolean("The appliance can activate devices now.", { required: true }),
       },

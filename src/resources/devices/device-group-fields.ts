@@ -2,9 +2,9 @@ import { boolean, computed, json, list, option, text, uuid } from "../../schema/
 
 /** Representation of a device in group members. */
 const NAMED_DEVICE = {
-  id: uuid("Its id.", { required: true }),
+  id: uuid("Id.", { required: true }),
   icopId: text("Id by which groups reference it.", { required: true }),
-  deviceIdentifier: text("Its identifier.", { required: true, max: 4_096 }),
+  deviceIdentifier: text("Identifier of the device.", { required: true, max: 4_096 }),
   description: text("Description.", { required: true }),
   type: text("Device type.", { required: true }),
   endpointId: uuid("Appliance that serves it.", { required: true }),

@@ -34,7 +34,7 @@ export default defineResource({
       onDelete: "cascade",
     }),
     endpoint: computed("Id and name of the appliance.", "object", {
-      of: { id: uuid("Its id.", { required: true }), name: text("Its name.") },
+      of: { id: uuid("Id.", { required: true }), name: text("Name.") },
       nullable: true,
       when: "includeEndpointDetails",
     }),

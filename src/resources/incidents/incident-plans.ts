@@ -4,7 +4,7 @@ import { INCIDENT_RESOURCES_FIELD } from "./incident-resource-fields.ts";
 import { PLAN_ROSTERING_FIELD } from "./rostering-fields.ts";
 
 const ROLES = {
-  of: { id: uuid("Its id.", { required: true }), name: text("Its name.", { required: true }) },
+  of: { id: uuid("Id.", { required: true }), name: text("Name.", { required: true }) },
   when: "includeRostering",
 };
 

@@ -20,7 +20,7 @@ export const INCIDENT_RESOURCE_FIELDS = {
 export const INCIDENT_RESOURCES_FIELD = computed("Files and links, in order of creation.", "array", {
   when: "includeResources",
   of: {
-    id: uuid("Its id.", { required: true }),
+    id: uuid("Id.", { required: true }),
     name: text("Name.", { required: true, max: 140 }),
     type: text("Type: file or hyperlink.", { required: true }),
     hyperlink: text("URL of the link.", { max: 2_000 }),

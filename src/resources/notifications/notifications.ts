@@ -139,10 +139,14 @@ export default defineResource({
     }),
     ...ALL_CLEAR_FIELDS,
     metadata: json("Free-form data for clients."),
-    notificationSource: option("What started it; set by Carillon, not by the caller.", NOTIFICATION_SOURCES, {
-      readOnly: true,
-      default: "api",
-    }),
+    notificationSource: option(
+      "Source of the notification; set by Carillon, not by the caller.",
+      NOTIFICATION_SOURCES,
+      {
+        readOnly: true,
+        default: "api",
+      },
+    ),
     initiatorId: ref("User who sent it; null if it was not sent by a user.", "users", {
       embed: "initiator",
       embedUnless: "raw",
@@ -171,7 +175,7 @@ export default defineResource({
     ),
     followUpAllowed: computed("Whether follow-up templates are offered.", "boolean"),
     server: computed("Appliance it was sent from; returned with includeServer.", "object", {
-      of: { id: uuid("Its id.", { required: true }), name: text("Its name.") },
+      of: { id: uuid("Id.", { required: true }), name: text("Name.") },
       nullable: true,
       when: "includeServer",
     }),

@@ -59,19 +59,19 @@ export default defineResource({
       "The areas of `presence.areaOfInterestIds` that the asker sees; returned with includeAois.",
       "array",
       {
-        of: { id: uuid("Its id.", { required: true }), name: text("Its name.", { required: true }) },
+        of: { id: uuid("Id.", { required: true }), name: text("Name.", { required: true }) },
         when: "includeAois",
       },
     ),
     endpointId: computed(
       "Appliance that serves a device with the same identifier, such as a desktop notifier; null if none does or the caller may not read devices.",
       "text",
-      { of: uuid("Its id."), nullable: true },
+      { of: uuid("Id."), nullable: true },
     ),
     icopId: computed("Id by which device groups reference that device.", "text", { nullable: true }),
     endpointDevice: computed("That device; returned with includeEndpointDevices.", "object", {
       of: {
-        id: uuid("Its id.", { required: true }),
+        id: uuid("Id.", { required: true }),
         description: devices.fields.description,
         type: devices.fields.type,
         isLicensed: devices.fields.isLicensed,

@@ -13,10 +13,10 @@ import {
 import { defineResource } from "../../schema/resource.ts";
 
 const CREATED = { createdAt: timestamp("Creation time.", { required: true }) };
-const NAMED = { id: uuid("Its id.", { required: true }), name: text("Its name.", { required: true }), ...CREATED };
+const NAMED = { id: uuid("Id.", { required: true }), name: text("Name.", { required: true }), ...CREATED };
 const GROUP = { ...NAMED, superGroup: boolean("Members may do everything.", { required: true }) };
 const SUBSCRIPTION = {
-  id: uuid("Its id.", { required: true }),
+  id: uuid("Id.", { required: true }),
   userId: uuid("The user.", { required: true }),
   distributionListId: uuid("The list.", { required: true }),
   subscriptionEndDate: timestamp("When it ends."),
@@ -114,11 +114,11 @@ export default defineResource({
       "Break-glass account: may log in with its password while the built-in identity provider is disabled; no other provider authenticates it.",
       { default: false },
     ),
-    providerIdpId: computed("Identity provider of the user.", "text", { of: uuid("Its id."), nullable: true }),
+    providerIdpId: computed("Identity provider of the user.", "text", { of: uuid("Id."), nullable: true }),
     providerIdp: computed("The identity provider; returned with includeIdp.", "object", {
       of: {
-        id: uuid("Its id.", { required: true }),
-        name: text("Its name.", { required: true }),
+        id: uuid("Id.", { required: true }),
+        name: text("Name.", { required: true }),
         type: option("Type; built-in: passwords are stored by Carillon.", ["oidc", "ldap", "saml", "built-in"]),
         isDefault: boolean("Used for users without a known provider."),
         enabled: boolean("Whether users may log in with it."),
@@ -129,8 +129,8 @@ export default defineResource({
     }),
     domains: computed("Domains of the user that are visible to the caller; returned with includeDomains.", "array", {
       of: {
-        id: uuid("Its id.", { required: true }),
-        name: text("Its name.", { required: true }),
+        id: uuid("Id.", { required: true }),
+        name: text("Name.", { required: true }),
         namePath: text("Names from the root to it."),
       },
       when: "includeDomains",

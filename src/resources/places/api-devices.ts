@@ -25,9 +25,9 @@ export default defineResource({
     buildingId: ref("Building of the device.", "buildings", { required: true, embed: "building", onDelete: "cascade" }),
     floorId: ref("Floor of the device.", "floors", { embed: "floor" }),
     zoneId: ref("Zone of the device.", "zones", { embed: "zone" }),
-    domainId: computed("Domain of its site.", "text", { of: uuid("Its id."), nullable: true }),
+    domainId: computed("Domain of its site.", "text", { of: uuid("Id."), nullable: true }),
     domain: computed("That domain; returned with includeDomain.", "object", {
-      of: { id: uuid("Its id.", { required: true }), name: text("Its name.", { required: true }) },
+      of: { id: uuid("Id.", { required: true }), name: text("Name.", { required: true }) },
       nullable: true,
       when: "includeDomain",
     }),

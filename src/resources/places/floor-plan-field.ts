@@ -3,7 +3,7 @@ import { computed, json, text, uuid } from "../../schema/field.ts";
 /** A floor plan in the representation of an event on that floor. */
 const FLOOR_PLAN = {
   floorId: uuid("The floor.", { required: true }),
-  floorName: text("Its name.", { required: true }),
+  floorName: text("Name.", { required: true }),
   url: text("URL of the image.", { required: true }),
   contentType: text("Content type of the image.", { required: true }),
   imageOrigins: json("Georeference of the plan; null if not set."),

@@ -2,7 +2,7 @@ import { computed, text, uuid } from "../../schema/field.ts";
 
 /** Summary of a place within its parent. */
 export const PLACE_SUMMARY_FIELDS = {
-  id: uuid("Its id.", { required: true }),
+  id: uuid("Id.", { required: true }),
   name: text("Name.", { required: true }),
   externalId: text("Name in another system."),
 };

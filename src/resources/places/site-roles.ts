@@ -18,7 +18,7 @@ export default defineResource({
       "Sites with recipients for the role, by name; returned with includeAssociatedSites.",
       "array",
       {
-        of: { id: uuid("Id of the site.", { required: true }), name: text("Its name.", { required: true }) },
+        of: { id: uuid("Id of the site.", { required: true }), name: text("Name.", { required: true }) },
         when: "includeAssociatedSites",
       },
     ),

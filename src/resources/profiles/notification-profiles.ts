@@ -32,7 +32,7 @@ export default defineResource({
       "Templates that use the profile, by name; returned with includeMessageTemplates.",
       "array",
       {
-        of: { id: uuid("Its id.", { required: true }), name: text("Its name.", { required: true }) },
+        of: { id: uuid("Id.", { required: true }), name: text("Name.", { required: true }) },
         when: "includeMessageTemplates",
       },
     ),

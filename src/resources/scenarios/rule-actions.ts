@@ -1,7 +1,7 @@
 import { computed, object, option, ref, text, uuid } from "../../schema/field.ts";
 import { defineResource } from "../../schema/resource.ts";
 
-const ROW = { id: uuid("Its id."), name: text("Its name.") };
+const ROW = { id: uuid("Id."), name: text("Name.") };
 const MATCHING = {
   of: {
     type: option("Resource type.", ["scenario"]),

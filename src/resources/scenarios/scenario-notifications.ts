@@ -10,7 +10,7 @@ const NOTIFICATION_SUMMARY = {
   messageTemplateId: uuid("Template of the message."),
   priority: text("Priority."),
   drill: boolean("The notification is a drill."),
-  notificationSource: text("What started it."),
+  notificationSource: text("Source of the notification."),
   createdAt: timestamp("When it was sent."),
   expiresAt: timestamp("When it expires."),
   abortedAt: timestamp("When it was cancelled."),

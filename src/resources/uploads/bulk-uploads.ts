@@ -30,9 +30,9 @@ export const UPLOAD_TYPES = [
 
 /** Domain fields of an upload and its logs. */
 export const UPLOAD_DOMAIN_FIELDS = {
-  domainId: computed("Domain in which the rows are created.", "text", { of: uuid("Its id."), nullable: true }),
+  domainId: computed("Domain in which the rows are created.", "text", { of: uuid("Id."), nullable: true }),
   domain: computed("The domain; returned with includeDomain.", "object", {
-    of: { id: uuid("Its id.", { required: true }), name: text("Its name.", { required: true }) },
+    of: { id: uuid("Id.", { required: true }), name: text("Name.", { required: true }) },
     nullable: true,
     when: "includeDomain",
   }),

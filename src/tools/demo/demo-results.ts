@@ -74,11 +74,7 @@ export function demoDifferences(figures: DemoFigures, expected: DemoExpectation)
 }
 
 /** Table for people, one line per device: delivery level, first packet, received audio and reason. */
-export function formatDemoTable(
-  ledger: readonly DeliveryStatusRow[],
-  report: DemoReport,
-  sentAt: number,
-): string[] {
+export function formatDemoTable(ledger: readonly DeliveryStatusRow[], report: DemoReport, sentAt: number): string[] {
   const receivedBy = new Map([...report.phones, ...report.zones].map((each) => [each.deviceIdentifier, each]));
   const inOrder = [...ledger].sort(
     (a, b) => compare(deliveryCategory(a), deliveryCategory(b)) || compare(a.name, b.name),

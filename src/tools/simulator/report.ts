@@ -80,10 +80,10 @@ export function createSimulatorReport(simulator: SimulatorState): SimulatorRepor
   const phones = simulator.phones.map((phone): PhoneReport => {
     const listening = phone.mute ? null : phone.session;
     const loss = packetLossOf(simulator, phone.index);
-    const heard = listening ? analyzeReception(listening, loss, simulator.expectedAudio, cache) : NOTHING_RECEIVED;
+    const received = listening ? analyzeReception(listening, loss, simulator.expectedAudio, cache) : NOTHING_RECEIVED;
     return describePhone(
       phone,
-      heard,
+      received,
       phone.mute ? [] : phone.earlierSessions.map((stay) => describeEarlier(stay, loss)),
     );
   });
@@ -105,12 +105,12 @@ function describeEarlier(stay: ListeningSession, loss: PacketLoss): EarlierStrea
   return { address, port, joinedAt: stay.joinedAt, leftAt: stay.leftAt, ...countReceivedPackets(stay, loss) };
 }
 
-function describePhone(phone: SimulatorPhone, heard: ReceivedAudio, earlier: EarlierStreamReport[]): PhoneReport {
+function describePhone(phone: SimulatorPhone, received: ReceivedAudio, earlier: EarlierStreamReport[]): PhoneReport {
   return {
     deviceIdentifier: phone.name,
     joinedAt: phone.session?.joinedAt ?? null,
     leftAt: phone.session?.leftAt ?? null,
-    ...heard,
+    ...received,
     pushes: phone.pushes,
     starts: phone.starts,
     authCalls: phone.authCalls,
@@ -121,8 +121,8 @@ function describePhone(phone: SimulatorPhone, heard: ReceivedAudio, earlier: Ear
 }
 
 function summarise(simulator: SimulatorState, phones: PhoneReport[], zones: ZoneReport[]): SimulatorReportSummary {
-  const heard: ReceivedAudio[] = [...phones, ...zones];
-  const listeners = heard.filter((one) => one.packets > 0);
+  const received: ReceivedAudio[] = [...phones, ...zones];
+  const listeners = received.filter((one) => one.packets > 0);
   const firsts = listeners.map((one) => one.firstPacketAt ?? 0);
   const extreme = (pick: (a: number, b: number) => number): number | null =>
     firsts.length > 0 ? firsts.reduce((a, b) => pick(a, b)) : null;
@@ -132,9 +132,9 @@ function summarise(simulator: SimulatorState, phones: PhoneReport[], zones: Zone
     zones: zones.length,
     joined: phones.filter((phone) => phone.joinedAt !== null).length,
     listeners: listeners.length,
-    exact: heard.filter((one) => one.exact === true).length,
-    packets: sum(heard.map((one) => one.packets)),
-    lost: sum(heard.map((one) => one.lost)),
+    exact: received.filter((one) => one.exact === true).length,
+    packets: sum(received.map((one) => one.packets)),
+    lost: sum(received.map((one) => one.lost)),
     pushes: sum(phones.map((phone) => phone.pushes)),
     authCalls: sum(phones.map((phone) => phone.authCalls)),
     pages: sum(phones.map((phone) => phone.pages.length)),

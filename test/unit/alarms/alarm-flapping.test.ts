@@ -1,7 +1,9 @@
 import { expect, it } from "vitest";
 import { flapAlarms } from "../../faults/alarm-flaps.ts";
 
-it("alternates and tells each change once, whatever flaps and whenever it crashes", { timeout: 60_000 }, async () => {
+it("alternates ACTIVE and OK and notifies once per change, with flapping faults and crashes", {
+  timeout: 60_000,
+}, async () => {
   const run = await flapAlarms({ flaps: 300, crashes: 12, seed: 7 });
   expect(run.broken).toEqual([]);
   expect(run.crashes).toBeGreaterThan(5);

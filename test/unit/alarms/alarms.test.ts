@@ -30,7 +30,7 @@ describe("alarms", () => {
   });
   afterEach(() => scene.close());
 
-  it("are raised once for what lasts, and over once it is gone for a minute", async () => {
+  it("are raised once for a lasting fault and cleared a minute after it is gone", async () => {
     scene.wrong.push(DISK);
     await scene.pass(5_000);
     expect(scene.statusOf("onprem_server_red")).toBe("OK");
@@ -50,7 +50,7 @@ describe("alarms", () => {
     expect(scene.eventsOf("onprem_server_yellow")).toEqual([]);
   });
 
-  it("stay active once somebody sees to them, until they are over, and are nobody's when a reason comes or they are anew", async () => {
+  it("stay active when acknowledged; a new reason or a change of status clears the acknowledgement", async () => {
     const { onprem_server_red: id } = ALARM_IDS;
     const seenTo = () => {
       const { status, acknowledgedBy, acknowledgementNote } = scene.store.get(alarms, id) ?? {};
@@ -83,7 +83,7 @@ describe("alarms", () => {
     expect(seenTo()).toEqual(nobodys);
   });
 
-  it("are raised once by what flaps, and stay through a restart", async () => {
+  it("are raised once by a flapping fault and survive a restart", async () => {
     for (let at = 0; at < 20; at++) {
       scene.wrong.push(DISK);
       await scene.pass(5_000);
@@ -96,7 +96,7 @@ describe("alarms", () => {
     expect(scene.eventsOf("onprem_server_red").map(({ status }) => status)).toEqual(["ACTIVE", "OK"]);
   });
 
-  it("send the template of the action to whom the action names, and the recovery too", async () => {
+  it("send the template of the action to its recipients, also on recovery", async () => {
     const [boss, other] = [await scene.user("Boss"), await scene.user("Other")];
     const list = await scene.list("Everybody", [other]);
     const words = { name: "Alarm", subject: "{{alarm}}: {{status}}", body: "{{reasons}} ({{server}})" };
@@ -119,7 +119,7 @@ describe("alarms", () => {
     ]);
   });
 
-  it("tell the administration's list where an action has no template, and administrators while nobody is on it", async () => {
+  it("notify the administration list without a template, and administrators while it is empty", async () => {
     const admin = await scene.user("Admin");
     const group = await scene.create(securityGroups, { name: "Administrators", superGroup: true });
     await scene.create(securityGroupMembers, { securityGroupId: group.id, userId: admin });
@@ -149,7 +149,7 @@ describe("alarms", () => {
     expect(scene.sent[1]?.input).toMatchObject({ userIds: [admin], body: "The load from School was stopped." });
   });
 
-  it("tell a further reason of an alarm that is active, without another event", async () => {
+  it("notify about a further reason of an active alarm without another event", async () => {
     await scene.user("Admin");
     const template = await scene.create(messageTemplates, { name: "T", subject: "S", body: "{{reasons}}" });
     const userIds = [await scene.user("Boss")];
@@ -165,7 +165,7 @@ describe("alarms", () => {
     expect(scene.eventsOf("onprem_server_red")).toHaveLength(1);
   });
 
-  it("that are muted record their events and send nothing, for as long and as far as the mute says", async () => {
+  it("record events but send nothing while muted", async () => {
     const userIds = [await scene.user("Boss")];
     const template = await scene.create(messageTemplates, { name: "T", subject: "S", body: "{{reasons}}" });
     for (const status of ["ACTIVE", "OK"] as const) {
@@ -191,7 +191,7 @@ describe("alarms", () => {
     expect(scene.eventsOf("onprem_server_red")).toHaveLength(8);
   });
 
-  it("of unknown devices end when the device is registered, or somebody says so", async () => {
+  it("of unknown devices clear when the device is registered, or manually", async () => {
     const start = (device: string): Promise<unknown> =>
       scene.store.write((tx) => {
         tx.run(
@@ -222,7 +222,7 @@ describe("alarms", () => {
     expect(scene.statusOf("scenario_device_resolution_failed")).toBe("OK");
   });
 
-  it("of speakers keep to the threshold of each appliance", async () => {
+  it("of unregistered speakers use the threshold of each appliance", async () => {
     const zone = (name: string, registered: string): Promise<string> =>
       scene.zone(name, { attributes: { IsRegistered: registered } });
     const ids = [await zone("1", "false"), await zone("2", "false"), await zone("3", "true")];
@@ -246,7 +246,7 @@ describe("alarms", () => {
     await expect(wrong([...alarmThresholds, ...alarmThresholds])).rejects.toThrow("alarmThresholds");
   });
 
-  it("of speakers are over with a margin, which one that comes and goes does not cross", async () => {
+  it("of unregistered speakers clear with hysteresis", async () => {
     const ids: string[] = [];
     for (let at = 0; at < 11; at++) ids.push(await scene.zone(`z${at}`, { attributes: { IsRegistered: "false" } }));
     const alarmThresholds = [{ endpointId: scene.endpointId, threshold: 10 }];
@@ -266,7 +266,7 @@ describe("alarms", () => {
     expect(scene.eventsOf("speakers_unregistered")).toHaveLength(2);
   });
 
-  it("of tokens that expire within 14 days are over once the token is gone", async () => {
+  it("of tokens that expire within 14 days clear once the token is deleted", async () => {
     const userId = await scene.user("Robot");
     const expires = new Date(scene.clock.now() + 15 * 86_400_000).toISOString();
     const token = await scene.store.create(userTokens, { userId, name: "Robot", expires }, scene.by, {
@@ -285,7 +285,7 @@ describe("alarms", () => {
     expect(scene.statusOf("token_expiration")).toBe("OK");
   });
 
-  it("keep what rooms tell until it is taken back, over restarts", async () => {
+  it("keep reported faults until they are cleared, across restarts", async () => {
     const fault = { alarm: "license_violation", code: "phones", endpointId: null };
     scene.events.emit("fault.changed", { ...fault, reason: "520 phones; 500 are licensed." });
     await scene.pass(20_000);
@@ -299,7 +299,7 @@ describe("alarms", () => {
     expect(scene.statusOf("license_violation")).toBe("OK");
   });
 
-  it("have actions whose recipients need a template", async () => {
+  it("reject actions with recipients but no template", async () => {
     const userIds = [await scene.user("Boss")];
     await expect(scene.action("token_expiration", "OK", { userIds })).rejects.toMatchObject(FAULT);
     const id = await scene.action("token_expiration", "OK");

@@ -22,27 +22,27 @@ function follow(until: number, seen: (at: number) => readonly (typeof A)[]): str
   return entered;
 }
 
-describe("a fault", () => {
-  it("counts after it lasted, and is over after it was gone", () => {
+describe("the hold-off", () => {
+  it("raises after a fault lasted and clears after it was gone", () => {
     expect(follow(200, (at) => (at < 100 ? [A] : []))).toEqual(["10 ACTIVE", "159 OK"]);
   });
 
-  it("that is short does not count", () => {
+  it("ignores a short fault", () => {
     expect(follow(200, (at) => (at < 9 ? [A] : []))).toEqual([]);
   });
 
-  it("that flaps counts once, however fast", () => {
+  it("raises a flapping fault once, however fast", () => {
     for (const period of [2, 5, 20, 50]) {
       const entered = follow(1_000, (at) => (at < 500 && Math.floor(at / period) % 2 === 0 ? [A] : []));
       expect(entered.map((line) => line.split(" ")[1])).toEqual(["ACTIVE", "OK"]);
     }
   });
 
-  it("is active as long as one reason counts", () => {
+  it("is active while one reason is raised", () => {
     expect(follow(300, (at) => (at < 50 ? [A] : at < 150 ? [B] : []))).toEqual(["10 ACTIVE", "209 OK"]);
   });
 
-  it("says which reasons began and which are over, with their newest words", () => {
+  it("returns raised and cleared reasons with their latest text", () => {
     const first = evaluateCondition(new Map(), [{ ...A, certain: true }], 0, HOLD);
     expect(first).toMatchObject({ newStatus: "ACTIVE", raised: [{ code: "a" }], cleared: [] });
     const worse = { code: "a", reason: "A, and worse" };
@@ -54,7 +54,7 @@ describe("a fault", () => {
     });
   });
 
-  it("can be ended by hand", () => {
+  it("can be cleared manually", () => {
     const { condition } = evaluateCondition(new Map(), [{ ...A, certain: true }, B], 0, HOLD);
     const over = clearCondition(condition);
     expect(over).toMatchObject({ newStatus: "OK", cleared: [{ code: "a" }] });

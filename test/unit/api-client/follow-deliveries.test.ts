@@ -23,11 +23,11 @@ describe("following a message", () => {
     });
   };
 
-  it("goes on as long as it is wanted once a device has it", async () => {
+  it("continues until the timeout once there are deliveries", async () => {
     expect(await follow(createFastClock(), true)).toMatchObject([{ deviceIdentifier: "zone:hall" }]);
   });
 
-  it("reads the ledger when the counts change, and seldom while they do not", async () => {
+  it("reads the deliveries when the counts change, and rarely otherwise", async () => {
     const clock = createFastClock();
     const asked: string[] = [];
     const get = async (path: string) => {
@@ -47,7 +47,7 @@ describe("following a message", () => {
     expect(clock.monotonicMs()).toBeLessThan(10_500);
   });
 
-  it("ends after a minute where no device has it", async () => {
+  it("times out after a minute without deliveries", async () => {
     const clock = createFastClock();
     await expect(follow(clock, false)).rejects.toThrow("no devices yet");
     expect(clock.monotonicMs()).toBeLessThan(2 * MINUTE_MS);

@@ -28,8 +28,8 @@ afterEach(() => scene.close());
 const acts = () => scene.store.find(boundaryTriggerActivities, {}).map(({ reason, status }) => `${reason} ${status}`);
 const subjects = () => scene.store.find(notifications, {}).map(({ subject }) => subject);
 
-describe("a report", () => {
-  it("enters and leaves, and a circle of uncertainty on the edge changes nothing", async () => {
+describe("a position report", () => {
+  it("enters and leaves areas; a circle of uncertainty on the edge changes nothing", async () => {
     const id = await scene.area("Field", CENTRE, 500);
     await scene.trigger(id);
     await scene.report(ann, phone, NEAR, { accuracyM: 400 });
@@ -45,7 +45,7 @@ describe("a report", () => {
     expect(acts()).toEqual(["entered success", "exited success"]);
   });
 
-  it("that is older than the last changes nothing, and one from the future counts as now", async () => {
+  it("is ignored if older than the last one, and counts as now if from the future", async () => {
     const id = await scene.area("Field", CENTRE, 500);
     const now = scene.clock.now();
     await scene.report(ann, phone, FAR, { at: now - 1_000 });
@@ -58,7 +58,7 @@ describe("a report", () => {
     expect(scene.shown(phone)).toEqual([]);
   });
 
-  it("counts where the area means the kind of device", async () => {
+  it("counts only for areas of the device kind", async () => {
     const all = await scene.area("All", CENTRE, 500, { syncedDeviceTypes: ["mobile", "desktop"] });
     const desks = await scene.area("Desks", CENTRE, 500, { syncedDeviceTypes: ["desktop"] });
     expect(scene.store.get(areasOfInterest, all)?.syncedDeviceTypes).toEqual([]);
@@ -71,7 +71,7 @@ describe("a report", () => {
     expect([scene.shown(phone), scene.shown(desk)]).toEqual([[all, desks].sort(), [all]]);
   });
 
-  it("leaves coordinates nowhere but with the last report, and there for a day", async () => {
+  it("stores coordinates only with the last report, for a day (retention)", async () => {
     await scene.area("Field", CENTRE, 500);
     await scene.report(ann, phone, NEAR);
     await scene.report(ann, phone, [1.2345, 2.3456]);
@@ -85,8 +85,8 @@ describe("a report", () => {
   });
 });
 
-describe("a message of a trigger", () => {
-  it("is sent in the domain of its template, or else of who crossed, so that their people see it", async () => {
+describe("the notification of a trigger", () => {
+  it("belongs to the domain of its template, or else of the user", async () => {
     const [root] = scene.store.find(domains, {}, 1);
     const north = await scene.create(domains, { name: "North", parentId: root?.id });
     const template = await scene.store.create(
@@ -111,7 +111,7 @@ describe("a message of a trigger", () => {
 });
 
 describe("an area", () => {
-  it("that is drawn anew is compared with where everybody is, and fires nothing", async () => {
+  it("is rechecked against all positions after a change, without firing triggers", async () => {
     const id = await scene.area("Field", [0, 0], 500);
     await scene.trigger(id);
     await scene.report(ann, phone, NEAR);
@@ -131,7 +131,7 @@ describe("an area", () => {
     expect(acts()).toEqual([]);
   });
 
-  it("goes on being compared after a restart", async () => {
+  it("resumes a recheck after a restart", async () => {
     for (let n = 0; n < 3; n++) {
       const user = await scene.user(`U${n}`);
       await scene.report(user, await scene.device(user), NEAR);
@@ -151,12 +151,12 @@ describe("an area", () => {
     [{ geometryValue: { geometry: { coordinates: [0, 1] } } }, "radiusInM"],
     [{ geometryValue: { properties: { radiusInM: 5 } } }, "coordinates"],
     [{}, "geometryValue"],
-  ])("is a whole circle: %j", async (more, field) => {
+  ])("must be a complete circle: %j", async (more, field) => {
     const input = { name: "A", geometryType: "circle", ...more };
     await expect(scene.create(areasOfInterest, input)).rejects.toThrow(field);
   });
 
-  it("as recipient means the users who are inside now, each once", async () => {
+  it("addresses the users inside, each once", async () => {
     const id = await scene.area("Field", CENTRE, 500);
     const ben = await scene.user("Ben");
     await scene.report(ann, phone, NEAR);
@@ -183,7 +183,7 @@ describe("an area", () => {
 });
 
 describe("presence that an app writes", () => {
-  it("is a report: it crosses edges, and unknown areas are refused", async () => {
+  it("counts as a report, and unknown areas are rejected", async () => {
     const id = await scene.area("Field", CENTRE, 500);
     await scene.trigger(id);
     const put = (presence: object | null) => scene.store.update(userDevices, phone, { presence }, scene.by);
@@ -215,13 +215,13 @@ describe("a trigger", () => {
     ["entered", ["entered", "entered"]],
     ["exited", ["exited", "exited"]],
     ["both", ["entered", "exited", "entered", "exited"]],
-  ])("that means %s fires for %j", async (action, expected) => {
+  ])("for %s fires for %j", async (action, expected) => {
     await scene.trigger(await scene.area("Field", CENTRE, 500), { action });
     await inAndOut(2);
     expect(acts()).toEqual(expected.map((reason) => `${reason} success`));
   });
 
-  it("waits for its time before it fires for the same user again, also across a restart", async () => {
+  it("is throttled per user, also across a restart", async () => {
     await scene.trigger(await scene.area("Field", CENTRE, 500), { action: "entered", perUserThrottlingInSecs: 300 });
     const ben = await scene.user("Ben");
     const bens = await scene.device(ben);
@@ -235,7 +235,7 @@ describe("a trigger", () => {
     expect(scene.sent.map(({ userIds }) => userIds)).toEqual([[ann], [ben], [ann]]);
   });
 
-  it("is fired by its users and those on its lists alone", async () => {
+  it("fires only for its users and the members of its lists", async () => {
     const area = await scene.area("Field", CENTRE, 500);
     const [ben, eve] = [await scene.user("Ben"), await scene.user("Eve")];
     const list = await scene.list("L", [ben]);
@@ -246,7 +246,7 @@ describe("a trigger", () => {
     expect(scene.sent.map(({ userIds }) => userIds)).toEqual([[ann], [ben]]);
   });
 
-  it("sends to nobody, to the user, or to the template's recipients, with its own words", async () => {
+  it("notifies no one, the user, or the recipients of the template, with its own text", async () => {
     const area = await scene.area("Field", CENTRE, 500);
     const ben = await scene.user("Ben");
     const template = { name: "T", subject: "Kept", body: "Body", userIds: [ben] };
@@ -276,7 +276,7 @@ describe("a trigger", () => {
     await expect(scene.store.remove(messageTemplates, messageTemplateId, scene.by)).rejects.toThrow("still used");
   });
 
-  it("needs something to say unless it notifies nobody", async () => {
+  it("requires content if it notifies", async () => {
     const area = await scene.area("Field", CENTRE, 500);
     const none = { subject: null };
     await expect(scene.trigger(area, none)).rejects.toThrow("messageTemplateId");
@@ -288,7 +288,7 @@ describe("a trigger", () => {
     await expect(change).rejects.toThrow("subject");
   });
 
-  it("that fired before a crash acts once after it", async () => {
+  it("runs its action once after a crash", async () => {
     await scene.trigger(await scene.area("Field", CENTRE, 500));
     await scene.areas.stop();
     await scene.areas.reportPosition(ann, phone, { longitude: NEAR[0], latitude: NEAR[1], accuracyM: 1, at: null });

@@ -25,7 +25,7 @@ const diary = (notificationId: string) =>
 const send = () =>
   scene.air.send({ subject: "Word", ...sounding(8_000), deviceGroupIds: [scene.everywhere], priority: "critical" });
 
-it("an emergency that a suspended machine slept through says so in its diary, as the appliance does", async () => {
+it("records a suspend during an emergency in the activity logs of the emergency and of the appliance", async () => {
   const { clock } = scene.fixture;
   const over = await send();
   await scene.air.untilSettled(over);
@@ -41,7 +41,7 @@ it("an emergency that a suspended machine slept through says so in its diary, as
   expect(diary(over)).toEqual([]);
 });
 
-it("a clock that is set back is told, one that is only slewed is not", async () => {
+it("records a clock step backward but not a slewed clock", async () => {
   const { clock } = scene.fixture;
   clock.stepWallClock(2_000);
   await clock.advance(2_000);

@@ -14,8 +14,8 @@ const read = async (...events: string[][]) =>
     ({ startDate, endDate, description }) => `${startDate}..${endDate} ${description}`,
   );
 
-describe("holidays of a calendar", () => {
-  it("last from the first day to the one before their end, and no longer than the schedule", async () => {
+describe("parseHolidays", () => {
+  it("reads events with an exclusive end and clips them to the span", async () => {
     const found = await read(
       ["UID:2", "DTSTART;VALUE=DATE:20311222", "DTEND;VALUE=DATE:20320103", "SUMMARY:Winter\\, long"],
       ["UID:1", "DTSTART;VALUE=DATE:20310825", "DTEND;VALUE=DATE:20310903", "SUMMARY:Summer"],
@@ -33,7 +33,7 @@ describe("holidays of a calendar", () => {
     ]);
   });
 
-  it("come again but on the days that are left out, cancelled or moved", async () => {
+  it("expands recurring events without excluded, cancelled and moved days", async () => {
     const weekly = ["UID:w", "DTSTART;VALUE=DATE:20310905", "RRULE:FREQ=WEEKLY;COUNT=5", "SUMMARY:Friday off"];
     const found = await read(
       [...weekly, "EXDATE;VALUE=DATE:20310912"],
@@ -50,7 +50,7 @@ describe("holidays of a calendar", () => {
     ]);
   });
 
-  it("that touch and are called alike are one, those that overlap are put together", async () => {
+  it("merges adjacent events of the same name and overlapping events", async () => {
     const found = await read(
       ["UID:1", "DTSTART;VALUE=DATE:20311224", "SUMMARY:Feast"],
       ["UID:2", "DTSTART;VALUE=DATE:20311225", "SUMMARY:Feast"],
@@ -59,7 +59,7 @@ describe("holidays of a calendar", () => {
     expect(found).toEqual(["2031-12-24..2031-12-27 Feast"]);
   });
 
-  it("are refused where the text is none, or would be counted for ever", async () => {
+  it("rejects invalid texts and rules that never end", async () => {
     const refusal = async (text: string) =>
       parseHolidays(text, YEAR, systemClock).then(
         () => "read",

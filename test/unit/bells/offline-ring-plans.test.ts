@@ -64,8 +64,8 @@ function told(fromMs: number, toMs: number) {
   return listRings(row, { fromMs, toMs }, { reader: store, clock, times });
 }
 
-describe("the rings to come of a device", () => {
-  it("are those that would sound on it, by their own ids, with what is heard", async () => {
+describe("offline ring plans", () => {
+  it("contain the rings of a device with their ids and sounds", async () => {
     const now = fixture.clock.now();
     const plan = await plans.planFor(PROVIDER, "zone:gym");
     const end = Math.floor(now / DAY_MS) * DAY_MS + 15 * DAY_MS;
@@ -87,14 +87,14 @@ describe("the rings to come of a device", () => {
     expect((sound?.length ?? 1) % 160).toBe(0);
   });
 
-  it("are none for others, and nothing for what is no device of the plugin", async () => {
+  it("are empty for other devices and null for devices of other plugins", async () => {
     expect((await plans.planFor(PROVIDER, "zone:yard"))?.rings).toEqual([]);
     expect(await plans.planFor(PROVIDER, "zone:hall")).toBeNull();
     expect(await plans.planFor("speakers", "zone:gym")).toBeNull();
     expect(await plans.readSound(PROVIDER, "0", 0)).toBeNull();
   });
 
-  it("follow what is written within a minute", async () => {
+  it("are rebuilt within a minute after a write", async () => {
     const { store, clock, by } = fixture;
     const silence = { startDate: "2026-01-13", endDate: "2026-01-14", ringListId: null };
     await store.update(bellSchedules, schedule, { bellScheduleExceptions: [silence] }, by);
@@ -102,14 +102,14 @@ describe("the rings to come of a device", () => {
     expect((await plans.planFor(PROVIDER, "zone:gym"))?.rings).toHaveLength(13);
   });
 
-  it("are cut into pieces where they are large", async () => {
+  it("return large sounds in chunks", async () => {
     const [ring] = (await plans.planFor(PROVIDER, "zone:gym"))?.rings ?? [];
     const { sha256 = "", bytes = 0 } = ring?.sound ?? {};
     const piece = await plans.readSound(PROVIDER, sha256, bytes - 100);
     expect([piece?.length, (await plans.readSound(PROVIDER, sha256, bytes))?.length]).toEqual([100, 0]);
   });
 
-  it("that the appliance missed count as rung once all their devices have played them, told once or twice", async () => {
+  it("mark a missed ring as rung once all its devices have reported it, idempotently", async () => {
     const [ring] = (await plans.planFor(PROVIDER, "zone:gym"))?.rings ?? [];
     if (!ring) throw new Error("no ring");
     const { store, clock } = fixture;
@@ -141,7 +141,7 @@ describe("the rings to come of a device", () => {
     expect(outcomes).toEqual([]);
   });
 
-  it("that the appliance rang without reaching the device are entered with their message", async () => {
+  it("record an offline ring on the delivery of its notification", async () => {
     const { store, clock } = fixture;
     const row = await fixture.send({ subject: "Bell", alertTone: "chime", deviceGroupIds: [gym] });
     await fixture.run(row.id);
@@ -152,7 +152,7 @@ describe("the rings to come of a device", () => {
     ]);
   });
 
-  it("are those that sound where two ring at one instant", async () => {
+  it("contain only the ring with precedence of two at one instant", async () => {
     const { create, clock } = fixture;
     const settings = [{ id: ONPREM_EXTENSION_ID, disabled: false, value: { priority: 1 } }];
     const { id: notificationProfileId } = await create(notificationProfiles, { name: "Urgent", settings });
@@ -172,7 +172,7 @@ describe("the rings to come of a device", () => {
     expect([sounds.size, before.some(({ sound }) => sounds.has(sound.sha256))]).toEqual([1, false]);
   });
 
-  it("that are not kept up are told by name until they are", () => {
+  it("report outdated plans as a health reason until they are refreshed", () => {
     plans.setOutdatedDevices("speakers", ["agent:02005E100001"]);
     expect(plans.healthSource()).toMatchObject([
       { level: "yellow", reason: expect.stringContaining("agent:02005E100001") },

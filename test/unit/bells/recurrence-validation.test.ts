@@ -7,7 +7,7 @@ function names(rule: string, start = "20310901T080000Z"): boolean {
   return hasMatchingDay(new rrule.RRule(options).options);
 }
 
-describe("a rule names days that come", () => {
+describe("hasMatchingDay", () => {
   it.each([
     "FREQ=DAILY",
     "FREQ=DAILY;INTERVAL=7;BYDAY=MO",
@@ -34,7 +34,7 @@ describe("a rule names days that come", () => {
     "FREQ=YEARLY;BYYEARDAY=1;BYMONTH=2",
   ])("not %s", (rule) => expect(names(rule)).toBe(false));
 
-  it("takes the day of its beginning where it names none", () => {
+  it("uses the start date of a rule that names no day", () => {
     expect(names("FREQ=MONTHLY;BYMONTH=2", "20310131T080000Z")).toBe(false);
     expect(names("FREQ=MONTHLY", "20310131T080000Z")).toBe(true);
   });

@@ -89,11 +89,11 @@ it.each([
     "DTSTART:20260101T080000\nRRULE:FREQ=DAILY;BYSECOND=1,2",
     "DTSTART:20260105T080000\nRRULE:FREQ=DAILY;BYMONTH=2;BYMONTHDAY=30",
   ],
-])("refuses %j in words", (text) => {
+])("rejects %j with a message", (text) => {
   expect(parseRecurrence(text)).toEqual(expect.any(String));
 });
 
-it("follows the rules for gap and fold", () => {
+it("applies the DST rules for gap and fold", () => {
   const zone = zones.of("America/New_York");
   const at = (text: string, from: string, rules = DEFAULT_CLOCK_RULES): string =>
     new Date(nextRecurrence(read(text), zone, rules, Date.parse(from)) ?? 0).toISOString();

@@ -53,7 +53,10 @@ beforeAll(async () => {
       if (fault) throw fault;
       return fixture.send(input, options, sender);
     },
-    ...{ releaseHold: record("release"), startHeldAt: (id: string, at: number) => void calls.push(`begin ${id} ${at}`) },
+    ...{
+      releaseHold: record("release"),
+      startHeldAt: (id: string, at: number) => void calls.push(`begin ${id} ${at}`),
+    },
     ...{ discardHeld: async (id: string) => record("discard")(id), abort: async (id: string) => record("abort")(id) },
     clearDisplays: () => void calls.push("clear"),
   } as unknown as NotificationService;
@@ -84,7 +87,7 @@ const messageOf = ({ id }: RingRow) => fixture.store.get(notifications, id);
 const change = (id: string, columns: string, ...values: (string | number)[]): Promise<void> =>
   fixture.store.write((tx) => void tx.run(`UPDATE notifications SET ${columns} WHERE id = ?`, ...values, id));
 
-it("a ring is sounded at devices that were left to another appliance when it is this one's turn there, once and for devices alone", async () => {
+it("sends a failover ring once, for devices only, when the duty passes to this node", async () => {
   const { clock, store } = fixture;
   const turns: Record<string, "go" | "wait" | "yield"> = { gone: "wait", there: "wait" };
   const shared = createRingExecutor({ ...portDeps, failoverDuty: (_id, _at, cover) => turns[cover] ?? "wait" });
@@ -113,7 +116,7 @@ it("a ring is sounded at devices that were left to another appliance when it is 
   expect(calls.slice(2)).toEqual([`abort ${id}`, `discard ${due.id}`]);
 });
 
-it("a ring that would be shared out otherwise now is made ready anew, a few times, while no device was asked and nobody stood in", async () => {
+it("replans a ring with an outdated assignment a few times, until a device was contacted or a failover ring was sent", async () => {
   const { clock, store } = fixture;
   const shared = createRingExecutor({ ...portDeps, isAssignmentOutdated: () => true, failoverDuty: () => "go" });
   const due = ring({ state: "prepared" });
@@ -134,7 +137,7 @@ it("a ring that would be shared out otherwise now is made ready anew, a few time
   expect(watching.duty?.(stood)).toBe("go");
 });
 
-it("nobody is stood in for by a ring that is being made ready anew", async () => {
+it("sends no failover ring while a ring is being replanned", async () => {
   const { clock, store } = fixture;
   let isStale = false;
   const turns: ("go" | "wait")[] = [];
@@ -158,7 +161,7 @@ it("nobody is stood in for by a ring that is being made ready anew", async () =>
   expect(turns).not.toContain("go");
 });
 
-it("what nobody else has is sounded by a message of its own where another appliance sounded the rest", async () => {
+it("sends a failover ring for unshared devices when another node rings the rest", async () => {
   const { clock, store } = fixture;
   const shared = createRingExecutor({ ...portDeps, duty: () => "yield", failoverDuty: () => "go" });
   const due = ring({ state: "armed", asked: 1 });
@@ -174,7 +177,7 @@ it("what nobody else has is sounded by a message of its own where another applia
   await expect.poll(() => calls).toEqual([`abort ${due.id}`, `release ${id}`, `begin ${id} ${due.at}`]);
 });
 
-it("what could not be sent in another appliance's place is tried again, and nobody is told by it", async () => {
+it("retries a failed failover ring and never notifies people with it", async () => {
   const { clock, store } = fixture;
   const shared = createRingExecutor({ ...portDeps, failoverDuty: () => "go" });
   const [due, forPeople] = [ring(), ring({ entryId: "people" })];
@@ -199,8 +202,8 @@ it("what could not be sent in another appliance's place is tried again, and nobo
   expect(calls).toEqual([]);
 });
 
-describe("making a ring ready", () => {
-  it("stores its message under the ring's id, held until its moment, once", async () => {
+describe("prepare", () => {
+  it("stores the held notification once, under the id of the ring", async () => {
     const one = ring({ entryId: "instead" });
     expect([await port.prepare(one), await port.prepare(one)]).toEqual([null, null]);
     expect(messageOf(one)).toMatchObject({
@@ -209,7 +212,7 @@ describe("making a ring ready", () => {
     });
   });
 
-  it("says in words why there is nothing to ring", async () => {
+  it("returns the reason why there is nothing to ring", async () => {
     const gone = "The schedule or ring list entry no longer exists.";
     for (const more of [{ entryId: "other" }, { ringListId: null }, { kind: "message" as const }]) {
       expect(await port.prepare(ring(more))).toBe(gone);
@@ -223,15 +226,15 @@ describe("making a ring ready", () => {
     expect(await port.prepare(off)).toBe("The ring was cancelled earlier.");
   });
 
-  it("throws what may be over when it is tried again, and needs nothing for a clearing", async () => {
+  it("throws errors that a retry may fix, and does nothing for a display-clear schedule", async () => {
     fault = new UpstreamError("upstream", "The disk is full.");
     await expect(port.prepare(ring())).rejects.toThrow("The disk is full.");
     expect(await port.prepare(ring({ kind: "clearing" }))).toBeNull();
   });
 });
 
-describe("the moment of a ring", () => {
-  it("has devices asked for the most urgent first, and clears devices where that is due", async () => {
+describe("the instant of a ring", () => {
+  it("arms the most urgent ring first and clears displays", async () => {
     const [plain, urgent, emergency] = [ring(), ring(), ring()];
     for (const each of [plain, urgent, emergency]) await port.prepare(each);
     const overrides = JSON.stringify({ [ONPREM_EXTENSION_ID]: { priority: 1 } });
@@ -244,7 +247,7 @@ describe("the moment of a ring", () => {
     expect(calls).toEqual([`begin ${plain.id} ${plain.at}`, "clear"]);
   });
 
-  it("has begun once its first packet is known, or its devices were asked where it has no sound", async () => {
+  it("has started once the first packet was sent, or without audio once the devices were contacted", async () => {
     const one = ring();
     expect([port.hasStarted(one), port.hasStarted(ring({ kind: "clearing" }))]).toEqual([false, true]);
     await port.prepare(one);
@@ -257,7 +260,7 @@ describe("the moment of a ring", () => {
     expect(port.hasStarted(one)).toBe(true);
   });
 
-  it("is taken away unseen before devices were asked, ended afterwards", async () => {
+  it("discards the notification before devices were contacted and aborts it afterwards", async () => {
     const one = ring();
     await port.cancel(one);
     expect(calls).toEqual([]);
@@ -268,7 +271,7 @@ describe("the moment of a ring", () => {
   });
 });
 
-it("records each missed ring, or all of many in one record", async () => {
+it("records missed rings one by one, or many in one summary", async () => {
   const missed = () => fixture.store.find(endpointActivities, { type: "scheduled-broadcast-skipped" });
   const record = (count: number) =>
     fixture.store.write((tx) =>

@@ -44,15 +44,15 @@ const wrongZones = (wrong: (zone: TimeZone) => Partial<TimeZone>): TimeZones => 
   of: (name) => ({ ...zones.of(name), ...wrong(zones.of(name)) }),
 });
 
-describe("the rings of the next year", () => {
+describe("schedule lint", () => {
   it.each(["UTC", "Europe/Berlin", "America/New_York", "Australia/Lord_Howe", "Antarctica/Troll"])(
-    "are well in %s, gaps and folds among them",
+    "finds no error in %s, including DST gaps and folds",
     (zone) => {
       expect(kindsOf(timetable(zone), { isStale: true })).toEqual([]);
     },
   );
 
-  it("are held against the clock on the wall", () => {
+  it("detects wrong local times", () => {
     const stale = { isStale: true };
     const second = wrongZones((zone) => ({
       instantOf: (at, rules) => zone.instantOf(at, { ...rules, fold: "second" }),
@@ -64,7 +64,7 @@ describe("the rings of the next year", () => {
     expect(found).toEqual([expect.stringMatching(/^wrong time \d{3} 02:30 on 2026-10-02$/)]);
   });
 
-  it("are held against what is planned, unless that is about to be made anew", () => {
+  it("compares with the stored plan unless it is dirty", () => {
     const zone = timetable("UTC");
     expect(kindsOf(zone)).toEqual([]);
     expect(kindsOf(zone, { planned: good.slice(1) })).toEqual(["not planned 1 02:30 on 2026-10-02"]);
@@ -73,7 +73,7 @@ describe("the rings of the next year", () => {
     expect(kindsOf(zone, { planned: [], isStale: true })).toEqual([]);
   });
 
-  it("reach somebody, each once", () => {
+  it("detects duplicate rings and rings without recipients", () => {
     const lonely = timetable("UTC", [entry("08:00:00", []), entry("09:00:00")]);
     expect(kindsOf(lonely, { isStale: true })).toEqual(["no recipients 365 08:00 on 2026-10-02"]);
     const twice = timetable("UTC", [entry("08:00:00"), { ...entry("09:00:00"), id: "e08:00:00" }]);

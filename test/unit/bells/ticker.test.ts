@@ -7,8 +7,8 @@ afterEach(() => scene.close());
 const begun = (): string[] => scene.told.filter((line) => /^(begin|DOUBLE)/.test(line));
 const MINUTE = 60_000;
 
-describe("a ring", () => {
-  it("is prepared 30 s ahead, armed 2 s ahead and begun 50 ms ahead, each within the least time that people notice", async () => {
+describe("a ring of the ticker", () => {
+  it("is prepared 30 s ahead, armed 2 s ahead and started 50 ms ahead", async () => {
     scene = await openTicker(["08:01:00", "08:02:00"]);
     await scene.clock.advance(80_000);
     expect(scene.told.slice(0, 3)).toEqual([
@@ -19,14 +19,14 @@ describe("a ring", () => {
     expect(scene.states().slice(0, 2)).toEqual(["08:01:00 rung", "08:02:00 planned"]);
   });
 
-  it("of which other devices fall to this appliance than when it was prepared is taken back, prepared anew and begun", async () => {
+  it("is cancelled, prepared again and started after its assignment changed", async () => {
     scene = await openTicker(["08:01:00"]);
     scene.stale.add("08:01:00");
     await scene.clock.advance(61_500);
     expect(scene.told.map((line) => line.split(" ")[0])).toEqual(["prepare", "withdraw", "prepare", "arm", "begin"]);
   });
 
-  it("with nothing to send is skipped and written down", async () => {
+  it("is recorded as skipped when there is nothing to send", async () => {
     scene = await openTicker(["08:01:00", "08:02:00"]);
     scene.ringLists = [{ id: "l", entries: [entryAt("08:01:00", "gone!"), entryAt("08:02:00")] }];
     await scene.written();
@@ -37,7 +37,7 @@ describe("a ring", () => {
 });
 
 describe("after a restart", () => {
-  it("what is late by 30 s rings, what is later is missed and told", async () => {
+  it("rings up to 30 s late and records later rings as missed", async () => {
     scene = await openTicker(["08:01:00", "08:01:20", "08:05:00"]);
     await scene.crash(80_000);
     await scene.clock.advance(5 * MINUTE);
@@ -46,7 +46,7 @@ describe("after a restart", () => {
     expect(scene.missed).toEqual([]);
   });
 
-  it("is missed beyond that, with its cause", async () => {
+  it("records missed rings with their cause", async () => {
     scene = await openTicker(["08:01:00", "08:05:00"]);
     await scene.crash(2 * MINUTE);
     await scene.clock.advance(5 * MINUTE);
@@ -54,14 +54,14 @@ describe("after a restart", () => {
     expect(begun()).toHaveLength(1);
   });
 
-  it("of days, each ring of them is missed and none forgotten", async () => {
+  it("records every missed ring after days of downtime", async () => {
     scene = await openTicker(["12:00:00"]);
     await scene.crash(6 * 24 * 60 * MINUTE);
     await scene.clock.advance(MINUTE);
     expect(scene.missed).toHaveLength(6);
   });
 
-  it("between the commit and the sound rings no second time, and is told", async () => {
+  it("does not ring twice after a crash between commit and audio, and records it", async () => {
     scene = await openTicker(["08:01:00"]);
     await scene.clock.advance(MINUTE - 500);
     await scene.store.write(
@@ -77,8 +77,8 @@ describe("after a restart", () => {
   });
 });
 
-describe("a clock that is set", () => {
-  it("forward by minutes: what it jumped over is missed, what comes then rings", async () => {
+describe("a clock step", () => {
+  it("forward by minutes misses the skipped rings and rings the next ones", async () => {
     scene = await openTicker(["08:05:00", "08:12:00"]);
     scene.clock.stepWallClock(10 * MINUTE);
     await scene.clock.advance(10 * MINUTE);
@@ -86,7 +86,7 @@ describe("a clock that is set", () => {
     expect(begun().map((line) => line.slice(0, 14))).toEqual(["begin 08:12:00"]);
   });
 
-  it("forward by less than the limit: it rings late", async () => {
+  it("forward by less than the late limit rings late", async () => {
     scene = await openTicker(["08:01:00"]);
     await scene.clock.advance(20_000);
     scene.clock.stepWallClock(60_000);
@@ -95,7 +95,7 @@ describe("a clock that is set", () => {
     expect(begun()).toHaveLength(1);
   });
 
-  it("back by minutes: nothing rings twice, and what was missed rings", async () => {
+  it("backward rings nothing twice and reopens missed rings", async () => {
     scene = await openTicker(["08:01:00", "08:06:00", "08:09:00"]);
     await scene.clock.advance(2 * MINUTE);
     scene.clock.stepWallClock(5 * MINUTE);
@@ -106,7 +106,7 @@ describe("a clock that is set", () => {
     expect(begun().map((line) => line.slice(0, 14))).toEqual(["begin 08:01:00", "begin 08:06:00", "begin 08:09:00"]);
   });
 
-  it("back after a schedule was written while it was ahead: the new ring rings", async () => {
+  it("backward rings a ring that was scheduled while the clock was ahead", async () => {
     scene = await openTicker(["08:08:00"]);
     scene.clock.stepWallClock(10 * MINUTE);
     await scene.clock.advance(MINUTE);
@@ -118,8 +118,8 @@ describe("a clock that is set", () => {
   });
 });
 
-describe("a schedule that is written", () => {
-  it("takes back what was prepared, and plans what is new", async () => {
+describe("a write to a schedule", () => {
+  it("cancels prepared rings and plans new ones", async () => {
     scene = await openTicker(["08:01:00"]);
     await scene.clock.advance(40_000);
     scene.ringLists = [{ id: "l", entries: [entryAt("08:01:30")] }];
@@ -130,7 +130,7 @@ describe("a schedule that is written", () => {
     ]);
   });
 
-  it("with another zone moves its rings, also one that was prepared", async () => {
+  it("moves all rings, also prepared ones, to another time zone", async () => {
     scene = await openTicker(["08:01:00", "09:05:00"]);
     await scene.clock.advance(40_000);
     scene.schedule = { ...scene.schedule, timeZone: "Europe/London" };
@@ -146,7 +146,7 @@ describe("a schedule that is written", () => {
     ]);
   });
 
-  it("does not ring what it puts into the past", async () => {
+  it("does not ring rings that it moves into the past", async () => {
     scene = await openTicker(["12:00:00"]);
     await scene.clock.advance(10 * MINUTE);
     scene.ringLists = [{ id: "l", entries: [entryAt("08:10:00"), entryAt("12:00:00")] }];
@@ -156,7 +156,7 @@ describe("a schedule that is written", () => {
     expect(scene.missed).toEqual([]);
   });
 
-  it("that others follow from is planned anew before its next ring", async () => {
+  it("replans dependent schedules before their next ring", async () => {
     scene = await openTicker(["08:05:00"]);
     scene.ringLists = [{ id: "l", entries: [entryAt("08:03:00"), entryAt("08:05:30")] }];
     await scene.store.write((tx) => scene.planner.markDirty(tx, ["s"]));
@@ -165,8 +165,8 @@ describe("a schedule that is written", () => {
   });
 });
 
-describe("a ring that fails", () => {
-  it("to be made ready keeps no other from ringing, and rings once it can be", async () => {
+describe("a failing ring", () => {
+  it("does not block other rings during preparation, and rings once the retry succeeds", async () => {
     scene = await openTicker(["08:01:00", "08:01:10", "08:02:00"]);
     scene.broken.add("08:01:00");
     await scene.clock.advance(64_000);
@@ -177,7 +177,7 @@ describe("a ring that fails", () => {
     expect(scene.told.filter((line) => line.startsWith("prepare 08:01:00")).length).toBeLessThan(40);
   });
 
-  it("to be made ready in time is missed", async () => {
+  it("is missed if it cannot be prepared in time", async () => {
     scene = await openTicker(["08:01:00", "08:02:00"]);
     scene.broken.add("08:01:00");
     await scene.clock.advance(3 * MINUTE);
@@ -185,7 +185,7 @@ describe("a ring that fails", () => {
     expect(scene.missed.map(({ ring, cause }) => `${ring.localTime} ${cause}`)).toEqual(["08:01:00 overload"]);
   });
 
-  it("to be taken back keeps no other from ringing", async () => {
+  it("does not block other rings when its cancellation fails", async () => {
     scene = await openTicker(["08:01:00", "08:02:00"]);
     scene.stuck.add("08:01:00");
     await scene.clock.advance(40_000);

@@ -49,7 +49,7 @@ externalProgram("snmpd").describe("reading a cluster", () => {
   };
   const version3 = (user: string, more: object = {}): SnmpAccess => ({ version: 3, user, ...passwords, ...more });
 
-  it("sends nothing that the maker's schema refuses", async () => {
+  it("sends only requests that are valid by the maker's schema", async () => {
     axl.requests.length = 0;
     await gathering.read(access(), "full");
     cluster.recordChange("u", [...cluster.phones.keys()][3] as string);
@@ -80,7 +80,7 @@ externalProgram("snmpd").describe("reading a cluster", () => {
     ).toThrow();
   });
 
-  it("talks to an interface that the maker's customers could talk to", async () => {
+  it("reads SNMP tables that snmpbulkwalk reads, too", async () => {
     // Foreign clients: what they read of the peers is what is known.
     const { stdout } = await promisify(execFile)("snmpbulkwalk", [
       ...["-v2c", "-c", COMMUNITY, "-m", "", "-Oqv", `127.0.0.2:${snmp.port}`, "1.3.6.1.4.1.9.9.156.1.2.1.1.20"],
@@ -99,7 +99,7 @@ externalProgram("snmpd").describe("reading a cluster", () => {
     ["an authority", { fingerprint: null }, "tls"],
     ["the port", { address: "127.0.0.1:1" }, "connect"],
     ["the address", { address: "192.0.2.1.invalid" }, "dns"],
-  ])("names %s as what is wrong", async (_what, more, code) => {
+  ])("reports %s as an error", async (_what, more, code) => {
     const { ok, checks } = await gathering.testConnection(access(more));
     expect([ok, checks.length, checks[0]?.code]).toEqual([false, 1, code]);
     expect(JSON.stringify(checks)).not.toContain(axl.password);
@@ -111,7 +111,7 @@ externalProgram("snmpd").describe("reading a cluster", () => {
     ["strong", {}, null],
     ["nobody", {}, "snmp-credentials"],
     ["usual", { authPassword: "authority-0000" }, "snmp-credentials"],
-  ])("finds the protocols of the SNMP user %s %o", async (user, more, code) => {
+  ])("discovers the protocols of the SNMP user %s %o", async (user, more, code) => {
     const { checks } = await gathering.testConnection(access({}, version3(user, more)));
     expect(checks.filter(({ what }) => what === "snmp").map((each) => each.code)).toEqual([code, code]);
   });
@@ -129,7 +129,7 @@ externalProgram("snmpd").describe("reading a cluster", () => {
     expect(allowed).toMatchObject({ ok: true });
   });
 
-  it("goes on with a session that has ended", async () => {
+  it("recovers from an expired session", async () => {
     axl.endSession();
     expect(await gathering.read(access(), "full")).toMatchObject({ phones: 120, registered: 108 });
     expect(axl.overlaps).toBe(0);

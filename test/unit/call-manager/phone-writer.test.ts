@@ -75,7 +75,7 @@ function rooms(): { rooms: string[]; inUse: number } {
   return { rooms: lines.map(({ room }) => room), inUse: lines.reduce((sum, { n }) => sum + n, 0) };
 }
 
-it("a password that did not come with the rows of a link is named in the health, until somebody enters it", async () => {
+it("reports a password that was not replicated as a health reason until it is entered", async () => {
   const { store, by, endpointId } = scene;
   const served = { cucmClusterId: cluster.id, endpointId, cmAddress: "cm", cmUsername: "cti" };
   await store.write((tx) => void tx.create(callmgrOnpremServers, served, by, { isPhoneGatherer: true }));
@@ -93,7 +93,7 @@ it("a password that did not come with the rows of a link is named in the health,
   expect(faults()).toEqual([]);
 });
 
-it("leaves the phones as before or as they were found, wherever the process is killed", async () => {
+it("applies a plan completely or not at all, wherever the process is killed", async () => {
   await write(scene.store, gathered("Room 0", 0));
   const seen = { before: 0, after: 0 };
   for (let last = 0; last < 14; last++) {
@@ -110,7 +110,7 @@ it("leaves the phones as before or as they were found, wherever the process is k
   expect(seen.after).toBeGreaterThan(1);
 });
 
-it("writes nothing where nothing is otherwise, and keeps nothing", async () => {
+it("writes nothing without changes and leaves no journal", async () => {
   await write(scene.store, gathered("Hall", 0));
   const [count] = scene.store.all<{ n: number }>("SELECT MAX(seq) AS n FROM changes");
   await write(endingStore(0), gathered("Hall", 0));
@@ -118,7 +118,7 @@ it("writes nothing where nothing is otherwise, and keeps nothing", async () => {
   expect(scene.store.all("SELECT * FROM callmgr_phone_plan_journal")).toEqual([]);
 });
 
-it("ends the phones of a cluster that was deleted, also where the process was killed meanwhile", async () => {
+it("marks the phones of a deleted cluster as defunct, also after a crash", async () => {
   await scene.store.remove(callmgrClusters, cluster.id, scene.by);
   await markOrphansDefunct(needsOf(endingStore(4)), cluster.id).catch(() => undefined);
   await replayJournals(needsOf(scene.store));

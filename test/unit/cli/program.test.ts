@@ -104,7 +104,7 @@ describe("command line", () => {
     expect([exitCode, out.join("\n")]).toEqual([EXIT.ok, expect.stringContaining(`Usage: carillon ${names} `)]);
   });
 
-  it("tells its version", async () => {
+  it("prints its version", async () => {
     const { version } = JSON.parse(readFileSync("package.json", "utf8")) as { version: string };
     expect(await runCommand(["--version"])).toEqual({ exitCode: EXIT.ok, out: [version], err: [] });
   });
@@ -114,7 +114,7 @@ describe("command line", () => {
     for (const code of Object.values(EXIT)) expect(out.join("\n")).toMatch(new RegExp(`^ +${code} +\\S`, "m"));
   });
 
-  it("says where a daemon can listen", async () => {
+  it("rejects an invalid --listen", async () => {
     const { exitCode, err } = await runCommand(["serve", "--data", makeTempDir(), "--listen", "8080"]);
     expect([exitCode, err.join()]).toEqual([EXIT.usage, expect.stringContaining("--listen must be HOST:PORT")]);
   });
@@ -138,8 +138,12 @@ describe("hub", () => {
     [[], { CARILLON_DATABASE: "nonsense" }, "CARILLON_DATABASE must be postgres://"],
     [["--restored"], {}, "--organisation and --restored need a database"],
     [["--all-organisations"], {}, "--all-organisations needs a database"],
-    [["--all-organisations", "--organisation", "a"], {}, "--organisation and --restored conflict with --all-organisations"],
-  ])("begins nothing with %j %j", async (more, env, words) => {
+    [
+      ["--all-organisations", "--organisation", "a"],
+      {},
+      "--organisation and --restored conflict with --all-organisations",
+    ],
+  ])("rejects %j %j before it starts", async (more, env, words) => {
     const { exitCode, err } = await runCommand(["hub", "--data", join(makeTempDir(), "none"), ...more], env);
     expect([exitCode, err.join("\n")]).toEqual([EXIT.usage, expect.stringContaining(words)]);
     expect(err.join("\n")).not.toContain("secret");
@@ -150,7 +154,7 @@ describe("init and token", () => {
   const init = (data: string, ...more: string[]) =>
     runCommand(["init", "--data", data, "--admin-email", "admin@example.org", ...more]);
 
-  it("make an appliance and tokens for it", async () => {
+  it("create an appliance and tokens", async () => {
     const data = join(makeTempDir(), "data");
     const made = await init(data, "--admin-password", PASSWORD, "--json");
     expect([made.exitCode, made.err, made.out.length]).toEqual([EXIT.ok, [], 1]);
@@ -167,7 +171,7 @@ describe("init and token", () => {
     expect((await runCommand(["token", "revoke", tokenId, "--data", data])).exitCode).toBe(EXIT.failure);
   });
 
-  it("take the password from the environment, and print for people", async () => {
+  it("take the password from the environment, and print a table", async () => {
     const data = makeTempDir();
     const argv = ["init", "--data", data, "--admin-email", "admin@example.org"];
     const { exitCode, out } = await runCommand(argv, { CARILLON_ADMIN_PASSWORD: PASSWORD });
@@ -175,7 +179,7 @@ describe("init and token", () => {
     expect(out.map((line) => line.split(" ")[0])).toContain("token");
   });
 
-  it("say what is wrong with a data directory", async () => {
+  it("report problems of the data directory", async () => {
     const data = makeTempDir();
     expect((await runCommand(["token", "list", "--data", data])).exitCode).toBe(EXIT.dataDirectory);
     await init(data, "--admin-password", PASSWORD);
@@ -191,7 +195,7 @@ describe("init and token", () => {
     ]);
   });
 
-  it("ask for a password that is not given, twice", async () => {
+  it("prompt twice for a missing password", async () => {
     const data = makeTempDir();
     const argv = ["init", "--data", data, "--admin-email", "admin@example.org"];
     expect(await runCommand(argv)).toMatchObject({ exitCode: EXIT.usage, out: [] });
@@ -203,7 +207,7 @@ describe("init and token", () => {
     expect(await runCommand(unlock, {}, ["a new password", "a new password"])).toMatchObject({ exitCode: EXIT.ok });
   });
 
-  it("ask for no password where the appliance has its administrator", async () => {
+  it("do not prompt if the appliance is already set up", async () => {
     const data = makeTempDir();
     await init(data, "--admin-password", PASSWORD);
     const answers = [PASSWORD, PASSWORD];
@@ -213,7 +217,7 @@ describe("init and token", () => {
     ]);
   });
 
-  it("refuse a short password without quoting it", async () => {
+  it("reject a short password without printing it", async () => {
     const { exitCode, err } = await init(makeTempDir(), "--admin-password", "hunter2");
     expect(exitCode).toBe(EXIT.usage);
     expect(err.join("\n")).toContain("--admin-password is not valid");
@@ -222,14 +226,14 @@ describe("init and token", () => {
 });
 
 describe("upgrades", () => {
-  it("are signed by a key that is made once", async () => {
+  it("create the signing key once", async () => {
     const file = join(makeTempDir(), "maker.pem");
     const [made, known] = [await runCommand(["upgrade-key", file]), await runCommand(["upgrade-key", file])];
     expect(Buffer.from(made.out.join(), "base64")).toHaveLength(32);
     expect([known.out, statSync(file).mode & 0o777]).toEqual([made.out, 0o600]);
   });
 
-  it("say what is missing before they begin", async () => {
+  it("report missing files before they start", async () => {
     const folder = makeTempDir();
     const pack = await runCommand(["upgrade-pack", folder, "--key", "maker.pem", "--to", join(folder, "new.tgz")]);
     expect([pack.exitCode, pack.err.join()]).toEqual([EXIT.usage, expect.stringContaining("package.json is missing")]);
@@ -239,7 +243,7 @@ describe("upgrades", () => {
 });
 
 describe("settings", () => {
-  it("are checked, shown and described", async () => {
+  it("are checked, shown and described by a schema", async () => {
     const file = join(makeTempDir(), "carillon.yaml");
     writeFileSync(file, "audio: {ttl: 3}\n");
     expect(await runCommand(["settings", "check", file])).toMatchObject({ exitCode: EXIT.ok });
@@ -249,7 +253,7 @@ describe("settings", () => {
     expect(JSON.parse(schema.out.join("\n"))).toEqual(settingsJsonSchema());
   });
 
-  it("end with their own code when they are wrong", async () => {
+  it("exit with their own code if they are invalid", async () => {
     const file = join(makeTempDir(), "carillon.yaml");
     writeFileSync(file, "audio: {ttl: 0}\n");
     for (const argv of [
@@ -267,7 +271,7 @@ describe("settings", () => {
     expect(two.join("\n")).toContain("log.level: must be one of trace, debug");
   });
 
-  it("are no good when they name a plugin or a port that there is not", async () => {
+  it("are invalid if they name an unknown plugin or port", async () => {
     const file = join(makeTempDir(), "carillon.yaml");
     const listen = "listen: {auht: {port: 8081}}";
     writeFileSync(file, `plugins: {ip-phnes: {}, ip-phones: {${listen}}, multicast-zones: {${listen}}}\n`);

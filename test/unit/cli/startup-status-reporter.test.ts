@@ -19,8 +19,8 @@ function scene() {
   return { clock, told, lines, logged, telling };
 }
 
-describe("a node of a cloud that is not ready yet", () => {
-  it("asks the service manager for time as long as it gets on, says how far it is, and never that it is ready", async () => {
+describe("startup status of a cloud node", () => {
+  it("extends the start timeout while it makes progress, reports progress, and never sends READY", async () => {
     const { clock, told, lines, logged, telling } = scene();
     for (let done = 0; done < 9; done += 1) {
       telling.report(rows(done));
@@ -40,7 +40,7 @@ describe("a node of a cloud that is not ready yet", () => {
     expect(told.slice(2)).toEqual([[more, "STATUS=Becoming active."]]);
   });
 
-  it("is told to be ready and alive once it stands by, also while it takes over, until the daemon speaks for itself", async () => {
+  it("sends READY and WATCHDOG as a standby, also while it takes over, until the daemon reports itself", async () => {
     const { clock, told, lines, telling } = scene();
     telling.report({ doing: "stands-by" });
     expect(lines).toEqual([JSON.stringify({ event: "standby", pid: process.pid })]);
@@ -57,7 +57,7 @@ describe("a node of a cloud that is not ready yet", () => {
     expect(told.length).toBe(4);
   });
 
-  it("is understood by who started it, and nothing else is taken for it", () => {
+  it("prints progress lines that the gateway parses, and ignores all others", () => {
     const work: NodeProgress = { doing: "takes-files", done: 0, of: 12 };
     expect(parseProgressLine(progressLine(work, 7))).toEqual(work);
     for (const line of [

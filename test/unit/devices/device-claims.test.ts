@@ -6,8 +6,8 @@ const claim = (deliveryId: number, priority: number, more: Partial<DeviceClaim> 
   ...more,
 });
 
-describe("a device that two want", () => {
-  it("goes to the smaller number; an equal or larger one waits if it may, else it is not served", () => {
+describe("a device that two deliveries claim", () => {
+  it("goes to the smaller priority number; other claims are queued or refused", () => {
     const busy = createDeviceClaims();
     expect(busy.claim(claim(1, 5))).toEqual({ kind: "free" });
     expect(busy.claim(claim(2, 5))).toEqual({ kind: "busy" });
@@ -16,7 +16,7 @@ describe("a device that two want", () => {
     expect(busy.release(1, 4)?.deliveryId).toBe(3);
   });
 
-  it("is not taken by what may not preempt; what then asks again takes it, and does not wait any more", () => {
+  it("is not preempted by a claim that must not preempt; a later preempting claim leaves the queue", () => {
     const busy = createDeviceClaims();
     busy.claim(claim(1, 5));
     busy.claim(claim(2, 5, { canQueue: true }));
@@ -26,7 +26,7 @@ describe("a device that two want", () => {
     expect(busy.release(1, 3)?.deliveryId).toBe(2);
   });
 
-  it("goes to the more urgent of two bells, whichever came first; nothing else has a rank", () => {
+  it("goes to the more urgent of two bells regardless of order; other claims have no rank", () => {
     const busy = createDeviceClaims();
     busy.claim(claim(1, 4, { rank: 5 }));
     expect(busy.claim(claim(2, 4, { rank: 1 }))).toEqual({ kind: "preempts", deliveryId: 1 });

@@ -9,9 +9,14 @@ const CLAIMS = [
 ];
 
 it.each([
-  ["speakers", "hall", "deviceIdentifier", "No plugin serves speakers with the identifier hall; it must match ^zone: or ^horn-."],
+  [
+    "speakers",
+    "hall",
+    "deviceIdentifier",
+    "No plugin serves speakers with the identifier hall; it must match ^zone: or ^horn-.",
+  ],
   ["idns", "desk", "type", "No plugin serves the type idns."],
-])("says of %s that nobody claims what would be served", (type, deviceIdentifier, field, words) => {
+])("rejects %s without a plugin and names the identifiers that are served", (type, deviceIdentifier, field, words) => {
   const after = { type, deviceIdentifier, attributes: {} };
   const { beforeWrite } = deviceHooks(
     () => null,
@@ -22,7 +27,7 @@ it.each([
   );
 });
 
-it("takes what an appliance tells of a device that no plugin here serves", () => {
+it("accepts a replicated device without a plugin", () => {
   const { beforeWrite } = deviceHooks(
     () => null,
     () => CLAIMS,
@@ -38,7 +43,7 @@ it.each([
   ["Port", "5004x", "Must be a whole number from 1 to 65535."],
   ["Codec", "G711", "Must be one of PCMU, G722."],
   ["Group", "10.0.0.1", "Must be an IPv4 multicast address."],
-])("takes no %s %s of a device whose plugin asks for another", (name, value, words) => {
+])("rejects the attribute %s %s by the rules of the plugin", (name, value, words) => {
   const attributes = {
     Port: { from: 1, to: 65_535 },
     Codec: { values: ["PCMU", "G722"] },

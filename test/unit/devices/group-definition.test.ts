@@ -99,7 +99,7 @@ describe("one filter", () => {
 });
 
 describe("patterns", () => {
-  it("are refused when they would cost too much together, whatever makes them costly", () => {
+  it("are rejected above the total cost limit, whatever makes them expensive", () => {
     const ofOne = (pattern: string) => () => parseGroupDefinition(several("OR", is("Name", "MATCHES_REGEX", pattern)));
     for (const pattern of ["(a|b?){1000}".repeat(2), "[\\pL\\p{N}]".repeat(15), "[B-\\x{1e942}]".repeat(5)]) {
       const many = Array.from({ length: 5 }, () => is("Name", "MATCHES_REGEX", pattern));
@@ -124,7 +124,7 @@ describe("patterns", () => {
   ];
   it.each(cases)("%s", (_, filter, expected) => expect(members(one(filter))).toEqual(expected));
 
-  it("are tested against the first 256 characters", () => {
+  it("test the first 256 characters only", () => {
     const long = device(9, "SEP9", "phones", { Note: `${"x".repeat(256)}end` });
     const group = compileGroups(new Map([["g", parseGroupDefinition(one(is("Note", "MATCHES_REGEX", "end")))]])).get(
       "g",
@@ -132,7 +132,7 @@ describe("patterns", () => {
     expect(group?.contains(long)).toBe(false);
   });
 
-  it("stay quick where a backtracking engine would hang", () => {
+  it("stay fast where a backtracking engine would hang", () => {
     const evil = device(9, "SEP9", "phones", { Note: `${"a".repeat(255)}!` });
     const group = compileGroups(
       new Map([["g", parseGroupDefinition(one(is("Note", "MATCHES_REGEX", "^(a+)+$")))]]),
@@ -256,7 +256,7 @@ describe("base groups, additions, exclusions", () => {
   ];
   it.each(cases)("%s", (_, definition, others, expected) => expect(members(definition, others)).toEqual(expected));
 
-  it("a ladder of diamonds is asked in a straight line", () => {
+  it("evaluates a ladder of diamonds in linear time", () => {
     const others: Record<string, Definition> = { level0a: phones, level0b: north };
     for (let level = 1; level <= 40; level++) {
       const baseDeviceGroupIds = [`level${level - 1}a`, `level${level - 1}b`];
@@ -269,7 +269,7 @@ describe("base groups, additions, exclusions", () => {
   });
 });
 
-describe("what is refused", () => {
+describe("parseGroupDefinition rejects", () => {
   const long = "1 AND ".repeat(1_000);
   const deep = `${"(".repeat(20)}1${")".repeat(20)}`;
   const cases: [string, Definition, string, RegExp][] = [
@@ -332,7 +332,7 @@ describe("what is refused", () => {
     expect((fault as Error).message).toMatch(message);
   });
 
-  it("19 levels are fine", () => {
+  it("accepts 19 levels", () => {
     expect(members(logical(`${"(".repeat(19)}1${")".repeat(19)}`, BIG))).toEqual([1, 2]);
   });
 });

@@ -74,7 +74,7 @@ async function lookedUp(ids: readonly string[]): Promise<number[]> {
 }
 
 describe("members of groups", () => {
-  it("are what a look at every device finds, whatever was changed in between", async () => {
+  it("equal a full scan, whatever was changed in between", async () => {
     const random = seeded(7);
     const pick = <T>(list: readonly T[]): T => list[Math.floor(random() * list.length)] as T;
     const made: string[] = [];
@@ -178,17 +178,25 @@ describe("activation groups", () => {
     expect(await registry.activations.devicesWithin(all, [first])).toEqual([red.pk]);
     expect(await registry.activations.devicesWithin(all, [UNSHARED_GROUP_ID])).toEqual([free.pk]);
     // Where all of it is another's turn, it is ready here as well.
-    expect(await shareDevices([red.pk], "bell")).toEqual({ elsewhere: [], covered: [first], left: [] });
+    expect(await shareDevices([red.pk], "bell")).toEqual({
+      activatedElsewhere: [],
+      sharedGroupIds: [first],
+      delegatedGroupIds: [],
+    });
     acting.add(first);
     expect(await shareDevices(all, "bell")).toEqual({
-      elsewhere: [[blue.pk, there]],
-      covered: [first, UNSHARED_GROUP_ID],
-      left: [],
+      activatedElsewhere: [[blue.pk, there]],
+      sharedGroupIds: [first, UNSHARED_GROUP_ID],
+      delegatedGroupIds: [],
     });
     const pairing = { primaryEndpointId: place.endpointId, backupEndpointId: other, name: "Both", timeout: 5 };
     const pair = (await store.create(failoverPairs, pairing, everybody)).id;
     acting.clear();
-    expect(await shareDevices([free.pk], "bell")).toEqual({ elsewhere: [], covered: [pair], left: [] });
+    expect(await shareDevices([free.pk], "bell")).toEqual({
+      activatedElsewhere: [],
+      sharedGroupIds: [pair],
+      delegatedGroupIds: [],
+    });
     await store.update(devices, red.id, { attributes: { Colour: "green" } }, everybody);
     expect(await registry.activations.activationOf(red)).toMatchObject({ activationGroupId: null });
     const counts = registry.activationCounts.of([first, second]);

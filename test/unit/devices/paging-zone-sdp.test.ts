@@ -7,8 +7,8 @@ const ZONE = {
   attributes: { Group: "239.1.2.3", Port: "20480" },
 };
 
-describe("the description of a zone", () => {
-  it("names the address, the TTL and the payload type", () => {
+describe("the SDP of a paging zone", () => {
+  it("contains the address, the TTL and the payload type", () => {
     expect(pagingZoneSdp(ZONE)?.split("\r\n")).toEqual([
       ...["v=0", "o=- 0 0 IN IP4 0.0.0.0", "s=Gym  m=evil", "t=0 0"],
       ...["m=audio 20480 RTP/AVP 0", "c=IN IP4 239.1.2.3/16", "a=rtpmap:0 PCMU/8000", "a=ptime:20", ""],
@@ -26,7 +26,7 @@ describe("the description of a zone", () => {
   });
 
   it.each([{}, { Group: "239.1.2.3" }, { Group: "gym", Port: "1" }, { ...ZONE.attributes, Codec: "opus" }])(
-    "is none for a device that is no zone: %j",
+    "is null for a device that is not a paging zone: %j",
     (attributes: Record<string, string>) => expect(pagingZoneSdp({ ...ZONE, attributes })).toBeNull(),
   );
 });

@@ -21,8 +21,8 @@ async function helloOf(options: { servername?: string; maxVersion?: "TLSv1.2" })
   return bytes;
 }
 
-describe("the begin of a TLS connection", () => {
-  it.each([{}, { maxVersion: "TLSv1.2" as const }])("says which name is asked for %j", async (version) => {
+describe("TLS ClientHello", () => {
+  it.each([{}, { maxVersion: "TLSv1.2" as const }])("parses the server name %j", async (version) => {
     const hello = await helloOf({ servername: "District-A.example.org", ...version });
     expect(parseClientHello(hello)).toEqual({ serverName: "district-a.example.org" });
     // However it comes in pieces.
@@ -36,11 +36,11 @@ describe("the begin of a TLS connection", () => {
     expect(parseClientHello(Buffer.concat(records))).toEqual({ serverName: "district-a.example.org" });
   });
 
-  it("says that no name is asked for", async () => {
+  it("reports a missing server name", async () => {
     expect(parseClientHello(await helloOf({}))).toEqual({ serverName: null });
   });
 
-  it("is told from what is none, and from what never ends", async () => {
+  it("is told apart from other data and from endless data", async () => {
     expect(parseClientHello(Buffer.from("GET / HTTP/1.1\r\n"))).toBe("none");
     expect(parseClientHello(Buffer.from([22, 3, 1, 0, 0]))).toBe("none");
     expect(parseClientHello(Buffer.from([22, 3, 1, 0, 4, 2, 0, 0, 0]))).toBe("none");
@@ -50,7 +50,7 @@ describe("the begin of a TLS connection", () => {
     expect(parseClientHello(endless)).toBe("none");
   });
 
-  it("may be nonsense in any byte, which does no harm", async () => {
+  it("tolerates garbage in any byte", async () => {
     const hello = await helloOf({ servername: "district-a.example.org" });
     for (let at = 5; at < hello.length; at += 1) {
       for (const value of [0, 255]) {

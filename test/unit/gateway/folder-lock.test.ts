@@ -6,7 +6,7 @@ import { expect, it } from "vitest";
 import { lockFolder } from "../../../src/gateway/folder-lock.ts";
 import { makeTempDir } from "../../support/temp-dir.ts";
 
-it("gives a folder to one process at a time, and says which has it", () => {
+it("locks a folder for one process, and names the holder", () => {
   const folder = makeTempDir();
   const release = lockFolder(folder);
   expect(() => lockFolder(folder)).toThrow(`Process ${process.pid} already runs a gateway on ${folder}.`);
@@ -16,7 +16,7 @@ it("gives a folder to one process at a time, and says which has it", () => {
   lockFolder(folder)();
 });
 
-it("takes a folder whose process was killed, or has another's number by now, and none that another one has", async () => {
+it("takes over stale locks only", async () => {
   const folder = makeTempDir();
   const lock = join(folder, "front.lock");
   const child = spawn(process.execPath, ["-e", "setInterval(() => undefined, 1e6)"], { stdio: "ignore" });

@@ -34,7 +34,7 @@ async function organisation(name: string) {
 
 type Organisation = Awaited<ReturnType<typeof organisation>>;
 
-describe("the front by host names", () => {
+describe("routing by host name", () => {
   let all: Organisation[];
   let front: MainHttpServer;
   const agent = new HttpAgent({ keepAlive: true, maxSockets: 1 });
@@ -60,7 +60,7 @@ describe("the front by host names", () => {
     return { status: response.statusCode, text: Buffer.concat(await response.toArray()).toString() };
   }
 
-  it("hands each request on by its own name, also those of one connection, with the caller's address", async () => {
+  it("routes each request by its host, also within one connection, with the client's address", async () => {
     for (const { name, server } of all) {
       server.setRequestListener(async (incoming, response) => {
         const body = Buffer.concat(await incoming.toArray()).toString();
@@ -82,7 +82,7 @@ describe("the front by host names", () => {
     ]);
   });
 
-  it("gives on what is said before the answer has ended", async () => {
+  it("forwards parts of a response before it has ended", async () => {
     let end = (): void => undefined;
     all[0]?.server.setRequestListener((_incoming, response) => {
       response.writeHead(200);
@@ -98,7 +98,7 @@ describe("the front by host names", () => {
     expect(String((await once(response, "data"))[0])).toBe("last");
   });
 
-  it("hands on what leaves HTTP, in both directions", async () => {
+  it("forwards upgraded connections in both directions", async () => {
     all[1]?.server.setRequestListener(
       () => undefined,
       (incoming, socket) => {
@@ -140,7 +140,7 @@ describe("the front by host names", () => {
     return Buffer.concat(await socket.toArray()).toString();
   }
 
-  it.each(["content-length", "transfer-encoding, host"])("hides no second request behind %j", async (named) => {
+  it.each(["content-length", "transfer-encoding, host"])("prevents request smuggling through %j", async (named) => {
     const heard: string[] = [];
     all[0]?.server.setRequestListener(async (incoming, response) => {
       const body = Buffer.concat(await incoming.toArray()).toString();
@@ -157,7 +157,7 @@ describe("the front by host names", () => {
     expect(heard).toEqual([`/a north.test ${hidden}`, "/last north.test "]);
   });
 
-  it("bears trailers that are announced, and speaks HTTP/1.0 with whoever knows no other", async () => {
+  it("drops trailers, and supports HTTP/1.0 clients", async () => {
     all[0]?.server.setRequestListener((_incoming, response) => {
       response.write("first ");
       response.end("last");
@@ -165,7 +165,7 @@ describe("the front by host names", () => {
     expect(await said("GET / HTTP/1.0\r\nHost: north.test\r\nTrailer: x\r\n\r\n")).toMatch(/\r\n\r\nfirst last$/);
   });
 
-  it("says that an organisation's server broke off", async () => {
+  it("reports that a tenant's server closed the connection", async () => {
     all[0]?.server.setRequestListener((incoming) => incoming.socket.destroy());
     const asking = ask("north.test");
     asking.end();
@@ -173,7 +173,7 @@ describe("the front by host names", () => {
     expect([status, JSON.parse(text).type]).toEqual([502, "upstream"]);
   });
 
-  it("opens no tunnels, and waits for nothing in them", async () => {
+  it("rejects CONNECT", async () => {
     all[0]?.server.setRequestListener((_incoming, response) => response.end());
     const text = await said("CONNECT north.test:443 HTTP/1.1\r\nHost: north.test\r\n\r\n");
     expect(text).toMatch(/^HTTP\/1.1 405 (.|\r\n)*"type":"method-not-allowed"/);
@@ -202,7 +202,7 @@ describe("the front by host names", () => {
     60_000,
   );
 
-  it("tells who is still sending that its server broke off, or that there is none of that name", async () => {
+  it("responds with an error while the client is still sending", async () => {
     all[0]?.server.setRequestListener((incoming) => incoming.socket.destroy());
     for (const [host, status] of [
       ["north.test", 502],
@@ -221,7 +221,7 @@ describe("the front by host names", () => {
     }
   }, 60_000);
 
-  it("holds no way for a caller that left while it was opened", async () => {
+  it("closes the upstream connection of a client that left while it was opened", async () => {
     const [north] = all as [Organisation, Organisation];
     let known = (): void => undefined;
     const asked = new Promise<void>((begun) => {
@@ -243,7 +243,7 @@ describe("the front by host names", () => {
     await expect.poll(() => north.keeper.connections, { timeout: 30_000 }).toBe(0);
   });
 
-  it("says plainly what headers it does not take, and waits for none for ever", async () => {
+  it("rejects invalid headers, and times out", async () => {
     const long = `GET / HTTP/1.1\r\nHost: north.test\r\nX: ${"x".repeat(20_000)}\r\n\r\n`;
     expect(await said(long)).toMatch(/^HTTP\/1.1 431 (.|\r\n)*"type":"too-large"/);
     expect(await said("GET / HTTP/1.1\r\nHost: north.test\r\n")).toMatch(/^HTTP\/1.1 408 /);

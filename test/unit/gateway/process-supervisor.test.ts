@@ -30,8 +30,8 @@ function scene() {
   return { clock, started, pauses, keeper, last };
 }
 
-describe("the keeper of an organisation's process", () => {
-  it("starts it again, after ever longer pauses, until it has run well", async () => {
+describe("supervisor of a tenant process", () => {
+  it("restarts with exponential backoff, reset after a stable run", async () => {
     const { clock, pauses, keeper, last, started } = scene();
     const own = keeper("a");
     await clock.advance(0);
@@ -55,7 +55,7 @@ describe("the keeper of an organisation's process", () => {
     expect(own.status()).toMatchObject({ state: "stands-by", restarts: 9 });
   });
 
-  it("lets two begin at once, and nobody waits for one that takes long or fails", async () => {
+  it("starts two at once, and is not blocked by a slow or failed start", async () => {
     const { clock, keeper, started } = scene();
     const all = ["a", "b", "c", "d", "e"].map(keeper);
     await clock.advance(0);
@@ -72,7 +72,7 @@ describe("the keeper of an organisation's process", () => {
     expect(begun()).toBe("abcdeb");
   });
 
-  it("starts nothing more once it is stopped, and is done when the process is gone", async () => {
+  it("starts nothing after a stop, and resolves when the process has ended", async () => {
     const { clock, keeper, last, started } = scene();
     const own = keeper("a");
     await clock.advance(0);

@@ -7,7 +7,7 @@ import { createFakeClock } from "../../support/fake-clock.ts";
 
 const MOST_SILENT = 500;
 
-it("hangs up on who is silent on many connections at once, and on nobody else", async () => {
+it("closes connections of one address with many silent connections, and no others", async () => {
   // Nobody's patience ends.
   const front = await startSniRouter({ host: "127.0.0.1", port: 0 }, () => null, 2_000, createFakeClock());
   const { port } = front;

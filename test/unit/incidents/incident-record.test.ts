@@ -77,7 +77,7 @@ describe("the record of an incident", () => {
     messageId = made.message.id;
   });
 
-  it("tells what happened in order, devices and people in groups", async () => {
+  it("lists events in order, with devices and people in groups", async () => {
     const incident = scene.incident(incidentId);
     const found = await buildTimeline(
       incident,
@@ -100,7 +100,7 @@ describe("the record of an incident", () => {
     ]);
   });
 
-  it("says as JSON who got what when, who answered and who did not", async () => {
+  it("lists deliveries and answers as JSON", async () => {
     const record = JSON.parse(await textOf(writeIncidentReportJson(pieces(incidentId), "Europe/Berlin")));
     expect(record).toMatchObject({
       incident: { id: incidentId, name: HOSTILE, drill: true, startedAt: new Date(BEGIN).toISOString(), endedAt: null },
@@ -119,7 +119,7 @@ describe("the record of an incident", () => {
     ]);
   });
 
-  it("is a page to print, in local times over the change of the clocks, where nothing runs", async () => {
+  it("is a printable page with local times across a DST change and without scripts", async () => {
     const page = await textOf(renderIncidentReport(pieces(incidentId), "Europe/Berlin"));
     expect(page).not.toMatch(/<script|onload|javascript:|<img|<link|https?:/i);
     expect(page).toContain("&#60;script&#62;alert(&#34;1&#34;)&#60;/script&#62; &#38; &#39;x&#39;");
@@ -135,7 +135,7 @@ describe("the record of an incident", () => {
     }
   });
 
-  it("says in words what was done and what became of a message", async () => {
+  it("describes steps and delivery results as text", async () => {
     const { incident, message } = await told();
     const needed = { store: scene.fixture.store, notificationService: scene.air.notificationService };
     const linked = { type: "escalated-incident-linked", details: "To the district" } as const;
@@ -151,7 +151,7 @@ describe("the record of an incident", () => {
     expect(page).not.toMatch(/<td>[a-z]+(-[a-z]+)+<\/td>/);
   });
 
-  it("has the same shape where nothing was sent", async () => {
+  it("has the same structure without notifications", async () => {
     const { id } = await scene.fixture.create(incidents, {});
     const record = JSON.parse(await textOf(writeIncidentReportJson(pieces(id), "UTC")));
     expect(record).toMatchObject({
@@ -162,7 +162,7 @@ describe("the record of an incident", () => {
     expect(await textOf(renderIncidentReport(pieces(id), "UTC"))).toMatch(/<\/tbody><\/table><\/body><\/html>$/);
   });
 
-  it("has a list each where there are only people, only devices, or neither", async () => {
+  it("has lists for people only, devices only, or neither", async () => {
     const { store, by } = scene.fixture;
     const { id: incidentId } = await store.create(incidents, {}, by);
     for (const subject of ["nobody", "people", "devices"]) {
@@ -182,7 +182,7 @@ describe("the record of an incident", () => {
 });
 
 describe("a record of 10,000 devices and as many people", () => {
-  it("never holds the event loop for long", async () => {
+  it("does not block the event loop", async () => {
     const { store, by } = scene.fixture;
     const incident = await store.create(incidents, {}, by);
     const { pk, id } = await store.create(notifications, { subject: "x" }, by, {

@@ -31,7 +31,7 @@ const start = async (input: object = {}) => (await scene.fixture.create(incident
 const JOINS = { allowMultipleActiveIncidents: false };
 
 describe("an incident", () => {
-  it("is started by a message whose plan says so, in the message's own transaction", async () => {
+  it("is started by a notification with a plan, in the same transaction", async () => {
     const planId = await scene.plan();
     const id = await scene.send({ incidentPlanId: planId });
     const incident = scene.incident(message(id)?.incidentId);
@@ -54,7 +54,7 @@ describe("an incident", () => {
     expect(scene.incident(message(id)?.incidentId)).toMatchObject({ messageTemplateId: template.id, incidentPlanId });
   });
 
-  it("is not started by a preview", async () => {
+  it("is not started by a preview (dry run)", async () => {
     await scene.fixture.send({
       subject: "x",
       deviceGroupIds: [scene.north],
@@ -64,7 +64,7 @@ describe("an incident", () => {
     expect(store().count(incidents, {})).toBe(0);
   });
 
-  it("begins anew with each message, unless the plan allows one at a time", async () => {
+  it("is started by each notification unless the plan allows one at a time", async () => {
     const many = await scene.plan();
     const one = await scene.plan(JOINS);
     for (const incidentPlanId of [many, many, one, one]) await scene.send({ incidentPlanId });
@@ -77,7 +77,7 @@ describe("an incident", () => {
     await expect(start({ incidentPlanId: one })).resolves.toBeTruthy();
   });
 
-  it("keeps drills and live ones apart", async () => {
+  it("separates drills and live incidents", async () => {
     const incidentPlanId = await scene.plan(JOINS);
     const drill = message(await scene.send({ incidentPlanId, drill: true }));
     const live = message(await scene.send({ incidentPlanId }));
@@ -85,7 +85,7 @@ describe("an incident", () => {
     expect(scene.incident(live?.incidentId).drill).toBe(false);
   });
 
-  it("is started for a scenario, whose place it has", async () => {
+  it("is started for a scenario at its location", async () => {
     const planId = await scene.plan();
     const { id: siteId } = await scene.fixture.create(sites, { name: "North" });
     const given = { planId, drill: true, name: "Lockdown", location: { siteId } };
@@ -95,7 +95,7 @@ describe("an incident", () => {
     expect(await store().write((tx) => startIncident(tx, given, scene.fixture.by))).toBeNull();
   });
 
-  it("brings the files of its plan, which stay when the plan changes", async () => {
+  it("copies the files of its plan, unaffected by later changes", async () => {
     const incidentPlanId = await scene.plan();
     const link = { incidentPlanId, name: "Map", type: "hyperlink", hyperlink: "https://example.org/map" };
     const file = await scene.fixture.recording(10);
@@ -112,14 +112,14 @@ describe("an incident", () => {
   it.each([
     ["hyperlink", "hyperlink"],
     ["file", "file"],
-  ])("takes no %s without its content", async (type, field) => {
+  ])("rejects a %s without content", async (type, field) => {
     const incidentId = await start();
     await expect(scene.fixture.create(incidentResources, { incidentId, name: "x", type })).rejects.toMatchObject({
       faults: [{ field, type: "required" }],
     });
   });
 
-  it("offers follow-ups once something was sent", async () => {
+  it("offers follow-ups after the first notification", async () => {
     const one = await scene.fixture.create(messageTemplates, { name: "1", subject: "a" });
     const two = await scene.fixture.create(messageTemplates, { name: "2", subject: "b", followUp: true });
     const id = await start({ incidentPlanId: await scene.plan({ messageTemplateIds: [one.id, two.id] }) });
@@ -129,7 +129,7 @@ describe("an incident", () => {
     expect(offeredTemplates(store(), scene.incident(await start()))).toEqual([]);
   });
 
-  it("moves to another site, whose parts are not known", async () => {
+  it("clears narrower levels when it moves to another site", async () => {
     const [a, b] = await Promise.all(["A", "B"].map((name) => scene.fixture.create(sites, { name })));
     const id = await start();
     const moved = await setIncidentSite(scene.incident(id), a?.id, scene.fixture.by, store());
@@ -144,8 +144,8 @@ describe("an incident", () => {
   });
 });
 
-describe("what is sent within an incident", () => {
-  it("belongs to it, and is a drill where that is one", async () => {
+describe("a notification within an incident", () => {
+  it("belongs to it and is a drill if the incident is", async () => {
     const live = await start();
     const drill = await start({ drill: true });
     expect(message(await scene.send({ incidentId: live }))).toMatchObject({ incidentId: live, drill: false });
@@ -168,7 +168,7 @@ describe("what is sent within an incident", () => {
     expect(store().count(incidents, {})).toBe(1);
   });
 
-  it("is refused once the incident has ended", async () => {
+  it("is rejected once the incident has ended", async () => {
     const incidentId = await start();
     await step(incidentId, { type: "end-incident" });
     await expect(scene.send({ incidentId })).rejects.toMatchObject({ type: "conflict", field: "incidentId" });
@@ -176,7 +176,7 @@ describe("what is sent within an incident", () => {
 });
 
 describe("the steps of an incident", () => {
-  it("are noted with who took them", async () => {
+  it("record who added them", async () => {
     const id = await start();
     const by = { ...scene.fixture.by, actor: { ...scene.fixture.by.actor, userId: await scene.fixture.user("Ann") } };
     const needs = { store: store(), notificationService: scene.air.notificationService };
@@ -191,7 +191,7 @@ describe("the steps of an incident", () => {
     await expect(step(id, { type: "dance" })).rejects.toMatchObject({ faults: [{ field: "type" }] });
   });
 
-  it("end it once, also when two do it at a time", async () => {
+  it("end it once, also concurrently", async () => {
     const id = await start();
     await scene.fixture.clock.advance(5_000);
     const both = await Promise.allSettled([step(id, { type: "end-incident" }), step(id, { type: "end-incident" })]);
@@ -203,7 +203,7 @@ describe("the steps of an incident", () => {
 });
 
 describe("the all-clear of an incident", () => {
-  it("goes to everybody whom its messages were for, and ends what goes on", async () => {
+  it("reaches all recipients and ends active notifications", async () => {
     const id = await start({ name: "Fire in B", drill: true });
     const first = await scene.send({ incidentId: id });
     await scene.air.untilSettled(first);
@@ -230,7 +230,7 @@ describe("the all-clear of an incident", () => {
     expect(scene.incident(id).endedAt).toBeNull();
   });
 
-  it("is said in the words that were made ready with the emergency, unless the sender says it in others", async () => {
+  it("uses the text prepared with the emergency unless the sender gives another", async () => {
     const id = await start({ name: "Lockdown" });
     const ready = { allClearSubject: "Doors open", allClearBody: "Go on as usual." };
     await scene.send({ incidentId: id });
@@ -249,7 +249,7 @@ describe("the all-clear of an incident", () => {
     expect(message(notificationId ?? "")).toMatchObject({ subject: "All clear: Lockdown", body: "It is over." });
   });
 
-  it("is not sent where nothing was sent, or in words that are none", async () => {
+  it("is rejected without a notification or with an invalid text", async () => {
     const id = await start();
     await expect(step(id, { type: "all-clear" })).rejects.toMatchObject({ type: "conflict" });
     await scene.send({ incidentId: id });

@@ -35,7 +35,7 @@ const door = (more: object = {}): Promise<{ id: string }> =>
   room.create(m2mInputs, { name: "Door", source: "Door 1", messageTemplateId: template, ...more });
 
 describe("an input", () => {
-  it("starts the message of the rule of its source and state, and is listed with it", async () => {
+  it("sends the notification of the rule for its source and state", async () => {
     const rule = await door({ state: "Closed" });
     await room.take("door 1", { state: "closed", floor: 2, deep: { a: 1 } });
     await room.take("Door 1", { state: "open" });
@@ -56,7 +56,7 @@ describe("an input", () => {
     ]);
   });
 
-  it("is taken once a day per key of its plugin, and refused where it is none", async () => {
+  it("is accepted once a day per key of its plugin, and rejected if invalid", async () => {
     await door({ throttlingInSecs: 0 });
     await room.take("Door 1", {}, { key: "a" });
     await room.take("Door 1", {}, { key: "a" });
@@ -80,7 +80,7 @@ describe("an input", () => {
     expect(room.listed()).toHaveLength(3);
   });
 
-  it("is stored before it is answered, waits for the start, and starts its message once", async () => {
+  it("is stored before the response, waits for the start, and sends its notification once", async () => {
     await door({ throttlingInSecs: 0 });
     await room.restart(async () => {
       const stored = room.inputs.enqueue("p", { source: "Door 1", dedupeKey: "a", values: {} });
@@ -98,7 +98,7 @@ describe("an input", () => {
     expect(room.listed()).toMatchObject([{ outcome: "started", notificationId: room.sent()[0]?.id }]);
   });
 
-  it("warns nobody an hour later, and is forgotten after a week", async () => {
+  it("is not processed an hour later, and purged after a week (retention)", async () => {
     await door();
     await room.restart(async () => {
       await room.inputs.enqueue("p", { source: "Door 1", dedupeKey: "a", values: {} });
@@ -110,7 +110,7 @@ describe("an input", () => {
     expect(room.listed()).toEqual([]);
   });
 
-  it("starts nothing again too soon: contacts bounce", async () => {
+  it("is throttled: contacts bounce", async () => {
     const { id } = await door({ throttlingInSecs: 5 });
     await room.take("Door 1");
     await room.clock.advance(4_999);
@@ -123,7 +123,7 @@ describe("an input", () => {
     expect(room.store.all("SELECT * FROM input_rule_starts")).toEqual([]);
   });
 
-  it("starts drills where it is only for exercise, and what is meant is not held up by them", async () => {
+  it("starts drills when marked as a drill, without throttling real inputs", async () => {
     await door({ throttlingInSecs: 5 });
     await room.take("Door 1", {}, { drill: true });
     await room.take("Door 1");
@@ -131,19 +131,23 @@ describe("an input", () => {
     expect(outcomes()).toEqual(["started", "started", "throttled"]);
     expect(room.sent().map(({ drill }) => drill)).toEqual([true, false]);
     expect(room.listed().map(({ drill }) => drill)).toEqual([true, false, false]);
-    await expect(room.take("Door 1", {}, { drill: "yes" as unknown as boolean })).rejects.toThrow("drill must be true or");
+    await expect(room.take("Door 1", {}, { drill: "yes" as unknown as boolean })).rejects.toThrow(
+      "drill must be true or",
+    );
   });
 
-  it("starts all its rules, whatever is wrong with one, and tells what", async () => {
+  it("runs all its rules although one fails, and records the reason", async () => {
     await door({ messageTemplateId: await room.template("Nobody", { distributionListIds: [] }) });
     await door({ notificationSource: "panic-button", deviceGroupIds: [await room.group("Hall", [])] });
     await door({ enabled: false });
     await room.take("Door 1");
     expect(room.sent()).toMatchObject([{ notificationSource: "panic-button", distributionListIds: [] }]);
-    expect(room.listed()).toMatchObject([{ outcome: "started", reason: expect.stringContaining("must have recipients") }]);
+    expect(room.listed()).toMatchObject([
+      { outcome: "started", reason: expect.stringContaining("must have recipients") },
+    ]);
   });
 
-  it("goes to the areas that it names where its rule says so, as far as there are such", async () => {
+  it("addresses the existing areas that it names if its rule allows it", async () => {
     const geometry = { type: "Point", coordinates: [11.5754, 48.1371] };
     const geometryValue = { type: "Feature", geometry, properties: { radiusInM: 400 } };
     const { id } = await room.create(areasOfInterest, { name: "Campus", geometryType: "circle", geometryValue });
@@ -157,7 +161,7 @@ describe("an input", () => {
     ]);
   });
 
-  it("is tried again where the appliance is to blame, and holds up nobody", async () => {
+  it("is retried after an error of the appliance without blocking others", async () => {
     await door({ throttlingInSecs: 0 });
     room.refuses.messages = new RangeError("the disk is away");
     await room.inputs.enqueue("p", { source: "Door 1", dedupeKey: "a", values: {} });
@@ -170,7 +174,7 @@ describe("an input", () => {
     expect(outcomes()).toEqual(["started", "nothing"]);
   });
 
-  it("starts a scenario where its source is, and the message where that can't be", async () => {
+  it("starts a scenario at the location of its source, or sends the notification if that fails", async () => {
     const messages = [{ id: "5c1e2a34-4f89-41d3-9a0c-0305e82c3302", name: "First", messageTemplateId: template }];
     const scenario = { name: "Fire", type: "standard", backgroundColor: "#ff0000", messages };
     const { id: scenarioId } = await room.create(scenarios, scenario);
@@ -195,7 +199,7 @@ describe("an input", () => {
 });
 
 describe("a call", () => {
-  it("that is redirected starts the messages of its number and is listed while it lives", async () => {
+  it("that is redirected sends the notifications of its number and is listed while active", async () => {
     const saying = await room.template("{{callingNumber}} calls {{calledNumber}}");
     const rule = { name: "Emergency", messageTemplateId: saying, numberPattern: "9?911" };
     const { id } = await room.create(callAwareCallRedirects, rule);
@@ -218,7 +222,7 @@ describe("a call", () => {
     expect(outcomes()).toEqual(["started", "nothing", "followed", "followed"]);
   });
 
-  it("that a call manager asks about has rules of its own, those of this appliance alone", async () => {
+  it("that a call manager asks about uses routing requests of this appliance only", async () => {
     const rule = { name: "Any", messageTemplateId: template, numberPattern: "[0-9]+" };
     const { id: elsewhere } = await room.store.create(
       endpoints,
@@ -237,7 +241,7 @@ describe("a call", () => {
     expect(room.store.find(activeCallawareCalls, {})).toEqual([]);
   });
 
-  it("to a night bell rings until it is answered, or for its time", async () => {
+  it("to a night bell rings until it is answered or expires", async () => {
     const bell = { name: "Gate", number: "7000", messageTemplateId: template, timeout: 45, pause: 3 };
     await room.create(nightBells, { ...bell, deviceGroupIds: [await room.group("Yard", [])] });
     await room.call("ringing", "7000");
@@ -254,7 +258,7 @@ describe("a call", () => {
     expect(room.store.find(activeCallawareCalls, {})).toEqual([]);
   });
 
-  it("to a night bell that was over before anybody looked rings nowhere", async () => {
+  it("to a night bell that has already ended does not ring", async () => {
     await room.create(nightBells, { name: "Gate", number: "7000", messageTemplateId: template });
     await room.restart(async () => {
       for (const state of ["ringing", "ended"] as const)
@@ -266,7 +270,7 @@ describe("a call", () => {
     expect([outcomes(), room.sent()]).toEqual([["late", "followed"], []]);
   });
 
-  it("dials a message, its template and recipients by name, once the digits are right", async () => {
+  it("resolves template and recipients from dialled digits if the PIN is correct", async () => {
     await room.template("Room 12 is flooded", { name: "Page 7" });
     const hall = await room.group("Hall 12", []);
     await room.create(dialcastDialingConfigurations, {
@@ -298,7 +302,7 @@ describe("a call", () => {
     expect(JSON.stringify(room.store.all("SELECT * FROM inputs"))).not.toMatch(/4711|0815/);
   });
 
-  it("is compared with hundreds of patterns and lets others have their turn", async () => {
+  it("yields to the event loop while matching hundreds of patterns", async () => {
     const soon = vi.spyOn(room.clock, "defer");
     const rule = { name: "One", messageTemplateId: template, numberPattern: "14.00" };
     await room.create(callAwareCallRedirects, rule);
@@ -317,7 +321,7 @@ describe("a call", () => {
   });
 });
 
-it("rules are refused with patterns that are none, without words and with digits that are none", async () => {
+it("rejects rules with invalid patterns, without content and with an invalid PIN", async () => {
   const dialing = { type: "NOTIFICATION", dialingPatternRegex: "1" };
   const wrong: [AnyResource, object, string][] = [
     [callAwareCallRedirects, { numberPattern: "(" }, "numberPattern"],

@@ -105,7 +105,9 @@ describe("notifications", () => {
   });
 
   it("are created by the notification service only, and deleted only once they are settled", async () => {
-    await expect(fixture.create(notifications, { subject: "x" })).rejects.toThrow("must be created by the notification service");
+    await expect(fixture.create(notifications, { subject: "x" })).rejects.toThrow(
+      "must be created by the notification service",
+    );
     const row = await fixture.send({ subject: "x", userIds: [await fixture.user("Bea")] });
     await expect(fixture.store.remove(notifications, row.id, fixture.by)).rejects.toMatchObject({ type: "conflict" });
     await fixture.run(row.id);

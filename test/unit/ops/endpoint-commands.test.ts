@@ -10,8 +10,8 @@ interface Order {
   state: string;
 }
 
-describe("orders to an appliance", () => {
-  it("of a kind are carried out in turn, others beside them, and a restart after all that is under way", async () => {
+describe("commands to an appliance", () => {
+  it("run one type in sequence, other types in parallel, and a restart after all running ones", async () => {
     const rows: Order[] = [];
     const steps: string[] = [];
     const ends: (() => void)[] = [];

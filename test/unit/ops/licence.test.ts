@@ -58,13 +58,13 @@ afterEach(async () => {
 });
 
 describe("the licence", () => {
-  it("is the community's without a document: everything is unlimited", async () => {
+  it("is the community edition without a document: everything is unlimited", async () => {
     await addUser("one");
     expect(licence.state()).toMatchObject({ edition: "community", isValid: true, licence: null, violations: [] });
     expect(licence.state().counts).toContainEqual({ kind: "users", used: 1, limit: null });
   });
 
-  it("takes a document of a trusted key alone, and one that says what it must", async () => {
+  it("accepts only valid documents of a trusted key", async () => {
     const stranger = generateKeyPairSync("ed25519").privateKey;
     await expect(licence.install(signed(GRANT, stranger))).rejects.toThrow("not signed with a trusted key");
     const forged = JSON.parse(signed(GRANT));
@@ -75,7 +75,7 @@ describe("the licence", () => {
     expect(licence.state().edition).toBe("community");
   });
 
-  it("tells what it does not cover, once, and when that is over", async () => {
+  it("reports a violation once, and its end", async () => {
     await settle(licence.install(signed(GRANT)));
     await addUser("one");
     await clock.advance(60_000);

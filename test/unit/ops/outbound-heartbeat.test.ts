@@ -3,7 +3,7 @@ import { silentLog } from "../../../src/lib/log.ts";
 import { createOutboundHeartbeat } from "../../../src/ops/outbound-heartbeat.ts";
 import { createFakeClock } from "../../support/fake-clock.ts";
 
-it("calls outside while the appliance is well, and tells when nobody takes it", async () => {
+it("sends heartbeats while the appliance is healthy, and reports failed ones", async () => {
   const clock = createFakeClock();
   let [calls, well, takes] = [0, true, true];
   const heartbeat = createOutboundHeartbeat({

@@ -48,7 +48,7 @@ describe("the watchdog", () => {
     };
   }
 
-  it("is told while the database answers, also that it is full, and no longer once it does not", async () => {
+  it("sends WATCHDOG while the database responds, also when the disk is full, and stops once it hangs", async () => {
     const { kicks, hold, answer } = scene();
     expect(await kicks(3_000)).toBe(3);
     hold(true);
@@ -59,7 +59,7 @@ describe("the watchdog", () => {
     expect(await kicks(3_000)).toBe(3);
   });
 
-  it("is no longer told when messages or bells stand still or nothing is heard, but not right after a start", async () => {
+  it("stops sending WATCHDOG if messages or bells are stuck or probes fail, but not right after a start", async () => {
     for (const stuck of [
       { sending: 1, bells: 0 },
       { sending: 0, bells: 1 },
@@ -78,8 +78,8 @@ describe("the watchdog", () => {
   });
 });
 
-describe("a node that stands by", () => {
-  it("is told to be ready, and to be alive until it is told otherwise", async () => {
+describe("a standby node", () => {
+  it("sends READY, and WATCHDOG until it is cancelled", async () => {
     const clock = createFakeClock();
     const told: string[][] = [];
     const notify = (...words: string[]): void => void told.push(words);
@@ -95,7 +95,7 @@ describe("a node that stands by", () => {
 });
 
 describe("runs", () => {
-  it("are written down with how they ended, and one that was cut off is told for an hour", async () => {
+  it("are recorded with their ends, and an unclean end is reported for an hour", async () => {
     const [dataDir, clock] = [makeTempDir(), createFakeClock()];
     const events = createEvents((error) => expect.fail(String(error)));
     const onFatal = (): void => undefined;
@@ -136,7 +136,7 @@ externalProgram("systemd-analyze").describe("the units of systemd", () => {
     );
   });
 
-  it("are understood to the last word", () => {
+  it("have only directives that systemd knows", () => {
     const units = readdirSync("systemd").sort();
     expect(units).toEqual([
       "carillon-backup.service",
@@ -153,7 +153,7 @@ externalProgram("systemd-analyze").describe("the units of systemd", () => {
     expect(stderr.split("\n").filter((line) => /systemd\/carillon\S*:\d+:|lvalue|Unknown/.test(line))).toEqual([]);
   });
 
-  it("leave the hub time and room for what it has", () => {
+  it("give the hub enough time and memory", () => {
     const hub = readFileSync("systemd/carillon-hub.service", "utf8");
     const number = (name: string): number => Number(new RegExp(`^${name}=(\\d+)$`, "m").exec(hub)?.[1]);
     // Each of all organisations' processes has 15 s; each caller of theirs is two connections.

@@ -138,7 +138,12 @@ const REFUSED: [why: string, told: unknown, field: string, words: RegExp][] = [
   ["the id of nothing", { site: { id: UNKNOWN } }, "location.site", /No site with this id was found/],
   ["the id of another level", { site: { id: "@North.Main" } }, "location.site", /No site/],
   ["an unknown name", { zone: { name: "Cave" } }, "location.zone", /No zone with this name was found/],
-  ["an unknown externalId", { floor: { externalId: "F-9" } }, "location.floor", /No floor with this externalId was found/],
+  [
+    "an unknown externalId",
+    { floor: { externalId: "F-9" } },
+    "location.floor",
+    /No floor with this externalId was found/,
+  ],
   ["a name that is an externalId", { site: { name: "S-North" } }, "location.site", /No site/],
   ["a name of two buildings", { building: { name: "Main" } }, "location.building", /ambiguous/],
   ["a name of two floors in one site's buildings", { floor: { name: "Ground" } }, "location.floor", /ambiguous/],
@@ -198,12 +203,12 @@ describe("a location", () => {
     expect((fault as CallerError).message).toMatch(words);
   });
 
-  it("is nowhere for whoever sees no sites", () => {
+  it("is not found for a caller without visible sites", () => {
     expect(() => resolveLocation({ site: { name: "North" } }, store, NOTHING)).toThrow(/No site/);
     expect(() => resolveLocation({ zone: { name: "Lab" } }, store, NOTHING)).toThrow(/No zone/);
   });
 
-  it("is told in words from the narrowest level up", () => {
+  it("is formatted from the narrowest level up", () => {
     const named = nameLocation(resolveLocation({ zone: { name: "Lab" } }, store, EVERYTHING), store);
     expect(formatLocation(named)).toBe("Lab, Attic, Annex, North");
     expect(named?.zone).toEqual({ id: id["North.Annex.Attic.Lab"], name: "Lab", externalId: "Z-Lab" });

@@ -31,7 +31,7 @@ const TAKEN: SendResult = { taken: true, level: "accepted" };
 const DOWN: SendResult = { taken: false, reason: "no connection", retryable: true, down: true };
 
 describe("an outbox", () => {
-  it("hands over so many at once, the most urgent first, and nothing that was called off", async () => {
+  it("respects concurrency and priority, and skips cancelled items", async () => {
     const { outbox, handed, answer } = makeOutbox(2);
     outbox.add([1, 2, 3, 4].map((id) => itemOf(id)));
     outbox.add([itemOf(5, { priority: 0 })]);
@@ -42,14 +42,14 @@ describe("an outbox", () => {
     expect(handed).toEqual([1, 2, 5, 4]);
   });
 
-  it("hands over nothing that can't be, and nothing that was taken before", () => {
+  it("skips undeliverable items and items already taken", () => {
     const { outbox, handed, outcomes } = makeOutbox(2);
     const device = { id: "0190a1b2-0000-7000-8000-000000000002", deviceIdentifier: "nobody", attributes: {} };
     outbox.add([itemOf(1, { device }), itemOf(2, { reached: "accepted" }), itemOf(3)]);
     expect({ handed, outcomes }).toEqual({ handed: [3], outcomes: ["1 failed nobody is there"] });
   });
 
-  it("gives back at once what waits for a server that is down, and tries one again after a moment", async () => {
+  it("fails queued items at once while the server is down, and retries after a pause", async () => {
     const { clock, outbox, handed, outcomes, states, answer } = makeOutbox(1);
     outbox.add([itemOf(1), itemOf(2)]);
     await answer(1, DOWN);

@@ -17,7 +17,7 @@ afterEach(() => fixture.close());
 const group = (more: object = {}) => fixture.create(collaborationGroups, { name: "Ops", type: "chat-rooms", ...more });
 
 describe("a collaboration group", () => {
-  it("is of a type that a collaboration extension serves", async () => {
+  it("accepts only types that a collaboration extension serves", async () => {
     await expect(group({ properties: { room: 7 } })).resolves.toMatchObject({ properties: { room: 7 } });
     for (const type of ["pagers", "chat-room", "CHAT-ROOMS"]) {
       await expect(group({ type })).rejects.toMatchObject({ faults: [{ field: "type", type: "invalid-value" }] });
@@ -25,7 +25,7 @@ describe("a collaboration group", () => {
     await expect(group({ properties: [1] })).rejects.toMatchObject({ faults: [{ field: "properties" }] });
   });
 
-  it("can be changed when its extension is gone", async () => {
+  it("allows changes after its extension is gone", async () => {
     const { id } = await group();
     const [chat] = fixture.store.find(extensions, { deviceType: "chat-rooms" });
     await fixture.store.remove(extensions, chat?.id ?? "", fixture.by);
@@ -35,7 +35,7 @@ describe("a collaboration group", () => {
     });
   });
 
-  it("is in the ledger of a message to it, once, and not told in words", async () => {
+  it("appears once in the ledger of a message, without text", async () => {
     const [one, two] = [await group(), await group({ name: "Two" })];
     const phones = await fixture.group("All", [await fixture.phone("SEP001122334401").then(() => "SEP001122334401")]);
     const collaborationGroupIds = [one.id, two.id];

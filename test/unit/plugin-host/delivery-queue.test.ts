@@ -37,15 +37,15 @@ const sounding = (deliveryId: number, of: Partial<DeliveryItem> = {}) => itemOf(
 const many = (from: number, to: number) => Array.from({ length: to - from + 1 }, (_, at) => sounding(from + at));
 const note = (deliveryId: number, level: OutcomeLevel): OutcomeReport => ({ deliveryId, level, details: {}, at: 1 });
 
-describe("handing over", () => {
-  it("goes in batches of at most 200", () => {
+describe("delivery queue", () => {
+  it("sends batches of at most 200", () => {
     const { handOver, batches } = open();
     handOver.resume();
     handOver.add(many(1, 450));
     expect(batches().map((batch) => batch.length)).toEqual([200, 200, 50]);
   });
 
-  it("keeps to the window of items without outcome, oldest first", () => {
+  it("respects the window, oldest first", () => {
     const { handOver, ids } = open(3);
     handOver.resume();
     handOver.add(many(1, 6));
@@ -56,7 +56,7 @@ describe("handing over", () => {
     expect(ids()).toEqual([5, 6]);
   });
 
-  it("keeps a window apart for emergencies, which go first", () => {
+  it("has a separate window for emergencies, which go first", () => {
     const { handOver, ids } = open(2);
     handOver.resume();
     const urgent = (deliveryId: number) => sounding(deliveryId, { class: "emergency" });
@@ -66,14 +66,14 @@ describe("handing over", () => {
     expect(ids()).toEqual([13, 3]);
   });
 
-  it("gives reports back as outcomes of the plugin, those of unknown deliveries too", () => {
+  it("returns reports as outcomes, including those of unknown deliveries", () => {
     const { handOver } = open();
     expect(handOver.report([note(9, "heard")])).toEqual([
       { provider: "p", deliveryId: 9, level: "heard", details: {}, at: 1 },
     ]);
   });
 
-  it("waits while the plugin does not run", () => {
+  it("waits while the plugin is not running", () => {
     const { handOver, ids } = open();
     handOver.add(many(1, 2));
     expect(ids()).toEqual([]);
@@ -81,7 +81,7 @@ describe("handing over", () => {
     expect(ids()).toEqual([1, 2]);
   });
 
-  it("forgets what has ended: final levels, texts that were taken, what was called off", () => {
+  it("drops finished deliveries: final levels, accepted texts, cancelled ones", () => {
     const { handOver } = open();
     handOver.resume();
     handOver.add([...many(1, 5), itemOf(6), itemOf(7)]);
@@ -95,7 +95,7 @@ describe("handing over", () => {
     expect(handOver.size).toBe(0);
   });
 
-  it("takes the same delivery again in place of the earlier one", () => {
+  it("replaces an earlier copy of a delivery", () => {
     const { handOver, batches } = open(2);
     handOver.resume();
     handOver.add([sounding(1)]);
@@ -108,7 +108,7 @@ describe("handing over", () => {
     expect(handOver.size).toBe(2);
   });
 
-  it("does not keep for ever what nobody ends", async () => {
+  it("drops deliveries that are never ended", async () => {
     const { clock, handOver } = open();
     handOver.resume();
     handOver.add([sounding(1, { notAfter: FAKE_CLOCK_START + 1_000 })]);
@@ -120,7 +120,7 @@ describe("handing over", () => {
 });
 
 describe("the next run of a plugin", () => {
-  it("gets first what to follow up, then what has no outcome as a further attempt", () => {
+  it("gets follow-ups first, then unfinished deliveries as another attempt", () => {
     const { handOver, batches } = open();
     handOver.resume();
     handOver.add(many(1, 4));
@@ -142,7 +142,7 @@ describe("the next run of a plugin", () => {
     ]);
   });
 
-  it("keeps to the window, which what was reached does not fill", () => {
+  it("does not count reached deliveries against the window", () => {
     const { handOver, ids } = open(2);
     handOver.resume();
     handOver.add(many(1, 3));
@@ -158,7 +158,7 @@ describe("the next run of a plugin", () => {
     expect(ids()).toEqual([4]);
   });
 
-  it("gets what an earlier run of the appliance reached only to follow up", () => {
+  it("only follows up deliveries reached before a restart of the appliance", () => {
     const { handOver, batches } = open(1);
     handOver.resume();
     handOver.add([sounding(1, { reached: "accepted" }), sounding(2)]);
@@ -169,7 +169,7 @@ describe("the next run of a plugin", () => {
     ).toEqual(["accepted", undefined]);
   });
 
-  it("does not get what has become useless: that has expired, in words", async () => {
+  it("expires useless deliveries with a reason", async () => {
     const { clock, handOver, ids, outcomes } = open();
     handOver.add([sounding(1, { notAfter: FAKE_CLOCK_START + 500 }), sounding(2)]);
     await clock.advance(500);
@@ -180,7 +180,7 @@ describe("the next run of a plugin", () => {
     ]);
   });
 
-  it("silences what was called off meanwhile, without asking any device anew", () => {
+  it("silences deliveries cancelled while it was down, without resending", () => {
     const { handOver, sent } = open();
     handOver.resume();
     handOver.add(many(1, 2));
@@ -204,7 +204,7 @@ describe("the next run of a plugin", () => {
     expect(handOver.size).toBe(0);
   });
 
-  it("does not get a fourth time what three runs did not survive", () => {
+  it("fails a delivery that crashed three runs", () => {
     const { handOver, outcomes } = open();
     handOver.add([sounding(1)]);
     for (let run = 0; run < 3; run++) {
@@ -217,8 +217,8 @@ describe("the next run of a plugin", () => {
   });
 });
 
-describe("giving up", () => {
-  it("fails what reached nobody, and names the notifications concerned once", () => {
+describe("failing all deliveries", () => {
+  it("fails unreached deliveries and returns each notification once", () => {
     const { handOver, outcomes } = open();
     handOver.resume();
     const other = "0190a1b2-0000-7000-8000-000000000009";

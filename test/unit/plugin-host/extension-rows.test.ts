@@ -8,7 +8,7 @@ import { makeTempDir } from "../../support/temp-dir.ts";
 import { open, taking } from "./host-fixture.ts";
 
 describe("extension rows", () => {
-  it("are made once per plugin, with what the manifest says", async () => {
+  it("creates one row per plugin from its manifest", async () => {
     const { store, host } = await open({
       sms: { manifest: { extensionType: "device", deviceType: "sms-phone", failureCode: "sms-failed" } },
       extra: { manifest: { enabledByDefault: false } },
@@ -26,7 +26,7 @@ describe("extension rows", () => {
     expect([host.state("sms"), host.state("extra"), host.state("none")]).toEqual(["running", "disabled", "absent"]);
   });
 
-  it("follow a new manifest in type, and keep what people wrote", async () => {
+  it("updates the type from a new manifest and keeps user changes", async () => {
     const dataDir = makeTempDir();
     const { change, close } = await open({ p: {} }, { dataDir });
     await change("p", { name: "Ours", disabled: true, type: "report" });
@@ -39,9 +39,9 @@ describe("extension rows", () => {
     });
   });
 
-  it("can't be deleted while something stands behind them", async () => {
+  it("refuses to delete rows of plugins and appliances", async () => {
     const { store } = await open({ p: {} });
-    await expect(store.remove(extensions, extensionIdOf("p"), anyActor)).rejects.toThrow("switch it off instead");
+    await expect(store.remove(extensions, extensionIdOf("p"), anyActor)).rejects.toThrow("Disable it instead");
     await expect(store.remove(extensions, ONPREM_EXTENSION_ID, anyActor)).rejects.toThrow("appliances stand behind");
     const other = await store.create(extensions, { name: "Elsewhere" }, anyActor);
     await store.remove(extensions, other.id, anyActor);
@@ -51,7 +51,7 @@ describe("extension rows", () => {
 describe("configuration", () => {
   const fields = { host: text("Host.", { default: "here" }), password: secret("Password.") };
 
-  it("is checked by the plugin's fields, and nothing is written when it is wrong", async () => {
+  it("validates by the plugin's fields and writes nothing invalid", async () => {
     const { store, change, starts } = await open({ p: { fields } });
     await expect(change("p", { config: { host: 1 } })).rejects.toMatchObject({
       type: "invalid-value",
@@ -61,7 +61,7 @@ describe("configuration", () => {
     expect(starts.p).toBe(1);
   });
 
-  it("keeps secrets sealed at rest and out of answers, audit and log, and gives them to the plugin alone", async () => {
+  it("keeps secrets encrypted at rest and out of responses, audit and log", async () => {
     const got: unknown[] = [];
     const activate = (ctx: PluginContext): void => {
       got.push(ctx.config);
@@ -98,7 +98,7 @@ describe("configuration", () => {
     expect(tail).not.toContain("sesame");
   });
 
-  it("restarts the plugin that it belongs to, alone, and only when something changed for it", async () => {
+  it("restarts only its own plugin, and only on a change", async () => {
     const { change, starts } = await open({ p: { fields }, q: {} });
     await change("p", { config: { host: "there" } });
     expect(starts).toEqual({ p: 2, q: 1 });
@@ -107,7 +107,7 @@ describe("configuration", () => {
     expect(starts).toEqual({ p: 2, q: 1 });
   });
 
-  it("keeps what is outstanding while its plugin is restarted for it", async () => {
+  it("keeps outstanding deliveries across the restart", async () => {
     const got: [number, string | undefined][] = [];
     const activate = (ctx: PluginContext): void =>
       ctx.deliver((batch) => {
@@ -141,7 +141,7 @@ describe("configuration", () => {
     expect(outcomes.every(({ level }) => level === "accepted")).toBe(true);
   });
 
-  it("that lacks something required keeps the plugin from running until it is given", async () => {
+  it("keeps the plugin from running until required values are set", async () => {
     const { host, change, shown } = await open({ p: { fields: { host: text("Host.", { required: true }) } } });
     expect(host.state("p")).toBe("disabled");
     expect(shown("p")?.status).toMatchObject({ state: "disabled", reason: "Field config.host is required." });
@@ -149,7 +149,7 @@ describe("configuration", () => {
     expect(host.state("p")).toBe("running");
   });
 
-  it("switches a plugin off and on", async () => {
+  it("disables and enables a plugin", async () => {
     const { host, change, clock, outcomes, changes } = await open({ p: { activate: taking } });
     await change("p", { disabled: true });
     expect(host.state("p")).toBe("disabled");

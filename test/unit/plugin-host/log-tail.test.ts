@@ -7,7 +7,7 @@ import { createFakeClock } from "../../support/fake-clock.ts";
 const same = <T>(value: T): T => value;
 
 describe("the tail of a log", () => {
-  it("keeps the last 500 lines and gives the newest after a number, oldest first", () => {
+  it("keeps 500 lines and returns the newest after a number, oldest first", () => {
     const tail = createLogTail(createFakeClock());
     for (let n = 1; n <= 510; n++) tail.add("info", {}, `line ${n}`);
     expect(tail.read(1_000, 0)).toHaveLength(500);
@@ -17,7 +17,7 @@ describe("the tail of a log", () => {
     expect(tail.read(1, 9_999).map(({ seq }) => seq)).toEqual([510]);
   });
 
-  it("holds when, how bad, what and with what", () => {
+  it("stores time, level, message and details", () => {
     const clock = createFakeClock();
     const tail = createLogTail(clock);
     const log = createTailedLog(silentLog, tail, same);
@@ -32,7 +32,7 @@ describe("the tail of a log", () => {
     ]);
   });
 
-  it("strikes secrets out, by their values and by their names", () => {
+  it("redacts secrets by value and by name", () => {
     const tail = createLogTail(createFakeClock());
     const log = createTailedLog(silentLog, tail, createRedact(["hunter22"]));
     log.info({ url: "http://a/?p=hunter22", password: "other", deep: { token: "t" } }, "used hunter22");
@@ -41,7 +41,7 @@ describe("the tail of a log", () => {
     expect(line?.message).toBe("used [redacted]");
   });
 
-  it("cuts off what is long, and says the names of what is no JSON", () => {
+  it("truncates long lines and names values that are not JSON", () => {
     const tail = createLogTail(createFakeClock());
     const circle: Record<string, unknown> = { a: 1 };
     circle.self = circle;

@@ -11,7 +11,7 @@ import { manifestOf } from "./plugin-fixture.ts";
 const read = (change: Record<string, unknown>) => readManifest(JSON.stringify({ ...manifestOf("x"), ...change }), "x");
 
 describe("a manifest", () => {
-  it("is taken when every member is right", () => {
+  it("accepts a valid manifest", () => {
     const all = {
       memoryMb: 64,
       failureCode: "push-failed",
@@ -31,8 +31,8 @@ describe("a manifest", () => {
     [{ extensionType: "phone" }, "extensionType must be one of"],
     [{ extensionType: "device" }, "deviceType is missing for type device."],
     [{ claims: {} }, "claims must be a list."],
-    [{ claims: [null] }, "claims [0] needs a type"],
-    [{ claims: [{ type: "phones" }] }, "claims [0] needs an identifier"],
+    [{ claims: [null] }, "claims [0] must have a type"],
+    [{ claims: [{ type: "phones" }] }, "claims [0] must have an identifier"],
     [
       { claims: [{ type: "phones", identifier: "a", attributes: { Port: { from: 1 } } }] },
       "claims [0] must constrain Port by from and to, by values, or by pattern and words.",
@@ -41,20 +41,20 @@ describe("a manifest", () => {
       { claims: [{ type: "phones", identifier: "(" }] },
       "claims [0] has an identifier that is not a valid RE2 pattern: (.",
     ],
-    [{ claims: [{ type: "phones", identifier: "(a)\\1" }] }, "no RE2 pattern"],
+    [{ claims: [{ type: "phones", identifier: "(a)\\1" }] }, "not a valid RE2 pattern"],
     [{ window: 0 }, "window must be an integer from 1 to 4096."],
-    [{ window: 1.5 }, "window must be a whole number"],
+    [{ window: 1.5 }, "window must be an integer"],
     [{ enabledByDefault: "true" }, "enabledByDefault must be true or false."],
     [{ listens: ["A"] }, "listens [0] must be a word"],
     [{ packages: ["../x"] }, "packages [0] must be the name of a package."],
     [{ memoryMb: 1 }, "memoryMb must be an integer from 16 to 2048."],
     [{ failureCode: "oops" }, "failureCode must be one of"],
     [{ colour: "red" }, "colour is unknown."],
-  ])("is refused with words: %j", (change, words) => {
+  ])("rejects %j", (change, words) => {
     expect(read(change).errors?.join(" ")).toContain(words);
   });
 
-  it("names every missing member, and what is no JSON at all", () => {
+  it("reports missing members and invalid JSON", () => {
     expect(readManifest("{}", "x").errors).toHaveLength(10);
     for (const text of ["", "[]", "null", "{"])
       expect(readManifest(text, "x").errors).toEqual(["plugin.json must be a JSON object."]);
@@ -62,7 +62,7 @@ describe("a manifest", () => {
 });
 
 describe("claims", () => {
-  it("lead from a device to its provider, the first fitting manifest winning", () => {
+  it("map a device to the first matching manifest", () => {
     const find = compileClaims([
       manifestOf("a", { claims: [{ type: "phones", identifier: "^SEP" }] }),
       manifestOf("b", { claims: [{ type: "phones", identifier: "EP" }] }),
@@ -73,12 +73,12 @@ describe("claims", () => {
     expect(find("phones", "sep001122334455")).toBeNull();
   });
 
-  it("are searched in linear time", () => {
+  it("match in linear time", () => {
     const find = compileClaims([manifestOf("a", { claims: [{ type: "phones", identifier: "^(a+)+$" }] })]);
     expect(find("phones", `${"a".repeat(50_000)}!`)).toBeNull();
   });
 
-  it("that are made twice refuse the second plugin, and bad manifests refuse theirs alone", () => {
+  it("refuse the second plugin of a duplicate claim, and plugins with invalid manifests", () => {
     const folder = makeTempDir();
     const write = (name: string, text: string): void => {
       mkdirSync(join(folder, name));
@@ -98,7 +98,7 @@ describe("claims", () => {
     ]);
   });
 
-  it("may be none: a folder that is not there holds no plugins", () => {
+  it("find no plugins in a missing folder", () => {
     expect(findPlugins(pathToFileURL(`${makeTempDir()}/none/`))).toEqual({ installed: [], refused: [] });
   });
 });

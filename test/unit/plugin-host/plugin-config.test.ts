@@ -27,25 +27,25 @@ function faultsOf(input: unknown, stored: unknown = {}): string[] {
 }
 
 describe("a plugin's configuration", () => {
-  it("stores what is given, its secrets sealed, and fills defaults in only to run", () => {
+  it("stores given values with sealed secrets and fills in defaults at runtime", () => {
     const stored = config.toStored({ host: "a", password: "open sesame" }, {});
     expect(stored).toEqual({ host: "a", password: "v1:open sesame" });
     expect(config.toRuntime(stored).config).toEqual({ host: "a", port: 80, names: ["a"], password: "open sesame" });
   });
 
-  it("never shows a secret", () => {
+  it("never shows secrets", () => {
     expect(config.toPublic({ host: "a", password: "v1:x", left: "over" })).toEqual({ host: "a" });
     expect(config.toPublic(null)).toEqual({});
   });
 
-  it("keeps a secret that is not given, clears one that is null, and replaces all else", () => {
+  it("keeps omitted secrets, clears null ones and replaces everything else", () => {
     const stored = { host: "a", port: 8080, password: "v1:x" };
     expect(config.toStored({ host: "b" }, stored)).toEqual({ host: "b", password: "v1:x" });
     expect(config.toStored({ host: "b", password: null }, stored)).toEqual({ host: "b" });
     expect(config.toStored({ host: "b", password: "y" }, stored)).toEqual({ host: "b", password: "v1:y" });
   });
 
-  it("seals what looks sealed already: it came from outside", () => {
+  it("seals input that looks sealed already", () => {
     expect(config.toStored({ host: "a", password: "v1:x" }, {})).toEqual({ host: "a", password: "v1:v1:x" });
   });
 
@@ -57,17 +57,17 @@ describe("a plugin's configuration", () => {
     [{ host: "a", prt: 1 }, ["config.prt: invalid-value"]],
     [["a"], ["config: invalid-value"]],
     ["a", ["config: invalid-value"]],
-  ])("refuses %j", (input, faults) => {
+  ])("rejects %j", (input, faults) => {
     expect(faultsOf(input)).toEqual(faults);
   });
 
-  it("does not run without what it requires", () => {
+  it("refuses to run without required values", () => {
     expect(() => config.toRuntime({ port: 1 })).toThrow("Field config.host is required.");
   });
 });
 
-describe("secrets in what a plugin says", () => {
-  it("are struck out, longest first, wherever texts stand", () => {
+describe("redaction of secrets", () => {
+  it("replaces secrets everywhere, longest first", () => {
     const redact = createRedact(["sesame", "open sesame", "abc"]);
     expect(redact("say open sesame or sesame, abc")).toBe("say [redacted] or [redacted], abc");
     expect(redact({ "sesame!": [1, null, { deep: "xsesamex" }] })).toEqual({
@@ -75,7 +75,7 @@ describe("secrets in what a plugin says", () => {
     });
   });
 
-  it("are none when there are none", () => {
+  it("changes nothing without secrets", () => {
     const values = { a: 1 };
     expect(createRedact([])(values)).toBe(values);
   });

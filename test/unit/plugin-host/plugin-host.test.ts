@@ -9,7 +9,7 @@ import { anyActor, itemOf } from "../../plugins/test-appliance.ts";
 import { open, remote, type TestPlugin, taking } from "./host-fixture.ts";
 
 describe("deliveries", () => {
-  it("to a plugin that is not installed fail in words", async () => {
+  it("fail for a plugin that is not installed", async () => {
     const { host, outcomes } = await open({});
     host.deliver("none", [itemOf(1)]);
     expect(outcomes).toMatchObject([
@@ -18,7 +18,7 @@ describe("deliveries", () => {
     expect(host.window("none")).toBe(0);
   });
 
-  it("that a run did not survive are handed to the next one, stops as well", async () => {
+  it("are passed to the next run after a crash, with their cancellations", async () => {
     const got: [number, number, string | undefined][] = [];
     const stops: number[][] = [];
     const activate = (ctx: PluginContext): void => {
@@ -44,7 +44,7 @@ describe("deliveries", () => {
     expect(stops).toEqual([[1]]);
   });
 
-  it("get only outcomes that make sense", async () => {
+  it("drop invalid outcomes", async () => {
     const { plugin, ctx } = remote();
     const { clock, outcomes } = await open({ p: plugin });
     ctx().outcome(1, "played" as never);
@@ -64,7 +64,7 @@ describe("a plugin that keeps failing", () => {
     },
   };
 
-  it("is off after 5 failures, which the appliance writes down, and lets others go on", async () => {
+  it("is stopped and recorded after 5 failures, while others continue", async () => {
     const { host, store, clock, changes, shown, starts, endpointId } = await open({
       p: broken,
       q: { activate: taking },
@@ -94,7 +94,7 @@ describe("a plugin that keeps failing", () => {
     ]);
   });
 
-  it("fails what it is given, and writes its failure code on each notification once", async () => {
+  it("fails its deliveries and records its failure code once per notification", async () => {
     const { host, store, clock, outcomes } = await open({ p: broken });
     const { id: notificationId } = await store.create(notifications, { subject: "Test" }, anyActor);
     host.deliver("p", [itemOf(1, { notificationId })]);
@@ -109,7 +109,7 @@ describe("a plugin that keeps failing", () => {
     expect(store.find(notificationActivities, { notificationId })).toMatchObject([{ type: "broadcast-failed" }]);
   });
 
-  it("says how often it failed and when it is tried next", async () => {
+  it("shows its failures and its next start", async () => {
     const { clock, shown } = await open({ p: broken });
     await clock.advance(1_000);
     expect(shown("p")?.status).toMatchObject({
@@ -118,7 +118,7 @@ describe("a plugin that keeps failing", () => {
     });
   });
 
-  it("is turned on again by a restart, which the appliance writes down with who asked", async () => {
+  it("is started by a manual restart, which is recorded with its user", async () => {
     const { host, clock, starts, store, endpointId, shown } = await open({ p: broken });
     await clock.advance(15_000);
     const restarting = host.restart(extensionIdOf("p"), anyActor);
@@ -136,7 +136,7 @@ describe("a plugin that keeps failing", () => {
     expect(said).toContainEqual(["warn", "plugin failed"]);
   });
 
-  it("is tried again when somebody writes its switch, even with the value it had", async () => {
+  it("is started again when its switch is written, even unchanged", async () => {
     const { clock, change, starts, store } = await open({ p: broken });
     await clock.advance(15_000);
     await change("p", { disabled: false });
@@ -146,7 +146,7 @@ describe("a plugin that keeps failing", () => {
     expect(starts.p).toBe(10);
   });
 
-  it("is no longer looked after when its row is written as the appliance stops", async () => {
+  it("ignores writes while the appliance stops", async () => {
     const { close, clock, starts, store } = await open({ p: broken });
     await clock.advance(15_000);
     const lost: unknown[] = [];
@@ -160,8 +160,8 @@ describe("a plugin that keeps failing", () => {
   });
 });
 
-describe("a restart by hand", () => {
-  it("ends the run that is there and begins another", async () => {
+describe("a manual restart", () => {
+  it("ends the current run and starts another", async () => {
     const { plugin, ctx } = remote();
     const { host, clock, starts, changes } = await open({ p: plugin });
     const before = ctx();
@@ -176,11 +176,11 @@ describe("a restart by hand", () => {
     ]);
   });
 
-  it("is refused where a plugin is switched off and where there is none, and the next one works", async () => {
+  it("is refused for disabled and missing plugins", async () => {
     const { host, change, clock, starts } = await open({ p: {} });
     await change("p", { disabled: true });
     await expect(host.restart(extensionIdOf("p"), anyActor)).rejects.toThrow("disabled");
-    await expect(host.restart(extensionIdOf("none"), anyActor)).rejects.toThrow("No plugin stands behind");
+    await expect(host.restart(extensionIdOf("none"), anyActor)).rejects.toThrow("This extension has no plugin");
     await change("p", { disabled: false });
     const restarting = host.restart(extensionIdOf("p"), anyActor);
     await clock.advance(0);
@@ -188,7 +188,7 @@ describe("a restart by hand", () => {
     expect(starts.p).toBe(3);
   });
 
-  it("leaves the log of the run before to be read", async () => {
+  it("keeps the log of the previous run", async () => {
     const { plugin, ctx } = remote();
     const { host, clock } = await open({ p: plugin });
     ctx().log.info({ phone: "SEP1" }, "pushed");
@@ -205,7 +205,7 @@ describe("a restart by hand", () => {
 });
 
 describe("a plugin's own health", () => {
-  it("is told as it changes", async () => {
+  it("is reported on change", async () => {
     const { plugin, ctx } = remote();
     const { clock, changes } = await open({ p: plugin });
     for (const _ of [1, 2]) ctx().status("degraded", "two phones are silent");
@@ -218,20 +218,20 @@ describe("a plugin's own health", () => {
     ]);
   });
 
-  it("is told with its start when it says so while it starts", async () => {
+  it("is reported with the start if set during activation", async () => {
     const activate = (ctx: PluginContext): void => ctx.status("down", "its port is taken");
     const { changes } = await open({ p: { activate } });
     expect(changes).toEqual([{ plugin: "p", state: "running", reason: "its port is taken", health: "down" }]);
   });
 });
 
-describe("what a plugin follows", () => {
-  it("are rows that its manifest grants, and the core's events", async () => {
+describe("subscriptions of a plugin", () => {
+  it("receive granted row changes and core events", async () => {
     const seen: unknown[] = [];
     const activate = (ctx: PluginContext): void => {
       ctx.resources.watch("extensions", (change) => void seen.push(change));
       ctx.onEvent("notification.settled", (payload) => void seen.push(payload));
-      expect(() => ctx.resources.watch("users", () => {})).toThrow("does not grant");
+      expect(() => ctx.resources.watch("users", () => {})).toThrow("does not list users in watches");
     };
     const { store, events, clock } = await open({ p: { manifest: { watches: ["extensions"] }, activate }, q: {} });
     const row = await store.create(extensions, { name: "Elsewhere" }, anyActor);
@@ -245,7 +245,7 @@ describe("what a plugin follows", () => {
 describe("a plugin's requests", () => {
   const request = (url: string) => ({ method: "GET", url, headers: {}, body: new Uint8Array(), remoteAddress: "" });
 
-  it("are answered by the longest route that fits", async () => {
+  it("are handled by the longest matching route", async () => {
     const activate = (ctx: PluginContext): void => {
       ctx.route("a", ({ url }) => ({ status: 200, body: `a ${url}` }));
       ctx.route("/a/b/", () => ({ status: 201 }));
@@ -266,7 +266,7 @@ describe("a plugin's requests", () => {
     expect(await host.handleRequest("none", request("/a"))).toBeNull();
   });
 
-  it("end when the plugin does", async () => {
+  it("end with the plugin", async () => {
     let ctx: PluginContext | null = null;
     const activate = (given: PluginContext): void => {
       ctx = given;
@@ -284,10 +284,10 @@ describe("a plugin's requests", () => {
     await expect(host.handleRequest("p", request("/slow"))).rejects.toMatchObject({ type: "starting" });
   });
 
-  it("arrive at own ports, whose URLs stay the same when the plugin is started again", async () => {
+  it("arrive at own ports, whose URLs survive a restart", async () => {
     const activate = async (ctx: PluginContext): Promise<void> => {
       await ctx.listen("auth", () => ({ status: 200, headers: { "X-Plugin": "p" }, body: "yes" }));
-      await expect(ctx.listen("other", () => ({ status: 200 }))).rejects.toThrow("does not name the port");
+      await expect(ctx.listen("other", () => ({ status: 200 }))).rejects.toThrow("does not list port other");
     };
     const { host, events, change } = await open({
       p: { manifest: { listens: ["auth"] }, fields: { a: text("A.") }, activate },

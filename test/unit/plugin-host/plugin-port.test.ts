@@ -24,7 +24,7 @@ async function listen(handler: PluginRequestHandler, port = 0, publicUrl: string
 }
 
 describe("an own port", () => {
-  it("gives the handler the request as it was sent", async () => {
+  it("passes the request unchanged", async () => {
     const got: PluginRequest[] = [];
     const { url } = await listen((each) => {
       got.push(each);
@@ -40,7 +40,7 @@ describe("an own port", () => {
     expect(got[1]?.body).toEqual(new Uint8Array());
   });
 
-  it("answers 413 to a long body, 500 for a handler that throws, 504 for one that is slow", async () => {
+  it("responds 413 to a long body, 500 if the handler throws, 504 on timeout", async () => {
     const { url } = await listen(({ url: path }) => {
       if (path === "/throws") throw new RangeError("in the handler");
       if (path === "/rejects") return Promise.reject(new RangeError("in the handler"));
@@ -59,7 +59,7 @@ describe("an own port", () => {
     expect(await slow).toBe(504);
   });
 
-  it("survives callers that go away in the middle of a body", async () => {
+  it("survives callers that disconnect while sending", async () => {
     const { port, url } = await listen(() => ({ status: 200 }));
     const socket = connect(port, "127.0.0.1");
     await new Promise((resolve) => socket.once("connect", resolve));
@@ -68,9 +68,9 @@ describe("an own port", () => {
     expect((await fetch(url)).status).toBe(200);
   });
 
-  it("is refused when it is taken, and free again once closed", async () => {
+  it("fails if in use, and is free after closing", async () => {
     const first = await listen(() => ({ status: 200 }));
-    await expect(listen(() => ({ status: 200 }), first.port)).rejects.toThrow(/can't be opened: .*EADDRINUSE/);
+    await expect(listen(() => ({ status: 200 }), first.port)).rejects.toThrow(/cannot be opened: .*EADDRINUSE/);
     const half = request({ port: first.port, host: "127.0.0.1", method: "POST", path: "/" });
     half.on("error", () => {});
     half.flushHeaders();
@@ -78,14 +78,14 @@ describe("an own port", () => {
     expect((await listen(() => ({ status: 200 }), first.port)).port).toBe(first.port);
   });
 
-  it("has the public URL of the settings", async () => {
+  it("has the public URL from the settings", async () => {
     const url = "https://bell.example.org/phones";
     expect((await listen(() => ({ status: 200 }), 0, url)).url).toBe(url);
   });
 });
 
-describe("the book of ports", () => {
-  it("asks for a chosen port again, unless a run did not come up with it", () => {
+describe("the port registry", () => {
+  it("reuses a chosen port unless a run failed to start with it", () => {
     const book = createPortRegistry({ fixed: { host: "0.0.0.0", port: 80, publicUrl: null } }, ["fixed", "free"]);
     const ports = () => Object.values(book.settings()).map(({ port }) => port);
     expect(book.settings()).toEqual({

@@ -32,8 +32,8 @@ async function open(activate: (ctx: PluginContext) => Promise<void> | void) {
   return { clock, said, kinds, of, started, tell: (message: ToPlugin) => tell(message) };
 }
 
-describe("the door", () => {
-  it("undoes everything in reverse when activate throws, and tells the fault last", async () => {
+describe("the plugin runtime", () => {
+  it("undoes registrations in reverse order if activate throws, and reports the fault last", async () => {
     const urls: string[] = [];
     const { clock, said, started } = await open(async (ctx) => {
       ctx.every(100, () => {});
@@ -49,32 +49,32 @@ describe("the door", () => {
     for (const url of urls) await expect(fetch(url)).rejects.toThrow();
   });
 
-  it("closes a port that opens only after activate has thrown", async () => {
+  it("closes a port that opens after activate has thrown", async () => {
     let listening: Promise<string> | null = null;
     const { kinds, started } = await open((ctx) => {
       listening = ctx.listen("a", () => ({ status: 200 }));
       throw new RangeError("too soon");
     });
     await started;
-    await expect(listening).rejects.toThrow("being stopped");
+    await expect(listening).rejects.toThrow("is stopping");
     expect(kinds()).toEqual(["fault"]);
   });
 
-  it("rejects calls of the host that are made or waiting when it closes", async () => {
+  it("rejects pending and later host calls when it closes", async () => {
     let context: PluginContext | null = null;
     const { tell, clock, kinds } = await open((ctx) => {
       context = ctx;
     });
     const ctx = context as unknown as PluginContext;
-    const waiting = expect(ctx.state.get("a")).rejects.toThrow("being stopped");
+    const waiting = expect(ctx.state.get("a")).rejects.toThrow("is stopping");
     tell({ kind: "shutdown" });
     await waiting;
-    await expect(ctx.state.get("b")).rejects.toThrow("being stopped");
+    await expect(ctx.state.get("b")).rejects.toThrow("is stopping");
     await clock.advance(0);
     expect(kinds()).toEqual(["active", "call", "stopped"]);
   });
 
-  it("rejects a call that the host does not answer within 5 s, and takes no notice of a late answer", async () => {
+  it("rejects a host call after 5 s and ignores a late reply", async () => {
     let context: PluginContext | null = null;
     const { tell, clock } = await open((ctx) => {
       context = ctx;
@@ -93,7 +93,7 @@ describe("the door", () => {
     ["taking deliveries later", (ctx) => ctx.deliver(async () => fail())],
     ["stopping deliveries", (ctx) => ctx.stop(async () => fail())],
     ["following an event", (ctx) => ctx.onEvent("notification.settled", () => fail())],
-  ])("tells what %s throws as a fault", async (_case, activate) => {
+  ])("reports an exception of %s as a fault", async (_case, activate) => {
     const { tell, clock, of } = await open(activate);
     tell({ kind: "deliver", items: [itemOf(1)] });
     tell({ kind: "stop", request: { deliveryIds: [1], reason: "aborted" } });
@@ -102,7 +102,7 @@ describe("the door", () => {
     expect(of("fault").map(({ message }) => message)).toContain("went wrong");
   });
 
-  it("folds reports of 15 ms into one message, 500 at most, each with its own time", async () => {
+  it("batches outcomes of 15 ms, at most 500, each with its own time", async () => {
     let context: PluginContext | null = null;
     const { clock, of } = await open((ctx) => {
       context = ctx;
@@ -130,7 +130,7 @@ describe("the door", () => {
     expect(of("outcomes").map(({ notes }) => notes.length)).toEqual([2, 500, 200]);
   });
 
-  it("sends its last reports before it says that it has stopped", async () => {
+  it("flushes outcomes before it reports that it stopped", async () => {
     let context: PluginContext | null = null;
     const { tell, clock, kinds } = await open((ctx) => {
       context = ctx;
@@ -142,7 +142,7 @@ describe("the door", () => {
     expect(clock.pendingTimers()).toBe(0);
   });
 
-  it("fails deliveries in words when the plugin takes none", async () => {
+  it("fails deliveries if the plugin accepts none", async () => {
     const { tell, clock, of } = await open(() => {});
     tell({ kind: "deliver", items: [itemOf(1)] });
     await clock.advance(0);
@@ -150,7 +150,7 @@ describe("the door", () => {
     expect(of("outcomes")[0]?.notes).toMatchObject([{ deliveryId: 1, level: "failed" }]);
   });
 
-  it("writes at most 100 log lines a second, and says how many it dropped", async () => {
+  it("limits log lines to 100 per second and reports dropped ones", async () => {
     const { clock, of } = await open((ctx) => {
       for (let at = 0; at < 150; at++) ctx.log.info({ at, odd: () => {} }, "line");
       ctx.clock.after(1_000, () => ctx.log.error({ error: new RangeError("x") }, "later"));

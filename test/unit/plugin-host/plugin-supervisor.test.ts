@@ -59,7 +59,7 @@ function open(init: () => PluginInit = () => INIT) {
 }
 
 describe("a supervised plugin", () => {
-  it("has started when its activate has returned", async () => {
+  it("is running when activate has returned", async () => {
     const { supervisor, activate, states, runs } = open();
     const started = supervisor.start();
     await activate();
@@ -69,7 +69,7 @@ describe("a supervised plugin", () => {
     expect(runs[0]?.got).toEqual(["ping"]);
   });
 
-  it("gets nothing but answers before it has started", async () => {
+  it("gets only replies before it is running", async () => {
     const { clock, supervisor, runs, replies } = open();
     void supervisor.start();
     await clock.advance(0);
@@ -79,7 +79,7 @@ describe("a supervised plugin", () => {
     expect(runs[0]?.got).toEqual(["reply"]);
   });
 
-  it("gets no answer to what an earlier run asked", async () => {
+  it("gets no replies to calls of an earlier run", async () => {
     const { clock, supervisor, runs, replies } = open();
     void supervisor.start();
     await clock.advance(0);
@@ -90,7 +90,7 @@ describe("a supervised plugin", () => {
     expect(runs.map(({ got }) => got)).toEqual([[], []]);
   });
 
-  it("is started again 1, 2, 4 and 8 s after it failed, and is off after the fifth failure", async () => {
+  it("restarts after 1, 2, 4 and 8 s, and stops after the fifth failure", async () => {
     const { clock, supervisor, states, runs } = open();
     const started = supervisor.start();
     await clock.advance(0);
@@ -127,7 +127,7 @@ describe("a supervised plugin", () => {
     expect(supervisor.state).toBe(state);
   });
 
-  it("is dead after 5 s without a word, however it spends them", async () => {
+  it("counts as dead after 5 s without a message", async () => {
     const { clock, supervisor, runs, states, behaviour, activate } = open();
     void supervisor.start();
     await activate();
@@ -143,7 +143,7 @@ describe("a supervised plugin", () => {
     expect(runs[0]?.killed).toBe(true);
   });
 
-  it("has failed when it needs more than 10 s to start", async () => {
+  it("fails if it takes more than 10 s to start", async () => {
     const { clock, supervisor, states, runs } = open();
     const started = supervisor.start();
     await clock.advance(0);
@@ -155,7 +155,7 @@ describe("a supervised plugin", () => {
     expect(runs[0]?.killed).toBe(true);
   });
 
-  it("has failed when nothing can be made to start it with", async () => {
+  it("fails if its start data cannot be created", async () => {
     const { supervisor, states } = open(() => {
       throw new RangeError("no key");
     });
@@ -163,7 +163,7 @@ describe("a supervised plugin", () => {
     expect(states.at(-1)).toBe("restarting: failed to start: no key");
   });
 
-  it("says nothing after it has failed", async () => {
+  it("is ignored after it has failed", async () => {
     const { clock, supervisor, runs, said, activate } = open();
     void supervisor.start();
     await activate();
@@ -177,7 +177,7 @@ describe("a supervised plugin", () => {
     expect(supervisor.state).toBe("restarting");
   });
 
-  it("is asked to end, heard to the last, and gone when stop resolves", async () => {
+  it("shuts down gracefully, and is gone when stop resolves", async () => {
     const { clock, supervisor, runs, said, behaviour, activate } = open();
     void supervisor.start();
     await activate();
@@ -194,7 +194,7 @@ describe("a supervised plugin", () => {
     expect(clock.pendingTimers()).toBe(0);
   });
 
-  it("is ended by force when it does not end within 2 s", async () => {
+  it("is terminated if it does not stop within 2 s", async () => {
     const { clock, supervisor, runs, behaviour, activate } = open();
     void supervisor.start();
     await activate();
@@ -210,7 +210,7 @@ describe("a supervised plugin", () => {
     expect(runs[0]?.killed).toBe(true);
   });
 
-  it("is back when its restart has resolved, unless it was stopped meanwhile", async () => {
+  it("is running after a restart, unless it was stopped in between", async () => {
     const { clock, supervisor, runs, states, activate, behaviour } = open();
     void supervisor.start();
     await activate();
@@ -231,7 +231,7 @@ describe("a supervised plugin", () => {
     expect(supervisor.state).toBe("disabled");
   });
 
-  it("is not started again once it was stopped", async () => {
+  it("does not restart after a stop", async () => {
     const { clock, supervisor, runs } = open();
     const started = supervisor.start();
     await clock.advance(0);
@@ -242,7 +242,7 @@ describe("a supervised plugin", () => {
     expect(runs).toHaveLength(1);
   });
 
-  it("forgets its failures when it is started anew", async () => {
+  it("clears its failures on a new start", async () => {
     const { clock, supervisor, runs } = open();
     void supervisor.start();
     for (let at = 0; at < 5; at++) {

@@ -7,7 +7,7 @@ import { makeTempDir } from "../../support/temp-dir.ts";
 import { open, remote } from "./host-fixture.ts";
 
 describe("a plugin's calls", () => {
-  it("open streams and confirm, with checked arguments", async () => {
+  it("open streams and confirm, with validated arguments", async () => {
     const calls: unknown[][] = [];
     const { plugin, ctx } = remote();
     const id = itemOf(1).notificationId;
@@ -37,18 +37,18 @@ describe("a plugin's calls", () => {
       { secrecy: { ...secrecy, key: "A" } },
     ])
       await expect(ctx().stream.open({ ...target, ...(wrong as object) }, id)).rejects.toThrow("stream: ");
-    await expect(ctx().stream.open(target, "1")).rejects.toThrow("named by its id");
+    await expect(ctx().stream.open(target, "1")).rejects.toThrow("given by its UUID");
     await expect(ctx().confirm(id, 1 as never)).rejects.toThrow("option must be a string");
     expect(calls).toHaveLength(2);
   });
 
-  it("are refused with the words of what went wrong", async () => {
+  it("are refused with a reason", async () => {
     const { plugin, ctx } = remote();
     await open({ p: plugin }, { confirm: async () => Promise.reject(new RangeError("no such recipient")) });
     await expect(ctx().confirm(itemOf(1).notificationId, "Safe")).rejects.toThrow("no such recipient");
   });
 
-  it("keep small values over a restart, sealed, each plugin its own", async () => {
+  it("store encrypted values per plugin across restarts", async () => {
     const dataDir = makeTempDir();
     const [p, q] = [remote(), remote()];
     const first = await open({ p: p.plugin, q: q.plugin }, { dataDir });
@@ -61,11 +61,11 @@ describe("a plugin's calls", () => {
     expect(await p.ctx().state.get("seen")).toEqual({ at: [1, "sesame"] });
     await p.ctx().state.set("seen", undefined);
     expect(await p.ctx().state.get("seen")).toBeUndefined();
-    await expect(p.ctx().state.set("big", "x".repeat(65_536))).rejects.toThrow("at most 65536 bytes");
+    await expect(p.ctx().state.set("big", "x".repeat(65_536))).rejects.toThrow("must not exceed 65536 bytes");
     await expect(p.ctx().state.get("")).rejects.toThrow("1 to 255 characters");
   });
 
-  it("list rows of what the manifest grants, without secrets", async () => {
+  it("list granted rows without secrets", async () => {
     const [p, q] = [remote(), remote()];
     const { store } = await open({
       p: { ...p.plugin, manifest: { watches: ["callmgr-clusters", "devices"] } },
@@ -80,7 +80,7 @@ describe("a plugin's calls", () => {
     await expect(q.ctx().resources.list("callmgr-clusters")).rejects.toThrow("does not grant callmgr-clusters");
   });
 
-  it("report devices: made at first, changed afterwards, own ones only", async () => {
+  it("create and update own devices only", async () => {
     const claims = (identifier: string) => ({ claims: [{ type: "speakers" as const, identifier }] });
     const [p, q] = [remote(), remote()];
     const { store } = await open({
@@ -102,11 +102,11 @@ describe("a plugin's calls", () => {
     const horn = { ...gym, deviceIdentifier: "horn:1", attributes: {} };
     await expect(p.ctx().devices.report([{ ...gym, attributes: {} }, horn])).rejects.toThrow("not claimed by p");
     await expect(q.ctx().devices.report([{ ...gym, attributes: {} }])).rejects.toThrow("not claimed by q");
-    await expect(p.ctx().devices.report([{}] as never)).rejects.toThrow("each has deviceIdentifier");
+    await expect(p.ctx().devices.report([{}] as never)).rejects.toThrow("each device must have deviceIdentifier");
     expect(store.count(devices, {})).toBe(1);
   });
 
-  it("trigger what is handed on as it is, and learn when it was not taken", async () => {
+  it("pass triggers on unchanged, and report a refusal", async () => {
     const taken: unknown[][] = [];
     const { plugin, ctx } = remote();
     const input = { source: "Button 1", dedupeKey: "press-1", values: { floor: 2 } };

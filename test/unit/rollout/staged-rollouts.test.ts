@@ -161,7 +161,7 @@ it("stops at the first failure with its reason, and retries failed appliances on
   await waves.resume(id, everybody);
   await rest();
   expect([states(), upgrade().reason]).toEqual(["d1 o2 o2 o2", null]);
-  await expect(waves.create({}, null, everybody)).rejects.toThrow("not over");
+  await expect(waves.create({}, null, everybody)).rejects.toThrow("Another rollout is open");
 });
 
 it("fails appliances that are disconnected, unhealthy or slow at the deadline", async () => {
@@ -186,14 +186,14 @@ it("pauses, resumes and cancels; ordered upgrades are followed to their end", as
   await waves.pause(id, everybody);
   await arrive(open());
   expect([upgrade().state, states()]).toEqual(["paused", "d1 w w"]);
-  await expect(waves.pause(id, everybody)).rejects.toThrow("it is paused");
+  await expect(waves.pause(id, everybody)).rejects.toThrow("A rollout that is paused");
   await waves.resume(id, everybody);
   await rest();
   expect(states()).toBe("d1 o2 o2");
   await waves.cancel(id, everybody);
   await arrive(open());
   expect([upgrade().state, states()]).toEqual(["cancelled", "d1 d2 d2"]);
-  await expect(waves.resume(id, everybody)).rejects.toThrow("it is cancelled");
+  await expect(waves.resume(id, everybody)).rejects.toThrow("A rollout that is cancelled");
 });
 
 it("continues after a restart of the cloud, and gives appliances time to reconnect", async () => {
@@ -223,7 +223,7 @@ it("upgrades connected appliances first, waits for others, and skips absent and 
   expect([upgrade().state, states()]).toEqual(["complete", "s s d1"]);
   expect(turns().map(({ reason }) => reason)).toEqual([
     "Not connected when its wave started.",
-    "It runs 0.2.1 already.",
+    "Already runs 0.2.1.",
     null,
   ]);
 });
@@ -237,17 +237,17 @@ it("upgrades unhealthy appliances last", async () => {
 });
 
 it("is refused without an offer and for endpoints that are no appliance; another offer stops it", async () => {
-  await expect(waves.create({}, [own], everybody)).rejects.toThrow("none of the appliances");
+  await expect(waves.create({}, [own], everybody)).rejects.toThrow("is not an appliance");
   await expect(waves.create({ growth: 0 }, null, everybody)).rejects.toThrow("growth");
   await waves.create({}, sites.slice(0, 2), everybody);
   await rest();
   offered = { version: "0.3.0", sha256: "cd", size: 1 };
   await arrive(open());
   expect(upgrade()).toMatchObject({ state: "stopped", reason: "The upgrade on offer is no longer 0.2.0." });
-  await expect(waves.resume(upgrade().id, everybody)).rejects.toThrow("0.3.0 lies ready by now");
+  await expect(waves.resume(upgrade().id, everybody)).rejects.toThrow("0.3.0 is on offer now");
   await waves.cancel(upgrade().id, everybody);
   offered = null;
-  await expect(waves.create({}, null, everybody)).rejects.toThrow("No version lies ready");
+  await expect(waves.create({}, null, everybody)).rejects.toThrow("No upgrade is on offer");
 });
 
 it("waits for the command's result, and accepts RED if the appliance was RED before", () => {
@@ -260,7 +260,7 @@ it("waits for the command's result, and accepts RED if the appliance was RED bef
   expect(evaluateStep(50, { ...seen, order: { failed: true, reason: "2 is not newer" } }, demand)?.state).toBe("done");
   expect(evaluateStep(50, { ...seen, order: done, health: red }, demand)).toBeNull();
   expect(evaluateStep(50, { ...seen, order: done, health: red, healthBefore: "RED" }, demand)?.state).toBe("done");
-  expect(evaluateStep(100, { ...seen, since: 95, order: done }, demand)?.reason).toContain("at a stretch");
+  expect(evaluateStep(100, { ...seen, since: 95, order: done }, demand)?.reason).toContain("not continuously connected");
   const sizes = { firstWave: 1, waveSize: 5, growth: 2 };
   expect([waveSizeAt(sizes, 1), waveSizeAt(sizes, 4), remainingWaves(sizes, 1, 30, 9)]).toEqual([1, 20, [5, 10, 15]]);
 });

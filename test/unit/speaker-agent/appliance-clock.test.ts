@@ -11,7 +11,7 @@ const exchange = (at: number, aheadMs: number, wayMs: number) => ({
   answeredAt: at + wayMs + 8_000,
 });
 
-it("reckons by the best exchange, and by none from before the appliance's clock was set", () => {
+it("uses the best exchange, and none from before the appliance's clock was set", () => {
   const clock = createApplianceClock();
   expect(clock.toApplianceTime(1_000)).toBeNull();
   clock.addExchange(exchange(0, 1_000_000, 2));
@@ -24,7 +24,7 @@ it("reckons by the best exchange, and by none from before the appliance's clock 
   expect(clock.toApplianceTime(40_000)).toBe(1_070_000);
 });
 
-it("an appliance whose clock was set answers all requests that it holds", async () => {
+it("ends all long polls when the appliance's clock is set", async () => {
   const clock = createFakeClock();
   const links = createAgentConnections({ clock, onChange: () => {} });
   const settings = { volume: 50, zones: [], delayMs: 0 } as never;

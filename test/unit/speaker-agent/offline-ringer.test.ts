@@ -19,8 +19,8 @@ async function planned(...rings: Parameters<OfflineRingerFixture["serve"]>[0]): 
   return scene;
 }
 
-describe("an agent whose appliance is gone", () => {
-  it("rings at the moment of the appliance's clock, once, and knows what to tell", async () => {
+describe("an agent without its appliance", () => {
+  it("rings once, by the appliance's clock, and records what to report", async () => {
     const { clock, began, book, samples } = await planned(ringIn(MINUTE), ringIn(5 * MINUTE));
     await clock.advance(2 * MINUTE);
     expect(began).toEqual([MINUTE]);
@@ -32,14 +32,14 @@ describe("an agent whose appliance is gone", () => {
     expect(began).toEqual([MINUTE, 5 * MINUTE]);
   });
 
-  it("has written it down before it sounds", async () => {
+  it("journals a ring before it plays", async () => {
     const { clock, began, files } = await planned(ringIn(MINUTE));
     await clock.advance(MINUTE - 100);
     expect(began).toEqual([]);
     expect(files.get("sounded.json")?.toString()).toContain(`ring-${MINUTE}`);
   });
 
-  it("waits until the appliance has been silent for 20 s, and rings late then, by 30 s at most", async () => {
+  it("waits for 20 s without a response, and rings at most 30 s late", async () => {
     const { clock, ringing, began } = await planned(ringIn(MINUTE), ringIn(3 * MINUTE, { notAfter: 0 }));
     await clock.advance(MINUTE - 10_000);
     ringing.noteContact();
@@ -51,11 +51,11 @@ describe("an agent whose appliance is gone", () => {
     expect(began).toHaveLength(1);
   });
 
-  it("says that a sound it does not have was not heard, and that its player failed", async () => {
+  it("logs a missing sound and a failed player", async () => {
     const mute = await planned(ringIn(MINUTE));
     for (const name of mute.files.keys()) if (name.startsWith("sound-")) mute.files.set(name, Buffer.from("else"));
     await mute.clock.advance(2 * MINUTE);
-    expect(mute.log).toContainEqual(expect.stringContaining("its sound is not here"));
+    expect(mute.log).toContainEqual(expect.stringContaining("its sound is missing"));
     expect(mute.book.unreported()).toEqual([]);
     const broken = await openOfflineRingerFixture("no sound card");
     broken.serve([ringIn(MINUTE)]);
@@ -66,8 +66,8 @@ describe("an agent whose appliance is gone", () => {
   });
 });
 
-describe("an appliance that is there", () => {
-  it("rings alone what it rings, also when it comes back just before the moment", async () => {
+describe("an agent with its appliance", () => {
+  it("leaves rings to the appliance, also if it returns just before", async () => {
     const { clock, ringing, stage, began, told } = await planned(ringIn(MINUTE));
     await clock.advance(MINUTE - 1_000);
     ringing.noteContact();
@@ -83,7 +83,7 @@ describe("an appliance that is there", () => {
     expect(told).toEqual(["accepted 1", "started 1", "ended 1"]);
   });
 
-  it("rings nothing again that the agent has rung, by whichever way it comes", async () => {
+  it("never repeats an offline ring, by unicast or zone", async () => {
     const { clock, ringing, stage, began, told } = await planned(ringIn(MINUTE));
     await clock.advance(MINUTE - 300);
     ringing.noteContact();
@@ -98,7 +98,7 @@ describe("an appliance that is there", () => {
     expect(told).toEqual(["alone 1", "alone 2"]);
   });
 
-  it("is waited for when it said play and no stream came", async () => {
+  it("waits for the appliance if play came without a stream", async () => {
     const { clock, ringing, stage, began } = await planned(ringIn(MINUTE));
     await clock.advance(MINUTE - 1_000);
     ringing.noteContact();
@@ -108,7 +108,7 @@ describe("an appliance that is there", () => {
     expect(began[0]).toBeGreaterThanOrEqual(MINUTE + 19_000);
   });
 
-  it("keeps something more urgent from being cut off by a ring", async () => {
+  it("does not interrupt a higher priority", async () => {
     const { clock, stage, began, told } = await planned(ringIn(MINUTE));
     await clock.advance(MINUTE - 2_000);
     stage.handleCommand({ ...playOf("emergency", 7), priority: 0 });
@@ -124,14 +124,14 @@ describe("an appliance that is there", () => {
 });
 
 describe("a restart of the agent", () => {
-  it("rings by the clock that was learned before, after 20 s of silence", async () => {
+  it("rings by the stored clock offset after 20 s", async () => {
     const { clock, restart, began } = await planned(ringIn(MINUTE));
     await restart(10_000);
     await clock.advance(2 * MINUTE);
     expect(began).toEqual([MINUTE]);
   });
 
-  it("around a ring doubles nothing", async () => {
+  it("repeats no ring", async () => {
     const { clock, restart, began } = await planned(ringIn(MINUTE));
     await clock.advance(MINUTE - 400);
     await restart(1_000);
@@ -146,7 +146,7 @@ describe("a restart of the agent", () => {
 });
 
 describe("a clock that is set", () => {
-  it("changes nothing as long as the machine runs", async () => {
+  it("has no effect within one boot", async () => {
     const scene = await planned(ringIn(MINUTE), ringIn(5 * MINUTE));
     scene.clock.stepWallClock(-3_600_000);
     await scene.clock.advance(2 * MINUTE);
@@ -157,7 +157,7 @@ describe("a clock that is set", () => {
     expect(scene.began).toEqual([MINUTE, 5 * MINUTE]);
   });
 
-  it("is followed after a start of the machine, and what has sounded is known", async () => {
+  it("is used after a reboot, with the journal intact", async () => {
     const scene = await planned(ringIn(MINUTE), ringIn(5 * MINUTE));
     await scene.restart(0, "machine");
     await scene.clock.advance(2 * MINUTE);
@@ -169,7 +169,7 @@ describe("a clock that is set", () => {
     expect(scene.began).toHaveLength(2);
   });
 
-  it("to before the plan, or that nobody has set since the machine's start, is not believed", async () => {
+  it("is not trusted if it is before the plan or was never set", async () => {
     const scene = await planned(ringIn(MINUTE), ringIn(10 * MINUTE));
     scene.isClockSet = false;
     await scene.restart(0, "machine");
@@ -189,7 +189,7 @@ describe("a clock that is set", () => {
 });
 
 describe("a plan", () => {
-  it("that has changed replaces the one before, with its sounds", async () => {
+  it("is replaced with its sounds when it changes", async () => {
     const scene = await planned(ringIn(MINUTE));
     scene.serve([ringIn(2 * MINUTE)]);
     await scene.refresh();
@@ -200,7 +200,7 @@ describe("a plan", () => {
     expect([...scene.files.keys()].filter((name) => name.startsWith("sound-"))).toEqual([]);
   });
 
-  it("of a speaker that is no device any more is forgotten", async () => {
+  it("is dropped if the speaker is no longer a device", async () => {
     const scene = await planned(ringIn(MINUTE));
     expect(scene.keeper.status).toMatchObject({ until: expect.any(Number), inOrderAt: expect.any(Number) });
     scene.serveNone();
@@ -209,7 +209,7 @@ describe("a plan", () => {
     expect([scene.began, scene.keeper.status.until]).toEqual([[], null]);
   });
 
-  it("is in order once all of its sounds are here, which are fetched on from where they were cut off", async () => {
+  it("is complete once all sounds are stored, resuming interrupted downloads", async () => {
     const scene = await openOfflineRingerFixture();
     scene.failsAt = 3;
     scene.serve([ringIn(MINUTE)]);
@@ -223,7 +223,7 @@ describe("a plan", () => {
     expect([...scene.files.keys()].filter((name) => name.startsWith("part-"))).toEqual([]);
   });
 
-  it("is held against the greatest number so far, also when none is left", async () => {
+  it("must not have a lower sequence, even after it was dropped", async () => {
     const scene = await planned(ringIn(MINUTE));
     scene.serveNone();
     await scene.refresh();
@@ -232,7 +232,7 @@ describe("a plan", () => {
     await expect(scene.refresh()).rejects.toThrow("The ring plan is older than the current one.");
   });
 
-  it("with a wrong signature, of another, an older one, or one that has ended is refused in words", async () => {
+  it("is rejected if forged, foreign, outdated or expired", async () => {
     const scene = await planned(ringIn(MINUTE));
     const refused = [
       { more: {}, key: KEYS[1], words: "The document is not signed with a trusted key." },
@@ -249,7 +249,7 @@ describe("a plan", () => {
     expect(scene.began).toEqual([MINUTE]);
   });
 
-  it("that was tampered with on the disk is left alone at the next start", async () => {
+  it("is ignored if it was modified on disk", async () => {
     const scene = await planned(ringIn(MINUTE));
     const { document, ...kept } = JSON.parse(String(scene.files.get("plan.json")));
     const { signature } = JSON.parse(document);
@@ -264,12 +264,12 @@ describe("a plan", () => {
     expect(scene.log).toContainEqual(expect.stringContaining("The document is not signed with a trusted key."));
   });
 
-  it("rings nothing after its end", async () => {
+  it("rings nothing after it expires", async () => {
     const scene = await openOfflineRingerFixture();
     scene.serve([ringIn(MINUTE)], { until: ringIn(MINUTE).at - 10_000 });
     await scene.refresh();
     await scene.clock.advance(2 * MINUTE);
     expect(scene.began).toEqual([]);
-    expect(scene.log).toContainEqual(expect.stringContaining("the plan of rings has ended"));
+    expect(scene.log).toContainEqual(expect.stringContaining("the ring plan has expired"));
   });
 });

@@ -85,8 +85,8 @@ describe("enrolment code", () => {
     expect(shows(facts.keyHash)).toBe(ENDPOINT);
     const second = await hub.createCode(ENDPOINT);
     now += 15 * 60_000;
-    await expect(enrolled(second.code)).rejects.toThrow("too old");
-    await expect(enrolled("AAAA-BBBB-CCCC")).rejects.toThrow("no such code");
+    await expect(enrolled(second.code)).rejects.toThrow("has expired");
+    await expect(enrolled("AAAA-BBBB-CCCC")).rejects.toThrow("code not found");
     expect(shows(facts.keyHash)).toBe(ENDPOINT);
   });
 

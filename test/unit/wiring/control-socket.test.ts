@@ -44,7 +44,7 @@ function talk(dataDir: string, text: string, answers: number): Promise<string[]>
 }
 
 describe("control socket", () => {
-  it("carries orders and answers, long ones too, and belongs to its user alone", async () => {
+  it("carries long commands and responses, and belongs to its user only", async () => {
     const dataDir = makeTempDir();
     await withSocket(dataDir, async () => {
       expect(statSync(join(dataDir, "control.sock")).mode & 0o777).toBe(0o600);
@@ -57,7 +57,7 @@ describe("control socket", () => {
     expect(await sendControlCommand(dataDir, { order: "echo", args: {} })).toBeNull();
   });
 
-  it("tells what is refused and what broke", async () => {
+  it("reports rejected and failed commands", async () => {
     const dataDir = makeTempDir();
     await withSocket(dataDir, async () => {
       await expect(sendControlCommand(dataDir, { order: "refuse", args: {} })).rejects.toMatchObject({
@@ -73,7 +73,7 @@ describe("control socket", () => {
     });
   });
 
-  it("answers line by line in order, bad lines too", async () => {
+  it("responds line by line in order, also to invalid lines", async () => {
     const dataDir = makeTempDir();
     await withSocket(dataDir, async () => {
       const lines = [
@@ -97,7 +97,7 @@ describe("control socket", () => {
   it.each([
     ["one endless line", "x".repeat(70_000)],
     ["a long line with an end", `${"x".repeat(70_000)}\n{"order":"echo"}\n`],
-  ])("ends the connection after %s", async (_what, text) => {
+  ])("closes the connection after %s", async (_what, text) => {
     const dataDir = makeTempDir();
     await withSocket(dataDir, async () => {
       const answers = await talk(dataDir, text, 10);
@@ -107,7 +107,7 @@ describe("control socket", () => {
     });
   });
 
-  it("replaces what a killed daemon left behind", async () => {
+  it("replaces the socket of a killed daemon", async () => {
     const dataDir = makeTempDir();
     writeFileSync(join(dataDir, "control.sock"), "");
     await withSocket(dataDir, async () => {
@@ -115,7 +115,7 @@ describe("control socket", () => {
     });
   });
 
-  it("works in folders with long names", async () => {
+  it("supports folders with long names", async () => {
     const dataDir = join(makeTempDir(), "n".repeat(100), "m".repeat(100));
     mkdirSync(dataDir, { recursive: true });
     await withSocket(dataDir, async () => {

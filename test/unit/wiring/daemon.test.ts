@@ -32,7 +32,7 @@ beforeAll(async () => {
 afterAll(() => daemon.stop());
 
 describe("a running daemon", () => {
-  it("names where phones ask, and serves the API", async () => {
+  it("prints the authentication URL of phones, and serves the API", async () => {
     expect(daemon.urls["ip-phones/auth"]).toMatch(/^http:\/\/127\.0\.0\.1:\d+\//);
     const { status, body } = await daemon.call("GET", "/session");
     expect(status).toBe(200);
@@ -40,7 +40,7 @@ describe("a running daemon", () => {
     expect((await daemon.call("GET", "/session", undefined, "carillon_wrong")).status).toBe(401);
   });
 
-  it("takes orders of commands on its machine", async () => {
+  it("executes control commands", async () => {
     const made = await sendControlCommand(daemon.dataDir, {
       order: "token.create",
       args: { user: "admin@example.org", name: "x" },
@@ -51,14 +51,20 @@ describe("a running daemon", () => {
     expect((await daemon.call("GET", "/users", undefined, token)).status).toBe(401);
   });
 
-  it("keeps its data to itself: a second daemon is refused and disturbs nothing", async () => {
+  it.each(["link.code", "link.revoke"])("rejects %s, which belongs to the cloud", async (order) => {
+    await expect(sendControlCommand(daemon.dataDir, { order, args: {} })).rejects.toThrow(
+      "Run this command at the cloud",
+    );
+  });
+
+  it("locks its data: a second daemon is rejected and disturbs nothing", async () => {
     const second = startDaemon(options(daemon.dataDir));
     await expect(second).rejects.toMatchObject({ context: { dataDir: daemon.dataDir } });
     expect((await daemon.call("GET", "/session")).status).toBe(200);
     expect(await sendControlCommand(daemon.dataDir, { order: "token.list", args: {} })).not.toBeNull();
   });
 
-  it("shows its own state on its endpoint, of other endpoints none, and keeps the own one", async () => {
+  it("shows status on its own endpoint only, which can't be deleted", async () => {
     const path = `/extensions/${ONPREM_EXTENSION_ID}/endpoints`;
     const own = await daemon.call("GET", `${path}/${daemon.first.endpointId}`);
     expect(own.body).toMatchObject({ status: "GREEN", redReasons: [], yellowReasons: [] });
@@ -71,7 +77,7 @@ describe("a running daemon", () => {
     expect((await daemon.call("DELETE", `${path}/${other.body.id}`)).status).toBe(200);
   });
 
-  it("shows what is wrong with what was there before it", async () => {
+  it("shows health reasons from before its start", async () => {
     const fault = { level: "red", code: "hub-copy:lacking", reason: "This node's copy lacks rows." } as const;
     const other = await startTestDaemon({ source: () => [fault] });
     const path = `/extensions/${ONPREM_EXTENSION_ID}/endpoints/${other.first.endpointId}`;
@@ -79,7 +85,7 @@ describe("a running daemon", () => {
     await other.stop();
   });
 
-  it("takes no appliance below a plugin, where nothing would be sent to its devices", async () => {
+  it("rejects an appliance below a plugin's extension", async () => {
     const { body } = await daemon.call<{ data: Row[] }>("GET", "/extensions?name=ip-phones");
     const path = `/extensions/${body.data[0]?.id}/endpoints`;
     const refused = await daemon.call("POST", path, { name: "Phones" });
@@ -88,27 +94,27 @@ describe("a running daemon", () => {
   });
 });
 
-describe("behaviours, bound", () => {
+describe("bound hooks", () => {
   const refused = (status: number, field: string) => ({
     status,
     body: expect.objectContaining({ message: expect.stringContaining(field) }),
   });
 
-  it("devices need a plugin that claims them", async () => {
+  it("reject devices that no plugin claims", async () => {
     const phone = { type: "phones", deviceIdentifier: "SEP001122334455", description: "Room 1" };
     expect(await daemon.call("POST", devices, phone)).toMatchObject({ status: 200 });
     const stray = { ...phone, deviceIdentifier: "toaster" };
     expect(await daemon.call("POST", devices, stray)).toMatchObject(refused(400, "deviceIdentifier"));
   });
 
-  it("device groups count their members", async () => {
+  it("count members of device groups", async () => {
     const filters = [{ attribute: "Name", comparison: "BEGINS_WITH", value: "SEP" }];
     await daemon.call("POST", "/device-groups", { name: "Phones", filterType: "AND", filters });
     const { body } = await daemon.call<{ data: object[] }>("GET", "/device-groups?includeDeviceCounts=true");
     expect(body.data[0]).toMatchObject({ numPhones: 1, numSpeakers: 0 });
   });
 
-  it("users' devices are of a known type or one that an extension serves: five, or what the extension allows", async () => {
+  it("restrict types and number of user devices", async () => {
     const user = await daemon.call<Row>("POST", "/users", { name: "Ann" });
     const path = `/users/${user.body.id}/devices`;
     const add = (type: string) => daemon.call<Row>("POST", path, { type });
@@ -130,7 +136,7 @@ describe("behaviours, bound", () => {
     expect(await daemon.call("PUT", `${path}/${sms.id}`, { type: "pager" })).toMatchObject(full);
   });
 
-  it("confirmation requests have distinct answers, and replies and rules refer to them", async () => {
+  it("reject duplicate answers of confirmation requests, and unknown answers in replies and rules", async () => {
     const twice = { name: "Coming?", options: ["Yes", "yes"] };
     expect(await daemon.call("POST", "/confirmation-requests", twice)).toMatchObject(refused(400, "options"));
     const flags = { name: "Coming?", options: ["Yes"], initiateTrackingOptions: [true, false] };
@@ -155,7 +161,7 @@ describe("behaviours, bound", () => {
     expect(await daemon.call("PUT", path, { options: ["Yes", "No", "Later"] })).toMatchObject({ status: 200 });
   });
 
-  it("a list with a campaign has the address of its enrolment page", async () => {
+  it("add the enrolment URL to a list with a campaign", async () => {
     const campaign = { welcomeMessage: "Hello", enrollmentEndDate: "2030-01-01T00:00:00.000Z", url: "http://x" };
     const { body } = await daemon.call<Row>("POST", "/distribution-lists", { name: "Parents", campaign });
     expect(body).toMatchObject({
@@ -166,7 +172,7 @@ describe("behaviours, bound", () => {
     expect(plain.body).toMatchObject({ campaign: null, syncId: null });
   });
 
-  it("endpoints take orders of the documented kinds only", async () => {
+  it("reject undocumented commands to endpoints", async () => {
     const path = `/extensions/${ONPREM_EXTENSION_ID}/endpoints/${daemon.first.endpointId}/activities`;
     expect((await daemon.call("POST", path, { type: "backup", state: "success" })).body).toMatchObject({
       state: "pending",
@@ -174,7 +180,7 @@ describe("behaviours, bound", () => {
     expect(await daemon.call("POST", path, { type: "log-message" })).toMatchObject(refused(400, "type"));
   });
 
-  it("templates take only tones that there are, and say what they are", async () => {
+  it("reject unknown alert tones of templates", async () => {
     const template = { name: "Bell", subject: "Bell", alertTone: "bell" };
     expect((await daemon.call("POST", "/message-templates", template)).body).toMatchObject({
       inferredMessageType: expect.stringContaining("Audio"),
@@ -186,7 +192,7 @@ describe("behaviours, bound", () => {
 });
 
 describe("starting and stopping", () => {
-  it("refuses a folder without an appliance, and an address that is none or is taken", async () => {
+  it("rejects a folder without an appliance, and an invalid or used address", async () => {
     await expect(startDaemon(options(makeTempDir()))).rejects.toThrow("carillon init");
     const stopped = await startTestDaemon();
     await stopped.stop();
@@ -204,7 +210,7 @@ describe("starting and stopping", () => {
     await again.stop();
   });
 
-  it("stops once, however often it is asked, and gives everything back", async () => {
+  it("stops once and releases everything", async () => {
     const first = await startTestDaemon();
     await Promise.all([first.stop(), first.stop()]);
     await expect(fetch(first.url)).rejects.toThrow();

@@ -75,7 +75,7 @@ afterAll(async () => {
 
 const until = (isSo: () => boolean): Promise<void> => advanceUntil(clock, isSo);
 
-it("the first of a group acts; the second is ready, says so, and acts within 5 s of the first one's end", async () => {
+it("makes the first appliance of a group active, and the second take over within 5 s", async () => {
   const [first, second] = all as [FailoverCoordinator, FailoverCoordinator];
   const [one, two] = ids as [string, string];
   await until(() => first.hasContact() && second.hasContact() && first.assignDuty(RING, group).holder === one);
@@ -101,12 +101,12 @@ it("the first of a group acts; the second is ready, says so, and acts within 5 s
   expect(second.healthSource().map(({ code }) => code)).toEqual([`failover:silent:${one}`, "failover:takeover"]);
 });
 
-it("what goes to no device that others could activate is its own turn", () => {
+it("plays messages for devices that no other appliance can activate", () => {
   expect(all[1]?.dutyOf(RING, clock.now())).toBe("go");
   expect(store.count(endpointActivities, {})).toBe(0);
 });
 
-it("of what is not shared out yet, nobody knows whose turn it is", async () => {
+it("waits while a message is not assigned yet", async () => {
   const row = { subject: "Bell", domainId: null, priority: "normal" as const, userIds: [] };
   const own = { stage: "resolve", heldUntil: clock.now(), priorityLevel: 5 } as object;
   const { id } = await store.write((tx) => tx.create(notifications, row, everybody, own as never));

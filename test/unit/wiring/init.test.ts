@@ -20,7 +20,7 @@ import { makeTempDir } from "../../support/temp-dir.ts";
 const ADMIN = { email: "admin@example.org", password: "correct horse battery" };
 
 describe("init", () => {
-  it("makes an administrator who may do everything, the root domain, and this appliance as an endpoint", async () => {
+  it("creates an administrator with all permissions, the root domain, and the endpoint", async () => {
     const dataDir = join(makeTempDir(), "data");
     const clock = createFakeClock();
     const made = await initAppliance(dataDir, ADMIN, clock);
@@ -38,7 +38,7 @@ describe("init", () => {
     await close();
   });
 
-  it("keeps the password as an argon2id hash, and the data to the own user", async () => {
+  it("stores the password as an argon2id hash, and restricts the data to the own user", async () => {
     const dataDir = join(makeTempDir(), "data");
     const { userId } = await initAppliance(dataDir, ADMIN, createFakeClock());
     const { store, close } = await openApplianceDataOffline(dataDir, createFakeClock());
@@ -50,7 +50,7 @@ describe("init", () => {
     expect(statSync(dataDir).mode & 0o777).toBe(0o700);
   });
 
-  it("refuses a folder that is set up already, and changes nothing in it", async () => {
+  it("rejects a folder that is already set up, and changes nothing", async () => {
     const dataDir = makeTempDir();
     const first = await initAppliance(dataDir, ADMIN, createFakeClock());
     const again = initAppliance(dataDir, { ...ADMIN, email: "other@example.org" }, createFakeClock());
@@ -66,7 +66,7 @@ describe("init", () => {
     [{ email: "", password: ADMIN.password }, "email"],
     [{ email: ADMIN.email, password: "short" }, "password"],
     [{ email: ADMIN.email, password: "" }, "password"],
-  ])("refuses %j and can be asked again", async (admin, field) => {
+  ])("rejects %j and can be retried", async (admin, field) => {
     const dataDir = makeTempDir();
     const refused = await initAppliance(dataDir, admin, createFakeClock()).catch((error: unknown) => error);
     expect(refused).toBeInstanceOf(CallerError);
@@ -75,7 +75,7 @@ describe("init", () => {
   });
 });
 
-it("rows that there is one of and that earlier data lacks are made, once", async () => {
+it("creates missing singleton rows once", async () => {
   const dataDir = join(makeTempDir(), "data");
   await initAppliance(dataDir, ADMIN, createFakeClock());
   const { store, access, close } = await openApplianceDataOffline(dataDir, createFakeClock());

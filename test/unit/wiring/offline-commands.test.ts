@@ -42,7 +42,7 @@ const give = (order: string, args: Record<string, unknown>): Promise<unknown> =>
 describe.each([
   ["while the daemon runs", true],
   ["while it does not", false],
-])("orders %s", (_when, running) => {
+])("control commands %s", (_when, running) => {
   it("verify the audit", async () => {
     await withDaemon(running, async () => {
       const verdict = (await give("audit.verify", {})) as AuditVerification;
@@ -54,7 +54,7 @@ describe.each([
     });
   });
 
-  it("let a locked user in again, with a new password", async () => {
+  it("unlock a user and set a new password", async () => {
     const email = `${running ? "ann" : "bob"}@example.org`;
     const data = await openApplianceDataOffline(dataDir, clock);
     const lock = { start: "2020-01-01T00:00:00.000Z", end: null };
@@ -76,7 +76,7 @@ describe.each([
     ]);
   });
 
-  it("make, list and revoke tokens", async () => {
+  it("create, list and revoke tokens", async () => {
     const user = "ADMIN@example.org";
     await withDaemon(running, async () => {
       const expires = "2027-01-01T00:00:00.000Z";
@@ -99,7 +99,7 @@ describe.each([
     [{ user: "admin@example.org" }, "name"],
     [{ user: "admin@example.org", name: "x", expires: "soon" }, "expires"],
     [{ user: "admin@example.org", name: "x", expires: "2020-01-01T00:00:00Z" }, "expires"],
-  ])("refuse %j", async (args, field) => {
+  ])("reject %j", async (args, field) => {
     await withDaemon(running, async () => {
       const fault = await give("token.create", args).catch((error: unknown) => error);
       expect(fault).toBeInstanceOf(CallerError);
@@ -109,7 +109,7 @@ describe.each([
 });
 
 describe("a folder without an appliance", () => {
-  it("is named as such and stays as it is", async () => {
+  it("is reported and left unchanged", async () => {
     const empty = makeTempDir();
     await expect(runControlCommand(empty, "token.list", {}, clock)).rejects.toMatchObject({
       context: { dataDir: empty },

@@ -48,8 +48,8 @@ beforeAll(async () => {
 });
 afterAll(() => daemon.stop());
 
-describe("orders to the appliance", () => {
-  it("take a backup and collect the log, and say what became of it", async () => {
+describe("remote commands to the appliance", () => {
+  it("take a backup, collect the log, and record the results", async () => {
     const [backup, logs] = await Promise.all([order("backup"), order("collect-logs")]);
     const taken = await finished(backup.id);
     expect(taken).toMatchObject({ state: "success", value: { bytes: expect.any(Number), files: 1 } });
@@ -59,7 +59,7 @@ describe("orders to the appliance", () => {
     expect(existsSync(String(collected.value?.file))).toBe(true);
   });
 
-  it("about a link to a cloud fail where there is none, and so does an upgrade of what is not installed in versions", async () => {
+  it("fail for a link that does not exist and for an installation without versions", async () => {
     const kinds = ["device-sync", "full-resync", "replication-queue-reset", "replication-clean-up"];
     for (const kind of kinds) {
       const { state, value } = await finished((await order(kind)).id);
@@ -69,7 +69,7 @@ describe("orders to the appliance", () => {
     expect([state, value?.reason]).toEqual(["fail", expect.stringContaining("not installed in versions")]);
   });
 
-  it("are shown: what is proven, and which settings are in force", async () => {
+  it("show backups and effective settings", async () => {
     const { body: backups } = await daemon.call<{ provenFile: string; backups: { name: string }[] }>("GET", "/backups");
     expect(backups).toMatchObject({ schedule: "30 2 * * *", failedAt: null, failure: null });
     expect(backups.backups.map(({ name }) => backups.provenFile.endsWith(name))).toContain(true);
@@ -88,7 +88,7 @@ describe("orders to the appliance", () => {
     writeFileSync(file, "");
   });
 
-  it("restart it: done once the next run is there", async () => {
+  it("restart the daemon and succeed in the next run", async () => {
     const { id } = await order("restart");
     while (restarts === 0) await daemon.call("GET", "/session");
     expect((await daemon.call<Activity>("GET", `${activities}/${id}`)).body.state).toBe("pending");
@@ -100,7 +100,7 @@ describe("orders to the appliance", () => {
 });
 
 describe("a violated licence", () => {
-  it("is told, and never keeps an emergency from any device", async () => {
+  it("is reported, and never blocks an emergency", async () => {
     const payload = Buffer.from(
       JSON.stringify({
         id: "L",
@@ -136,8 +136,8 @@ describe("a violated licence", () => {
   });
 });
 
-describe("commands beside the running daemon", () => {
-  it("say how it is", async () => {
+describe("command line beside the running daemon", () => {
+  it("report its state", async () => {
     const { result } = (await sendControlCommand(daemon.dataDir, { order: "state", args: {} })) as { result: object };
     expect(result).toMatchObject({ url: daemon.url, status: "GREEN", reasons: [] });
     const { out } = await runCommand(["doctor", "--data", daemon.dataDir, "--json"]);
@@ -151,7 +151,7 @@ describe("commands beside the running daemon", () => {
     expect(exitCode).toBe(1);
   });
 
-  it("take a backup through it, into any folder", async () => {
+  it("take a backup through the daemon, into any folder", async () => {
     const { exitCode, out, err } = await runCommand(["backup", "--data", daemon.dataDir, "--json"]);
     expect([exitCode, err]).toEqual([0, []]);
     expect(JSON.parse(out[0] as string)).toMatchObject({ faults: [] });

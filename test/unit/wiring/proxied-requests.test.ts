@@ -10,7 +10,7 @@ const listener: RequestListener = ({ method, url, socket }, response) => {
   response.end("{}");
 };
 
-it("carries out what only the cloud changes, as coming from the appliance, and nothing else", async () => {
+it("executes requests for cloud-owned rows on behalf of the appliance, and rejects all others", async () => {
   const forwarded = createProxiedRequestHandler({
     access: { issueTemporaryToken: () => ({ token: "lent", end: () => undefined }) },
     catalogue: createCatalogue(await loadDeclarations([BUILT_IN_DECLARATIONS])),

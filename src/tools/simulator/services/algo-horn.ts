@@ -9,25 +9,26 @@ const PASSWORD = "simulator";
 
 /** A horn with the Algo API: verifies signatures, receives a stream on request, has a volume. @source Algo RESTful API Guide */
 export async function openAlgoHorn({ sources }: SimulatedServiceDeps): Promise<SimulatedService> {
-  const heard: RtpEndpoint[] = [];
+  const streams: RtpEndpoint[] = [];
   let volume = "-6dB";
   const server = await openLoopbackHttpServer(async (request) => {
     if (!isSigned(request)) return { status: 401 };
     const route = `${request.method} ${request.url}`;
-    const given = request.body.length > 0 ? (JSON.parse(request.body.toString("utf8")) as Record<string, unknown>) : {};
+    const values =
+      request.body.length > 0 ? (JSON.parse(request.body.toString("utf8")) as Record<string, unknown>) : {};
     if (route === "POST /api/controls/rx/start")
-      heard.push(await sources.openUnicast(HOST, Number(given.port), "0.0.0.0"));
-    else if (route === "POST /api/controls/rx/stop") for (const source of heard) sources.close(source);
-    else if (route === "PUT /api/settings") volume = String(given["audio.page.vol"] ?? volume);
+      streams.push(await sources.openUnicast(HOST, Number(values.port), "0.0.0.0"));
+    else if (route === "POST /api/controls/rx/stop") for (const source of streams) sources.close(source);
+    else if (route === "PUT /api/settings") volume = String(values["audio.page.vol"] ?? volume);
     else if (route === "GET /api/settings/audio.page.vol") return json({ "audio.page.vol": volume });
     else if (route !== "GET /api/info/about") return { status: 404 };
     return json({});
   });
   return {
     connectionSettings: { url: server.url, port: String(await freePort()), password: PASSWORD },
-    receptions: () => heard.flatMap((source) => receivedAudioOf(source, "horn", String(source.port))),
+    receptions: () => streams.flatMap((source) => receivedAudioOf(source, "horn", String(source.port))),
     async stop() {
-      for (const source of heard) sources.close(source);
+      for (const source of streams) sources.close(source);
       await server.stop();
     },
   };

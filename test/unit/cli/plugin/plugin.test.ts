@@ -26,7 +26,7 @@ function edit(folder: string, file: string, from: string | RegExp, to: string): 
 const STEPS = ["plugin.json", "claims", "sources", "configuration", "README.md", "start and stop"];
 
 describe("plugin new and check", () => {
-  it("make a plugin that passes, and refuse a folder that holds something or has no good name", async () => {
+  it("creates a plugin that passes all checks, and rejects a folder that is not empty or has an invalid name", async () => {
     const folder = await makeLamp();
     const { exitCode, err, out } = await runCommand(["plugin", "check", folder]);
     expect(err).toEqual([...STEPS, "proof against a mute peer"].map((step) => `ok   ${step}`));
@@ -69,7 +69,13 @@ describe("plugin new and check", () => {
     ],
     ["a secret in the open", "config.ts", 'secret("Bearer', 'integer("Bearer', "token must be a secret field."],
     ["a setting without a word in the README", "README.md", /`timeoutMs`/, "It", "README.md must explain timeoutMs."],
-    ["a start that fails", "index.ts", 'ctx.status("ok")', 'throw new Error("no lamp")', "The plugin failed to start: no lamp."],
+    [
+      "a start that fails",
+      "index.ts",
+      'ctx.status("ok")',
+      'throw new Error("no lamp")',
+      "The plugin failed to start: no lamp.",
+    ],
     [
       "something left open",
       "index.ts",
@@ -85,7 +91,7 @@ describe("plugin new and check", () => {
       "The plugin reported heard, which a mute peer does not prove.",
     ],
     ["no peer", "peer.ts", /^[\s\S]*$/, "", "peer.ts is missing"],
-  ])("tell %s", async (_name, file, from, to, words) => {
+  ])("reports %s", async (_name, file, from, to, words) => {
     const folder = await makeLamp();
     edit(folder, file, from, to);
     const { exitCode, err } = await runCommand(["plugin", "check", folder]);
@@ -94,7 +100,7 @@ describe("plugin new and check", () => {
 });
 
 describe("plugin install, enable and disable", () => {
-  it("bring a plugin to a running appliance, which delivers by it, and its next version", async () => {
+  it("installs a plugin in a running appliance, which delivers through it, and upgrades it", async () => {
     const lit: string[] = [];
     const lamp = createServer((request, response) => {
       request.on("data", (text: Buffer) => lit.push(`${request.headers.authorization} ${text}`));

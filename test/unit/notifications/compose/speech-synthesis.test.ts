@@ -196,7 +196,9 @@ it("speaks text that looks like an option", async () => {
   expect(decodeWav(wav)).toHaveLength(4_000);
   expect(speech.previewOf(hash)).toEqual(wav);
   expect(speech.previewOf("0")).toBeNull();
-  await expect(speech.preview({ ...words, ttsType: "none" }, { ignoreLexicon: false })).rejects.toThrow("no text to speak");
+  await expect(speech.preview({ ...words, ttsType: "none" }, { ignoreLexicon: false })).rejects.toThrow(
+    "no text to speak",
+  );
 });
 
 externalProgram("espeak-ng").it("the real program is understood", async () => {

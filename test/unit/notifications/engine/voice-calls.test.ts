@@ -137,7 +137,9 @@ describe("speech in calls", () => {
 
   it("is rejected for a missing message, and without a speech engine", async () => {
     const { voiceCalls } = air.notificationService;
-    await expect(voiceCalls.prepare(parts, "0190aaaa-0000-7000-8000-000000000000")).rejects.toThrow("Message not found");
+    await expect(voiceCalls.prepare(parts, "0190aaaa-0000-7000-8000-000000000000")).rejects.toThrow(
+      "Message not found",
+    );
     const { id } = await fixture.send({ subject: "Fire", draft: true, userIds });
     await expect(voiceCalls.prepare(parts, id)).rejects.toThrow("No speech engine is available.");
   });

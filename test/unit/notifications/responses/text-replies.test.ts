@@ -25,8 +25,12 @@ let requestId: string;
 beforeAll(async () => {
   at = await openBroadcasts();
   const { store, clock, by } = at;
-  const recordForChannel = (_provider: string, id: string, option: string) => recordChannelAnswer(id, option, by, at.needs);
-  const notificationService = { recordChannelAnswer: recordForChannel, send: (input: Record<string, unknown>) => at.send(input) } as never;
+  const recordForChannel = (_provider: string, id: string, option: string) =>
+    recordChannelAnswer(id, option, by, at.needs);
+  const notificationService = {
+    recordChannelAnswer: recordForChannel,
+    send: (input: Record<string, unknown>) => at.send(input),
+  } as never;
   const needs = { store, clock, notificationService, by };
   const campaigns = createCampaigns({ ...needs, log: silentLog, baseUrl: () => "https://bells.example.org" });
   take = createTextMessageHandler({ ...needs, campaigns });

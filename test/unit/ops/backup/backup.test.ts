@@ -57,7 +57,7 @@ beforeAll(async () => {
 });
 
 describe("a backup", () => {
-  it("holds database and files, not the key, and is proven whole", async () => {
+  it("contains database and files without the key, and is verified", async () => {
     const { faults, manifest } = await verifyBackup(backup, makeTempDir());
     expect(faults).toEqual([]);
     expect(manifest.files.map(({ path }) => path)).toEqual(["carillon.db", `files/${SHA.slice(0, 2)}/${SHA}`]);
@@ -65,7 +65,7 @@ describe("a backup", () => {
     expect(readFileSync(backup).includes(readFileSync(join(dataDir, "secret-key")))).toBe(false);
   });
 
-  it("tells which file one flipped bit is in", async () => {
+  it("names the file with one flipped bit", async () => {
     const bytes = readFileSync(backup);
     const damaged = join(makeTempDir(), "damaged.tar");
     const inSound = bytes.indexOf(SOUND) + 777;
@@ -85,7 +85,7 @@ describe("a backup", () => {
     expect((await verifyBackup(damaged, makeTempDir())).faults).not.toEqual([]);
   });
 
-  it("that is broken off leaves the last good one and nothing else", async () => {
+  it("leaves the last good backup and nothing else when it is aborted", async () => {
     const before = readdirSync(folder);
     await withData(dataDir, async (data) => {
       await expect(take(data, "0.0.1", AbortSignal.abort())).rejects.toThrow();
@@ -97,7 +97,7 @@ describe("a backup", () => {
     expect(readdirSync(folder)).toEqual(before);
   });
 
-  it("says what was damaged on the appliance itself", async () => {
+  it("names files that are damaged on the appliance itself", async () => {
     const path = join(dataDir, "files", SHA.slice(0, 2), SHA);
     writeFileSync(path, Buffer.concat([SOUND.subarray(1), Buffer.from("!")]));
     const elsewhere = makeTempDir();
@@ -110,7 +110,7 @@ describe("a backup", () => {
 });
 
 describe("a restore", () => {
-  it("brings back what was saved and keeps the rest aside", async () => {
+  it("restores the saved data and keeps the previous data aside", async () => {
     await addUser(dataDir, "After");
     const { aside, ended } = await restoreBackup({ file: backup, dataDir, clock: systemClock });
     expect(ended).toBe(0);
@@ -120,7 +120,7 @@ describe("a restore", () => {
     expect(readdirSync(dataDir).filter((name) => name.startsWith("restoring"))).toEqual([]);
   });
 
-  it("makes an appliance and a cloud begin anew for the other side, whose numbers went on meanwhile", async () => {
+  it("resets the replication state of an appliance and a cloud", async () => {
     const linked = async <T>(work: () => TransactionProgram<T>): Promise<T> => {
       const data = await openApplianceDataOffline(
         dataDir,
@@ -147,7 +147,7 @@ describe("a restore", () => {
     expect(await linked(() => getRecord(SYNC_STATE, "link"))).toBeNull();
   });
 
-  it("repeats no message to whom had not answered when the backup was taken", async () => {
+  it("does not repeat messages that were unanswered when the backup was taken", async () => {
     const due = async (work: (data: ApplianceData) => Promise<unknown>): Promise<unknown> => {
       const data = await openApplianceDataOffline(dataDir, systemClock, undefined, NOTIFICATION_TABLES);
       return work(data).finally(data.close);
@@ -162,7 +162,7 @@ describe("a restore", () => {
     ]);
   });
 
-  it("refuses a newer version's, another key's and a damaged one, and changes nothing", async () => {
+  it("rejects a backup of a newer version, with another key or damaged, and changes nothing", async () => {
     const newer = (await withData(dataDir, (data) => take(data, "99.0.0"))).path;
     const before = readdirSync(dataDir).sort();
     await expect(restoreBackup({ file: newer, dataDir, clock: systemClock })).rejects.toThrow("99.0.0");
@@ -181,7 +181,7 @@ describe("a restore", () => {
     expect(readFileSync(join(empty, "secret-key"))).toEqual(readFileSync(keyFile));
   });
 
-  it("needs no key in the data where it is a credential of the service, and none is made there", async () => {
+  it("uses the service credential as key and creates none in the data directory", async () => {
     const dir = join(makeTempDir(), "data");
     const keyFile = join(makeTempDir(), "kept-elsewhere");
     await restoreBackup({ file: backup, dataDir: dir, keyFile: join(dataDir, "secret-key"), clock: systemClock });
@@ -195,13 +195,13 @@ describe("a restore", () => {
     expect(await namesIn(dir)).toEqual(["Administrator", "Before"]);
   });
 
-  it("is refused while the data is in use", async () => {
+  it("is rejected while the data are in use", async () => {
     await withData(dataDir, async () => {
       await expect(restoreBackup({ file: backup, dataDir, clock: systemClock })).rejects.toThrow("Another process");
     });
   });
 
-  it.each([false, true])("that was cut off is ended at the next start (old data moved: %s)", (cleared) => {
+  it.each([false, true])("completes an interrupted restore at the next start (old data moved: %s)", (cleared) => {
     const dir = makeTempDir();
     mkdirSync(join(dir, "stage"));
     mkdirSync(join(dir, "aside"));
@@ -216,11 +216,11 @@ describe("a restore", () => {
   });
 });
 
-describe("backups that are kept", () => {
+describe("retention of backups", () => {
   const day = 86_400_000;
   const at = (days: number, hour: number) => days * day + hour * 3_600_000;
 
-  it("are the newest of seven days and of four weeks", () => {
+  it("keeps the newest of seven days and of four weeks", () => {
     const nightly = Array.from({ length: 60 }, (_, night) => at(20_000 + night, 2));
     const gone = expiredBackups([...nightly, at(20_059, 1)], { days: 7, weeks: 4 });
     const kept = nightly.filter((each) => !gone.includes(each)).map((each) => Math.floor(each / day) - 20_000);
@@ -230,7 +230,7 @@ describe("backups that are kept", () => {
     expect(gone).toContain(at(20_059, 1));
   });
 
-  it("are named by their moment", () => {
+  it("names backups by their time", () => {
     expect(backupTimeOf(backupName(1_700_000_000_000))).toBe(1_700_000_000_000);
     expect(backupTimeOf("carillon.tar")).toBeNull();
   });

@@ -29,13 +29,13 @@ describe("health", () => {
   const tell = (plugin: string, state: EventMap["plugin.changed"]["state"], reason: string | null = "it broke"): void =>
     events.emit("plugin.changed", { plugin, state, reason });
 
-  it("is green while plugins run, or are switched off", () => {
+  it("is green while plugins run or are disabled", () => {
     tell("pa", "running", null);
     tell("sip", "disabled");
     expect(health.report()).toMatchObject({ status: "GREEN", redReasons: [], yellowReasons: [] });
   });
 
-  it("is red for a plugin that was given up, whatever else is yellow, and says why", () => {
+  it("is red for a plugin that stopped after repeated failures, with the reason", () => {
     tell("pa", "stopped");
     tell("sip", "restarting");
     expect(health.report()).toMatchObject({
@@ -45,7 +45,7 @@ describe("health", () => {
     });
   });
 
-  it("is yellow for a plugin that runs and does not reach its server, until it does", () => {
+  it("is yellow while a running plugin can't reach its server", () => {
     const say = (health: "ok" | "degraded" | "down", reason: string | null): void =>
       events.emit("plugin.changed", { plugin: "email", state: "running", reason, health });
     say("down", "the mail server can't be reached");
@@ -57,7 +57,7 @@ describe("health", () => {
     expect(health.report().status).toBe("GREEN");
   });
 
-  it("is yellow for a plugin that should run and can't, until it does", async () => {
+  it("is yellow while an enabled plugin can't run", async () => {
     tell("pa", "disabled");
     const before = health.report();
     expect(before).toMatchObject({ status: "YELLOW", yellowReasons: ["Plugin pa can't run: it broke"] });
@@ -72,7 +72,7 @@ describe("health", () => {
     });
   });
 
-  it("is yellow for a trigger that was given up, until it is enabled or somebody disables it", async () => {
+  it("is yellow for a trigger disabled by Carillon, until a user enables or disables it", async () => {
     const { store, system } = fixture;
     const input = { name: "Pager", spec: "/users/*", type: "webhook", url: "https://example.org/hook" };
     const { id } = await store.create(triggers, input, system);
@@ -86,7 +86,7 @@ describe("health", () => {
     expect(health.report().status).toBe("GREEN");
   });
 
-  it("listens no more once it is closed", () => {
+  it("stops listening when it is closed", () => {
     health.stop();
     tell("pa", "stopped");
     expect(health.report().status).toBe("GREEN");

@@ -32,7 +32,7 @@ const FINE: MeasurementSnapshot = {
   damaged: new Map(),
 };
 
-describe("what is measured", () => {
+describe("measurement thresholds", () => {
   it.each<[string, Partial<MeasurementSnapshot>, string[]]>([
     ["nothing is known", {}, []],
     ["much of a small disk is free", { disk: { free: 1 * GIB, total: 4 * GIB } }, []],
@@ -45,11 +45,11 @@ describe("what is measured", () => {
     ["the clock runs free", { clockSynchronised: false }, ["yellow clock"]],
     ["the clock was set", { clockStepMs: -3_600_000 }, ["yellow clock-step"]],
     ["a table is damaged", { damaged: new Map([["users", "row 3 missing"]]) }, ["red damaged:users"]],
-  ])("is judged: %s", (_name, measured, expected) => {
+  ])("classify %s", (_name, measured, expected) => {
     expect(measurementReasons({ ...FINE, ...measured }).map(({ level, code }) => `${level} ${code}`)).toEqual(expected);
   });
 
-  it("is known of the machine that this runs on", async () => {
+  it("measure the machine that this runs on", async () => {
     const machine = createHostMetrics();
     const disk = await machine.disk(".");
     expect(disk?.total).toBeGreaterThan(disk?.free ?? 0);
@@ -61,7 +61,7 @@ describe("what is measured", () => {
 });
 
 describe("the tables of a database", () => {
-  it("are looked at one after the other; damage is found and named", () => {
+  it("are checked one after the other; damage is found and named", () => {
     const path = join(makeTempDir(), "damaged.db");
     const whole = new Database(path);
     for (const table of ["sound", "damaged", "large"])
@@ -123,7 +123,7 @@ describe("the measurements of an appliance", () => {
     await scene.close();
   });
 
-  it("are taken again and again, and tell of a clock that was set for a quarter of an hour", async () => {
+  it("repeat, and report a clock step for 15 minutes", async () => {
     await scene.clock.advance(15_000);
     expect(measurements.latest).toMatchObject({ loopLagMs: 3, clockSynchronised: true, disk: { total: 40 * GIB } });
     expect(measurements.latest.writeMs).toBeGreaterThanOrEqual(0);
@@ -135,7 +135,7 @@ describe("the measurements of an appliance", () => {
     expect(health.report().status).toBe("GREEN");
   });
 
-  it("are written down as history, each change once, over restarts", async () => {
+  it("record every change once in the history, across restarts", async () => {
     const { store, clock, events, by, endpointId } = scene;
     health = createHealthMonitor({ clock, events, reader: store, sources: [() => extra] });
     const needs = { store, clock, log: silentLog, health, by, endpointId: () => endpointId };
@@ -169,7 +169,7 @@ describe("the measurements of an appliance", () => {
     expect(rows[2]).toMatchObject({ endpointId, endpointName: "Here", event: { cleared: [{ code: "bell" }, {}] } });
   });
 
-  it("go with bells that were missed, for an hour", async () => {
+  it("include missed bells for an hour", async () => {
     const { store, clock, events, by, endpointId } = scene;
     health = createHealthMonitor({
       clock,
@@ -193,7 +193,7 @@ describe("the measurements of an appliance", () => {
     expect(health.report().redReasons).toEqual([many]);
   });
 
-  it("go with messages that do not get to their devices", async () => {
+  it("include messages that are not sent", async () => {
     const { store, clock, events, by } = scene;
     health = createHealthMonitor({ clock, events, reader: store, sources: [queueHealthReasons(store, clock)] });
     const at = (stage: string) => ({ stage, stageAt: clock.now() });
@@ -207,7 +207,7 @@ describe("the measurements of an appliance", () => {
     expect(health.report().status).toBe("GREEN");
   });
 
-  it("are told in numbers", async () => {
+  it("are exported as metrics", async () => {
     const events = createEvents(() => undefined);
     const canary = { heardAt: 1_700_000_000_500, misses: 2 };
     const metrics = createMetrics({ reader: scene.store, events, health, measured: measurements.latest, canary });

@@ -14,8 +14,8 @@ beforeAll(async () => {
 });
 afterAll(() => fixture.close());
 
-describe("quiet tests", () => {
-  it("prove the ways to devices, tell what failed, and what was not proven for too long", async () => {
+describe("silent connectivity tests", () => {
+  it("verify devices, report failures, and report devices that were not verified for too long", async () => {
     const { store, clock } = fixture;
     const answers: Record<string, ProbeResult> = {
       SEP1: { proof: "answered" },
@@ -51,12 +51,14 @@ describe("quiet tests", () => {
       { level: "yellow", reason: "The connections to 2 devices, such as The SEP2, were not verified for 48 h." },
     ]);
     const [, , untested] = store.find(devices, {});
-    await expect(tests.testDevice(untested as NonNullable<typeof untested>)).rejects.toThrow("does not support silent tests");
+    await expect(tests.testDevice(untested as NonNullable<typeof untested>)).rejects.toThrow(
+      "does not support silent tests",
+    );
     await tests.stop();
   });
 });
 
-describe("the series of the health", () => {
+describe("health series", () => {
   it("keeps one sample a minute of the last day, and no more", async () => {
     const { clock } = fixture;
     let residentBytes = 0;

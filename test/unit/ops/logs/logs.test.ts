@@ -27,14 +27,14 @@ describe("secrets in lines", () => {
     expect(maskSecrets(line)).not.toContain(secret);
   });
 
-  it("leave other words alone", () => {
+  it("leaves other words unchanged", () => {
     const line = '{"level":30,"msg":"the tokens of 3 users were listed","notificationId":"0190b7c2"}';
     expect(maskSecrets(line)).toBe(line);
   });
 });
 
-describe("the log in files", () => {
-  it("begins a new file when one is full, keeps six, and shows its last lines over their borders", async () => {
+describe("log files", () => {
+  it("rotates full files, keeps six, and reads the last lines across files", async () => {
     const dataDir = makeTempDir();
     for (let run = 0; run < 8; run++) {
       const files = openRotatingLog(dataDir, 300);
@@ -55,7 +55,7 @@ describe("the log in files", () => {
     expect(steering).toBe(String.raw` warn  a\u001b[2J  {"name":"b\u009b2J"}`);
   });
 
-  it("stands in its order when it is closed while other threads are busy", async () => {
+  it("keeps the order of lines when it is closed while other threads are busy", async () => {
     const dataDir = makeTempDir();
     const files = openRotatingLog(dataDir);
     const log = createLog({ stream: files });
@@ -68,7 +68,7 @@ describe("the log in files", () => {
     await Promise.all(busy);
   });
 
-  it("is collected without secrets", async () => {
+  it("collects the log without secrets", async () => {
     const dataDir = makeTempDir();
     await mkdir(join(dataDir, "logs"));
     writeFileSync(logFilePaths(dataDir)[0] as string, '{"level":40,"msg":"refused","password":"hunter2"}\n');

@@ -24,7 +24,7 @@ const DAY = 86_400_000;
 const now = Date.now();
 
 describe("the own certificate", () => {
-  it("is made once, and anew when a third of its time is left or the machine is called otherwise", async () => {
+  it("is issued once, and again when a third of its lifetime is left or the names change", async () => {
     const dataDir = makeTempDir();
     expect(await ensureCertificate(dataDir, ["box.example.org", "10.1.2.3", "::1"], now)).toBe(true);
     const facts = readCertificate(dataDir)?.facts;
@@ -35,7 +35,7 @@ describe("the own certificate", () => {
     expect(statSync(join(dataDir, "tls", "server.key")).mode & 0o777).toBe(0o600);
   });
 
-  it("is told before it ends", () => {
+  it("is reported before it expires", () => {
     const facts = { origin: "installed", validTo: now } as never;
     expect(certificateHealthReasons(facts, now - 31 * DAY)).toEqual([]);
     expect(certificateHealthReasons(facts, now - 29 * DAY)).toMatchObject([{ level: "yellow" }]);
@@ -44,8 +44,8 @@ describe("the own certificate", () => {
   });
 });
 
-describe("a certificate from elsewhere", () => {
-  it("is taken when it is whole, and refused otherwise", async () => {
+describe("an installed certificate", () => {
+  it("is accepted if valid, and rejected otherwise", async () => {
     const dataDir = makeTempDir();
     await ensureCertificate(dataDir, ["box"], now);
     const authority = await createCertificateAuthority("elsewhere", now);
@@ -105,7 +105,7 @@ describe("serving with TLS", () => {
       socket.on("error", () => resolve(null));
     });
 
-  it("is trusted by whoever has the authority's certificate, and by nobody else", async () => {
+  it("is trusted only by clients that have the CA certificate", async () => {
     const ca = readFileSync(authorityPath(dataDir), "utf8");
     expect(await fetchSecurely(ca)).toEqual({ text: "open", strict: undefined });
     await expect(fetchSecurely((await createCertificateAuthority("other", now)).certificate)).rejects.toThrow();
@@ -118,7 +118,7 @@ describe("serving with TLS", () => {
     expect(await protocolOf({ maxVersion: "TLSv1.2", ciphers: "ECDHE-ECDSA-AES128-SHA" })).toBeNull();
   });
 
-  it("is where everybody is sent who comes without", async () => {
+  it("redirects plain HTTP", async () => {
     const there = await fetch(`${plain}/console/?a=b`, { redirect: "manual" });
     expect([there.status, there.headers.get("location")]).toEqual([308, `${serving.url}/console/?a=b`]);
     expect((await fetch(`${plain}/api/v1/users`, { method: "POST", body: "{}" })).status).toBe(426);
@@ -126,7 +126,7 @@ describe("serving with TLS", () => {
     expect(await authority.text()).toBe(readFileSync(authorityPath(dataDir), "utf8"));
   });
 
-  it("shows another certificate without a restart", async () => {
+  it("uses another certificate without a restart", async () => {
     const authority = await createCertificateAuthority("elsewhere", now);
     installCertificate(dataDir, await issueServerCertificate(authority, ["127.0.0.1"], now), now);
     await serving.reloadCertificate();

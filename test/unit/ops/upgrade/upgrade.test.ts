@@ -107,7 +107,7 @@ beforeAll(async () => {
 });
 
 describe("packing", () => {
-  it("makes what another user can read, whatever this one keeps for itself", async () => {
+  it("creates a bundle that other users can read, whatever the umask", async () => {
     const file = join(makeTempDir(), "carillon.tgz");
     const before = process.umask(0o077);
     try {
@@ -118,7 +118,7 @@ describe("packing", () => {
     expect(statSync(file).mode & 0o777).toBe(0o644);
   });
 
-  it("takes a folder as it is named, without its history and the data of appliances", async () => {
+  it("packs a folder without git history and data directories", async () => {
     const folder = version(makeTempDir(), "0.2.0");
     for (const [path, name] of [
       ["data", "carillon.db"],
@@ -134,7 +134,7 @@ describe("packing", () => {
     expect(await unpackUpgrade(target, makeTempDir(), [upgradePublicKeyOf(pem)], () => undefined)).toBe("0.2.0");
   });
 
-  it("leaves out the key that signs and what is packed, as where all lie in one folder", async () => {
+  it("leaves out the signing key and the bundle itself in the same folder", async () => {
     const folder = version(makeTempDir(), "0.2.0");
     writeFileSync(join(folder, "maker.pem"), pem);
     const target = join(folder, "carillon.tgz");
@@ -144,7 +144,7 @@ describe("packing", () => {
     }
   });
 
-  it("leaves out every private key and every secret key, but not what libraries bring along", async () => {
+  it("leaves out every private key and secret key, except in libraries", async () => {
     const folder = version(makeTempDir(), "0.2.0");
     const other = generateKeyPairSync("ec", { namedCurve: "P-256" }).privateKey;
     const secret = { cipher: "aes-256-cbc", passphrase: "x" };
@@ -166,7 +166,7 @@ describe("packing", () => {
     expect(Object.keys(files).sort()).toEqual([...Object.keys(others), "dist/main.js", "package.json"].sort());
   });
 
-  it("leaves out the key that it signs with, whatever stands before it", async () => {
+  it("leaves out the signing key even if other text precedes it", async () => {
     const folder = version(makeTempDir(), "0.2.0");
     const words = `The maker's key of 2026\n${pem}`;
     mkdirSync(join(folder, "node_modules"));
@@ -175,7 +175,7 @@ describe("packing", () => {
     expect(Object.keys(files).sort()).toEqual(["dist/main.js", "package.json"]);
   });
 
-  it("takes a file with two names twice, as libraries that were built here have them", async () => {
+  it("packs a file with hard links twice", async () => {
     const folder = version(makeTempDir(), "0.2.0");
     const library = join(folder, "node_modules/library");
     mkdirSync(join(library, "obj"), { recursive: true });
@@ -190,7 +190,7 @@ describe("packing", () => {
       expect(readFileSync(join(versions, "0.2.0/node_modules/library", path), "utf8")).toBe(basename(path));
   });
 
-  it("is refused with a key of another kind, before anything is written", async () => {
+  it("rejects another kind of key before it writes anything", async () => {
     const { privateKey } = generateKeyPairSync("ec", { namedCurve: "P-256" });
     const target = join(makeTempDir(), "carillon.tgz");
     for (const wrong of [privateKey.export({ type: "pkcs8", format: "pem" }).toString(), "no key"])
@@ -202,7 +202,7 @@ describe("packing", () => {
 });
 
 describe("an upgrade", () => {
-  it("takes a backup, switches over and leaves the old version beside the new one, and none before it", async () => {
+  it("takes a backup, switches over, and keeps only the previous version", async () => {
     const { root, steps, run } = machine("none");
     version(join(root, "versions/0.0.9"), "0.0.9");
     expect(await run(bundle)).toEqual({ from: "0.1.0", to: "0.2.0", rolledBack: false });
@@ -221,13 +221,13 @@ describe("an upgrade", () => {
     },
   );
 
-  it("leaves the data alone where the new version has not changed them", async () => {
+  it("keeps the data if the new version has not changed them", async () => {
     const { steps, run } = machine("dead", false);
     expect(await run(bundle)).toMatchObject({ rolledBack: true });
     expect(steps).toEqual(["backup", "restart", "stop", "start"]);
   });
 
-  it("is refused where nothing would start the new version, before anything is touched", async () => {
+  it("is rejected without a service manager, before anything changes", async () => {
     const { root, steps, run, service } = machine("none");
     const unit = "carillon-that-is-none";
     service.requireSupervised = systemdService(root, unit).requireSupervised;
@@ -235,7 +235,7 @@ describe("an upgrade", () => {
     expect([steps, readdirSync(join(root, "versions"))]).toEqual([[], ["0.1.0"]]);
   });
 
-  it("leaves the old version where the new one can't be started", async () => {
+  it("keeps the old version if the new one can't be started", async () => {
     const { root, run, service } = machine("none");
     service.restart = () => Promise.reject(new Error("no bus"));
     await expect(run(bundle)).rejects.toThrow("0.2.0 could not be started; 0.1.0 keeps running.");
@@ -243,7 +243,7 @@ describe("an upgrade", () => {
     expect(pendingVersionSwitch(root, bundle)).toBeNull();
   });
 
-  it("is refused when it is not signed, changed, older or cut off, before anything is touched", async () => {
+  it("is rejected if unsigned, modified, older or truncated, before anything changes", async () => {
     const { root, steps, run } = machine("none");
     const stranger = generateKeyPairSync("ed25519").publicKey.export({ type: "spki", format: "der" }).subarray(-32);
     await expect(run(bundle, [stranger.toString("base64")])).rejects.toThrow("not signed with a trusted key");
@@ -260,16 +260,16 @@ describe("an upgrade", () => {
     await expect(other.run(bundle)).rejects.toThrow("not newer");
     const cut = join(makeTempDir(), "cut.tgz");
     writeFileSync(cut, readFileSync(bundle).subarray(0, 200));
-    await expect(run(cut)).rejects.toThrow("refused");
+    await expect(run(cut)).rejects.toThrow("Invalid upgrade");
     await expect(run("/nowhere/version.tgz")).rejects.toMatchObject({ code: "ENOENT", path: "/nowhere/version.tgz" });
-    const nowhere = "/nowhere/version.tgz can't be read: there is no such file";
+    const nowhere = "Can't read /nowhere/version.tgz: file not found";
     await expect(readUpgradeManifest("/nowhere/version.tgz", [key])).rejects.toThrow(nowhere);
     expect((await readUpgradeManifest(bundle, [key])).version).toBe("0.2.0");
     expect(steps).toEqual([]);
     expect(readlinkSync(join(root, "current"))).toBe("versions/0.1.0");
   });
 
-  it("is refused when a file is not what was signed", async () => {
+  it("is rejected if a file does not match the signed list", async () => {
     const { create, extract } = await import("tar");
     const { steps, run } = machine("none");
     const folder = makeTempDir();
@@ -291,7 +291,7 @@ describe("an upgrade", () => {
   });
 });
 
-describe("an upgrade that is ordered from afar", () => {
+describe("a remote upgrade", () => {
   const still = {
     ...systemClock,
     monotonicMs: () => 0,
@@ -332,7 +332,7 @@ describe("an upgrade that is ordered from afar", () => {
   }
   const NOTHING_OFFERED = { one: () => null } as never;
 
-  it("is left to root, and told by whichever version runs then, once", async () => {
+  it("is installed by root, and reported once by the version that runs then", async () => {
     const { daemon, asRoot, dataDir, steps } = ordered("none");
     const before = new AbortController();
     const cutOff = daemon(before.signal);
@@ -345,14 +345,14 @@ describe("an upgrade that is ordered from afar", () => {
     expect(pendingUpgradeRequest(dataDir)).toBeNull();
   });
 
-  it("that went back by itself is told as such", async () => {
+  it("reports a rollback", async () => {
     const { daemon, asRoot } = ordered("dying");
     const told = expect(daemon()).rejects.toThrow("0.2.0 did not become healthy: rolled back to 0.1.0");
     await asRoot();
     await told;
   });
 
-  it("which root was cut off at is taken up again", async () => {
+  it("is resumed after an interruption", async () => {
     const { dataDir, asRoot, service, steps } = ordered("none");
     writeUpgradeRequest(dataDir, { ...order, sha256: hash(), from: "0.0.9" });
     const { state } = service;
@@ -365,7 +365,7 @@ describe("an upgrade that is ordered from afar", () => {
     expect(steps).toEqual([]);
   });
 
-  it("which root was cut off at before it was judged still goes back", async () => {
+  it("still rolls back after an interruption before the health check", async () => {
     const { dataDir, asRoot, root, service, steps } = ordered("dead");
     writeUpgradeRequest(dataDir, { ...order, sha256: hash(), from: "0.1.0" });
     const { restart } = service;
@@ -384,7 +384,7 @@ describe("an upgrade that is ordered from afar", () => {
     expect(readdirSync(root).sort()).toEqual(["current", "versions"]);
   });
 
-  it("says in words why it can't be, and leaves nothing", async () => {
+  it("reports why it is impossible, and leaves nothing behind", async () => {
     const hurried = { clock: createFastClock() };
     const stranger = generateKeyPairSync("ed25519").publicKey.export({ type: "spki", format: "der" }).subarray(-32);
     const cases: [ReturnType<typeof ordered>, string][] = [
@@ -411,7 +411,7 @@ describe("an upgrade that is ordered from afar", () => {
     expect([statSync(system).uid, statSync(join(system, "shadow")).uid, process.geteuid?.()]).toEqual([0, 0, 0]);
   });
 
-  it("is known to be possible by where the program lies", () => {
+  it("is possible only for a versioned installation", () => {
     const { root } = machine("none");
     expect(findVersionsRoot(join(root, "current/dist/main.js"))).toBe(realpathSync(root));
     expect(findVersionsRoot(join(version(makeTempDir(), "1.0.0"), "dist/main.js"))).toBeNull();

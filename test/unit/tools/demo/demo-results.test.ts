@@ -4,10 +4,10 @@ import { decodeWav, inspectWav } from "../../../../src/media/wav.ts";
 import { channelResults, formatChannelTable } from "../../../../src/tools/demo/channel-results.ts";
 import { createDemoRecording } from "../../../../src/tools/demo/demo-recording.ts";
 import {
+  type DemoReport,
   demoDifferences,
   demoFigures,
   formatDemoTable,
-  type DemoReport,
 } from "../../../../src/tools/demo/demo-results.ts";
 
 const SENT_AT = 1_000_000;
@@ -45,8 +45,8 @@ const ACCOUNT: DemoReport = {
   zones: [heard("zone:1", 401.6)],
 };
 
-describe("the demo's outcome", () => {
-  it("counts the ledger and what devices say apart from each other", () => {
+describe("demo results", () => {
+  it("counts delivery levels and received audio separately", () => {
     const figures = demoFigures(LEDGER, ACCOUNT, SENT_AT, 7.5499);
     expect(figures).toEqual({
       devices: 3,
@@ -59,7 +59,7 @@ describe("the demo's outcome", () => {
     expect(demoDifferences(figures, { phones: 2, offline: 1, zones: 1 })).toEqual([]);
   });
 
-  it("names everything that is not as it should be", () => {
+  it("lists all differences", () => {
     const account = { phones: [heard("SEP1", 400, false)], zones: [], agents: [], receptions: [] };
     const figures = demoFigures(LEDGER.slice(0, 2), account, SENT_AT, 1);
     expect(demoDifferences(figures, { phones: 2, offline: 0, zones: 1 })).toEqual([
@@ -74,12 +74,12 @@ describe("the demo's outcome", () => {
     ).toBeNull();
   });
 
-  it("takes the 99th of 100 listeners", () => {
+  it("computes the 99th percentile", () => {
     const phones = Array.from({ length: 100 }, (_, index) => heard(`SEP${index}`, 100 - index));
     expect(demoFigures([], { phones, zones: [], agents: [], receptions: [] }, SENT_AT, 1).firstPacketMsP99).toBe(99);
   });
 
-  it("shows phones before zones by their names, with the reason of what failed", () => {
+  it("sorts phones before zones by name, with reasons of failures", () => {
     const [head, ...rows] = formatDemoTable(LEDGER, ACCOUNT, SENT_AT);
     expect(head).toMatch(/^Device +Identifier +Level +First packet +Audio +Reason$/);
     expect(rows.map((row) => row.split(/ {2,}/))).toEqual([
@@ -90,12 +90,12 @@ describe("the demo's outcome", () => {
   });
 });
 
-describe("the outcome by channel", () => {
+describe("results by channel", () => {
   const mail = { service: "mail", to: "a@school.example", words: "Hello\nall", packets: 0, at: 1 };
   const toMail = { ...line("a@school.example", "accepted"), provider: "email" };
   const acceptedAt = new Date(SENT_AT + 120).toISOString();
 
-  it("is well where the far end got the message and as much is proven as can be", () => {
+  it("succeeds if the message was received and the highest level was reached", () => {
     const results = channelResults(
       [...LEDGER, { ...toMail, acceptedAt }],
       { ...ACCOUNT, receptions: [mail] },
@@ -128,7 +128,7 @@ describe("the outcome by channel", () => {
     ["the far end got nothing", [toMail], []],
     ["something else came", [toMail], [{ ...mail, words: "Other" }]],
     ["less is proven", [{ ...toMail, level: "sent" as const }], [mail]],
-  ])("is short where %s", (_, ledger, receptions) => {
+  ])("fails if %s", (_, ledger, receptions) => {
     const results = channelResults(ledger, { ...ACCOUNT, receptions }, "Hello", SENT_AT);
     expect(results.find(({ channel }) => channel === "E-mail")?.ok).toBe(false);
   });

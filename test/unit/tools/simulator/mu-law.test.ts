@@ -12,7 +12,7 @@ const SEGMENT_STARTS = [
   [4063, 0x8f],
 ] as const;
 
-describe("µ-law of the campus", () => {
+describe("µ-law of the simulator", () => {
   const table = muLawTable();
   const code = (sample: number): number => table[sample & 0xffff] ?? -1;
 

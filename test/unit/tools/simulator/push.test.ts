@@ -17,7 +17,7 @@ import {
 const OK = '<CiscoIPPhoneResponse><ResponseItem Status="0" Data="Success" URL="Key:Services"/></CiscoIPPhoneResponse>';
 const FORM = { "Content-Type": "application/x-www-form-urlencoded", Authorization: CREDENTIALS };
 
-describe("a phone of the campus, pushed to over HTTP", () => {
+describe("simulated phone, pushed to over HTTP", () => {
   let server: PageServer;
   let campus: Simulator;
   let off: Simulator;
@@ -69,7 +69,7 @@ describe("a phone of the campus, pushed to over HTTP", () => {
     expect(new Set(campus.devices.map((device) => device.attributes.IPAddress)).size).toBe(4);
   });
 
-  it("asks the authentication URL from its own address before it obeys, once per push", async () => {
+  it("authenticates every push once, from its own address", async () => {
     const answer = await push(colour, "Key:Services");
     expect(answer).toMatchObject({ status: 200, body: expect.stringContaining(OK) });
     expect(answer.headers["content-type"]).toBe("text/xml; charset=utf-8");
@@ -84,7 +84,7 @@ describe("a phone of the campus, pushed to over HTTP", () => {
     expect(record()).toMatchObject({ pushes: 1, authCalls: 1, errors: [] });
   });
 
-  it("refuses wrong credentials with error 4, and none with 401", async () => {
+  it("rejects wrong credentials with error 4, and missing ones with 401", async () => {
     const wrong = `Basic ${Buffer.from("push:guess").toString("base64")}`;
     const answer = await pushXml(colour, '<CiscoIPPhoneExecute><ExecuteItem URL="Key:A"/></CiscoIPPhoneExecute>', {
       Authorization: wrong,
@@ -97,7 +97,7 @@ describe("a phone of the campus, pushed to over HTTP", () => {
     expect(JSON.stringify(campus.report())).not.toContain("guess");
   });
 
-  it("refuses when the authentication URL is missing, unreachable or answers otherwise", async () => {
+  it("rejects pushes if the authentication URL is missing, unreachable or denies", async () => {
     const answers = await Promise.all(off.devices.map((device) => push(device, "Key:A")));
     const refused = answers.filter((answer) => answer.error === null);
     expect(refused).toHaveLength(4);
@@ -111,7 +111,7 @@ describe("a phone of the campus, pushed to over HTTP", () => {
     expect((await push(colour, "Key:A")).body).toContain('Status="0"');
   });
 
-  it("resets connections when it is off line", async () => {
+  it("resets connections while it is offline", async () => {
     const answers = await Promise.all(off.devices.map((device) => requestPhone(urlOf(device, "/DeviceInformationX"))));
     const codes = answers.map((answer) => answer.error ?? answer.status);
     expect(codes.filter((code) => code === 200)).toHaveLength(4);
@@ -122,7 +122,7 @@ describe("a phone of the campus, pushed to over HTTP", () => {
     expect((await push(colour, "Key:A")).status).toBe(200);
   });
 
-  it("knows its path, its method and its form field by their exact spelling", async () => {
+  it("accepts only the exact path, method and form field", async () => {
     const body = `XML=${encodeURIComponent('<CiscoIPPhoneExecute><ExecuteItem URL="Key:A"/></CiscoIPPhoneExecute>')}`;
     const post = (path: string, text: string, headers: Record<string, string> = FORM) =>
       requestPhone(urlOf(colour, path), { method: "POST", headers, body: text });
@@ -137,7 +137,7 @@ describe("a phone of the campus, pushed to over HTTP", () => {
     expect((await post("/CGI/Execute", body, asText)).body).toContain('<CiscoIPPhoneError Number="1"/>');
   });
 
-  it("takes 40 KB and no more", async () => {
+  it("accepts at most 40 KB", async () => {
     const padded = (bytes: number): string => {
       const xml = 'XML=<CiscoIPPhoneExecute><ExecuteItem URL="Key:A"/><!---->';
       return `${xml.replace("<!---->", `<!--${"x".repeat(bytes - xml.length - 22)}-->`)}</CiscoIPPhoneExecute>`;
@@ -154,12 +154,12 @@ describe("a phone of the campus, pushed to over HTTP", () => {
     ["four items", ["Key:A", "Key:B", "Key:C", "Key:D"]],
     ["two URLs", ["http://127.0.0.1/a", "http://127.0.0.1/b"]],
     ["an unknown priority", ["Key:A 3"]],
-  ])("refuses an Execute with %s as a whole", async (_, uris) => {
+  ])("rejects an Execute with %s as a whole", async (_, uris) => {
     expect((await push(colour, ...uris)).body).toContain('<CiscoIPPhoneError Number="1"/>');
     expect(server.callbacks.map((callback) => callback.path)).toEqual(["/auth"]);
   });
 
-  it("answers each item for itself, unknown URIs with status 6", async () => {
+  it("returns a status per item, 6 for unknown URIs", async () => {
     const { body } = await push(colour, "Key:A", "key:A", "RTPMRx:239.1.1.1:99");
     expect(body).toContain('<ResponseItem Status="0" Data="Success" URL="Key:A"/>');
     expect(body).toContain('<ResponseItem Status="6" Data="URI not found" URL="key:A"/>');
@@ -167,7 +167,7 @@ describe("a phone of the campus, pushed to over HTTP", () => {
     expect(record().errors).toHaveLength(2);
   });
 
-  it("starts items in an order that changes", async () => {
+  it("starts items in a varying order", async () => {
     const orders = new Set<string>();
     for (let n = 0; n < 12; n++) {
       const { body } = await push(colour, "Key:A", "Key:B", "Key:C");
@@ -213,7 +213,7 @@ describe("a phone of the campus, pushed to over HTTP", () => {
     expect(record().pages.map((shown) => shown.text)).toEqual(["now", "later"]);
   });
 
-  it("tells its display to the server, and shows text, softkeys and an image that fits", async () => {
+  it("describes its display in requests, and shows text, softkeys and an image that fits", async () => {
     const png = Buffer.alloc(64);
     png.write("\x89PNG\r\n\x1a\n", 0, "latin1");
     png.writeUInt32BE(559, 16);
@@ -255,7 +255,7 @@ describe("a phone of the campus, pushed to over HTTP", () => {
     ],
     ["an unknown object", "text/xml; charset=utf-8", '<?xml version="1.0" encoding="UTF-8"?><Html/>'],
     ["broken XML", "text/xml; charset=utf-8", '<?xml version="1.0" encoding="UTF-8"?><CiscoIPPhoneText>'],
-  ])("refuses a page with %s", async (_, type, body) => {
+  ])("rejects a page with %s", async (_, type, body) => {
     server.pages.set("/page", { type, body });
     await push(colour, `${server.url}/page`);
     await until(() => record().errors.length === 1);
@@ -277,7 +277,7 @@ describe("a phone of the campus, pushed to over HTTP", () => {
     expect(record(0).errors[0]).toContain("560x265 does not fit 559x265");
   });
 
-  it("has no RTP and no answer on multiplatform firmware", async () => {
+  it("supports neither RTP nor responses on multiplatform firmware", async () => {
     await requestPhone(`${off.control}/auth-url`, {
       method: "POST",
       body: JSON.stringify({ url: `${server.url}/auth` }),
@@ -305,13 +305,13 @@ describe("a phone of the campus, pushed to over HTTP", () => {
     await tell("/auth-url", { url: `${server.url}/auth` });
   });
 
-  it("plays a sound file before it answers", async () => {
+  it("plays a sound file before it responds", async () => {
     const before = performance.now();
     expect((await push(colour, "Play:Bell.raw")).body).toContain('Status="0"');
     expect(performance.now() - before).toBeGreaterThan(1900);
   });
 
-  it("takes the time to answer that it was told", async () => {
+  it("responds after the configured latency", async () => {
     const slow = await simulatorFrom(`--phones 1 --latency fixed:150 --auth-url ${server.url}/auth`);
     const before = performance.now();
     expect((await push(slow.devices[0], "Key:A")).body).toContain('Status="0"');

@@ -25,7 +25,7 @@ const steps = Array.from({ length: FRAMES * 160 }, (_, at) => Math.floor(seededR
 const payload = Uint8Array.from(steps, (step) => 0xff - step);
 const wav = wavOf(Int16Array.from(steps, (step) => step * 8));
 
-describe("the ears of the campus", () => {
+describe("reception of the simulator", () => {
   let server: PageServer;
   let campus: Simulator;
   let senders: RtpSender[];
@@ -65,7 +65,7 @@ describe("the ears of the campus", () => {
     await server.close();
   });
 
-  it("hear a multicast group bit by bit, share its socket, and tell late from early", async () => {
+  it("receives a multicast group, shares its socket, and tells late from early listeners", async () => {
     await open("--phones 3");
     const { group, port } = ownGroup(2);
     const talk = sender(group, port);
@@ -91,7 +91,7 @@ describe("the ears of the campus", () => {
     expect(summary.programmePackets).toBe(FRAMES);
   });
 
-  it("find a stream wrong that differs or lacks something", async () => {
+  it("detects differing and missing packets", async () => {
     await open("--phones 2");
     await control("/programme", wav);
     const spoilt = payload.slice();
@@ -117,7 +117,7 @@ describe("the ears of the campus", () => {
     expect(summary.exact).toBe(0);
   });
 
-  it("hear in every zone from the start, and nothing of another group", async () => {
+  it("receives in every zone from the start, and only its own group", async () => {
     await open("--zones 2");
     await control("/programme", wav);
     const [first, second] = campus.devices;
@@ -132,7 +132,7 @@ describe("the ears of the campus", () => {
     expect(zones[1]).toMatchObject({ packets: 0, exact: null, firstPacketAt: null });
   });
 
-  it("hear nothing where a phone is mute, though it accepts", async () => {
+  it("counts no packets for a mute phone", async () => {
     await open("--phones 2 --mute 1");
     const { group, port } = ownGroup(6);
     for (const device of campus.devices) {
@@ -148,7 +148,7 @@ describe("the ears of the campus", () => {
     expect(counts).toEqual(["0", String(FRAMES)]);
   });
 
-  it("hear a unicast stream at the phone's own address, from the sender named only", async () => {
+  it("receives unicast at the phone's own address, from the given sender only", async () => {
     await open("--phones 2");
     for (const device of campus.devices) await push(device, "RTPRx:127.0.0.1:20480");
     const talk = sender(campus.devices[1]?.attributes.IPAddress ?? "", 20_480);
@@ -163,7 +163,7 @@ describe("the ears of the campus", () => {
     expect(phones[1]).toMatchObject({ packets: 0, earlier: [{ packets: 5 }] });
   });
 
-  it("count what no phone can play as discarded", async () => {
+  it("counts unplayable packets as discarded", async () => {
     await open("--phones 1");
     const { group, port } = ownGroup(7);
     await push(campus.devices[0], `RTPMRx:${group}:${port}`);
@@ -177,7 +177,7 @@ describe("the ears of the campus", () => {
     socket.close();
   });
 
-  it("forget on request, and go on hearing", async () => {
+  it("clears records on request, and keeps receiving", async () => {
     await open("--phones 1 --zones 1");
     await control("/programme", wav);
     const { group, port } = ownGroup(8);
@@ -192,7 +192,7 @@ describe("the ears of the campus", () => {
     expect((await report()).summary).toMatchObject({ packets: 3, programmePackets: null });
   });
 
-  it("refuse orders that make no sense", async () => {
+  it("rejects invalid requests", async () => {
     await open("--phones 1");
     expect((await control("/programme", "no wav")).status).toBe(400);
     expect((await control("/programme", wav.subarray(0, 44))).status).toBe(400);

@@ -52,7 +52,7 @@ function hear(streams: StreamRecord[], stay: Partial<ListeningSession> = {}, los
   return analyzeReception(listening, loss, programme, createAnalysisCache());
 }
 
-describe("what a listener heard", () => {
+describe("reception analysis", () => {
   it("is exact when every byte of the programme came, in any order, across the wrap of sequence numbers", () => {
     const inOrder = hear([streamOf(range(0, FRAMES))]);
     expect(inOrder).toEqual({

@@ -5,7 +5,7 @@ import { createReplicaHealth, divergedReplicaName } from "../../../../src/wiring
 import { createFakeClock } from "../../../support/fake-clock.ts";
 import { makeTempDir } from "../../../support/temp-dir.ts";
 
-it("a copy that was made anew is told of for an hour, one that stays incomplete for good, and a kept one until it is gone", async () => {
+it("reports a rebuilt replica for an hour, an incomplete one for good, and a kept one until it is deleted", async () => {
   const [dataDir, clock] = [makeTempDir(), createFakeClock()];
   const faults = createReplicaHealth({ dataDir, clock });
   const told = () => faults.healthSource().map(({ level, code }) => `${level} ${code}`);
