@@ -1,7 +1,7 @@
 import type { Browser } from "playwright-core";
 import { afterAll, beforeAll, expect } from "vitest";
 import { createApiClient } from "../../src/cli/api-client.ts";
-import { en } from "../../src/console/web/words/en.ts";
+import { en } from "../../src/console/web/i18n/en.ts";
 import { startBrowser } from "../support/browser.ts";
 import { startTestDaemon, type TestDaemon } from "../support/daemon.ts";
 import { NOTHING_WORDS, openStatesWindow, routerPaths, sampleOf, walkPages, withRows } from "../support/page-states.ts";

@@ -1,6 +1,6 @@
 import type { Browser } from "playwright-core";
 import { afterAll, beforeAll, expect } from "vitest";
-import { en } from "../../src/console/web/words/en.ts";
+import { en } from "../../src/console/web/i18n/en.ts";
 import { startBrowser } from "../support/browser.ts";
 import { startTestDaemon, type TestDaemon } from "../support/daemon.ts";
 import {

@@ -1,8 +1,8 @@
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { ROUTES } from "../../src/console/web/api/routes.ts";
-import { de } from "../../src/console/web/words/de.ts";
-import { en, type WordKey } from "../../src/console/web/words/en.ts";
+import { de } from "../../src/console/web/i18n/de.ts";
+import { en, type WordKey } from "../../src/console/web/i18n/en.ts";
 import { actionsFor } from "../../src/rest/actions/index.ts";
 import { createCatalogue, methodsOf } from "../../src/schema/catalogue.ts";
 import type { AnyResource } from "../../src/schema/resource.ts";

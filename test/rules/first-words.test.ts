@@ -1,14 +1,14 @@
 import { dirname, join } from "node:path";
 import { describe, expect, it } from "vitest";
-import { en } from "../../src/console/web/words/en.ts";
-import { firstEn } from "../../src/console/web/words/first-en.ts";
+import { en } from "../../src/console/web/i18n/en.ts";
+import { firstEn } from "../../src/console/web/i18n/first-en.ts";
 import { readTree, type SourceTree } from "./source-tree.ts";
 
 const WEB = "src/console/web";
 const IMPORTED = /(?:from|import\()\s*"(\.[^"]+\.tsx?)"/g;
 /** What pages are loaded by; what it loads later comes with all words. */
 const ROUTER = `${WEB}/router.tsx`;
-const isCatalogue = (path: string): boolean => /\/words\/(.*-)?(en|de)\.ts$/.test(path);
+const isCatalogue = (path: string): boolean => /\/i18n\/(.*-)?(en|de)\.ts$/.test(path);
 
 /** Files that the first page, the frame and the door are made of. */
 function filesOfTheFirstPage(tree: SourceTree): Set<string> {

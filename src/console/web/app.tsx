@@ -7,17 +7,17 @@ import { type Client, createClient } from "./api/client.ts";
 import { createLiveFeed, type FeedState } from "./api/live-feed.ts";
 import type { SessionRow } from "./api/rows.ts";
 import { createStaleQueries } from "./api/stale-queries.ts";
-import { type Attention, watchAttention } from "./attention.ts";
-import { BrandingColors } from "./branding.tsx";
 import { browserClock } from "./browser-clock.ts";
 import { type Console, ConsoleProvider } from "./console-context.tsx";
-import { freshen } from "./list/fresh-lists.ts";
-import { Toast, type ToastText } from "./parts/toast.tsx";
-import { createRemovals } from "./removals.ts";
+import { BrandingColors } from "./features/branding/branding.tsx";
+import { createRemovals } from "./pending-removals.ts";
 import { createConsoleRouter } from "./router.tsx";
+import { freshen } from "./ui/list/refresh-lists.ts";
+import { Toast, type ToastText } from "./ui/toast.tsx";
+import { type Attention, watchAttention } from "./user-activity.ts";
 
-const LogInPage = lazy(() => import("./pages/log-in.tsx"));
-const SetUpPage = lazy(() => import("./pages/set-up.tsx"));
+const LogInPage = lazy(() => import("./features/account/log-in-page.tsx"));
+const SetUpPage = lazy(() => import("./features/account/first-run-page.tsx"));
 
 /** The whole console: first run, log-in, or the frame with its pages. */
 export function App() {

@@ -3,7 +3,7 @@ import { BugError } from "../../base/errors.ts";
 import type { Client } from "./api/client.ts";
 import type { FeedState } from "./api/live-feed.ts";
 import type { BrowserClock } from "./browser-clock.ts";
-import type { Removals } from "./removals.ts";
+import type { Removals } from "./pending-removals.ts";
 
 /** What every page may use. */
 export interface Console {

@@ -6,7 +6,7 @@ import { StrictMode } from "react";
 import { createRoot } from "react-dom/client";
 import { mayPass } from "./api/client.ts";
 import { App } from "./app.tsx";
-import { WordsProvider } from "./words/use-words.tsx";
+import { WordsProvider } from "./i18n/use-translation.tsx";
 
 /** What drops down stays inside its landmark, where a screen reader looks for it. */
 const inPlace = { comboboxProps: { withinPortal: false } };

@@ -3,11 +3,11 @@ import { useEffect, useMemo } from "react";
 import { useConsole, useNow } from "../console-context.tsx";
 import type { Page } from "./client.ts";
 import type { LinkAnswer } from "./link-rows.ts";
-import { useReading } from "./readings.ts";
+import { soundingOf, waitingOf } from "./notification-state.ts";
+import { useReading } from "./page-queries.ts";
 import { ROUTES, type RouteFor, type RouteParams, type RouteQuery } from "./routes.ts";
 import type { EndpointRow, ExtensionRow, NotificationRow } from "./rows.ts";
 import type { RightsAnswer } from "./security-rows.ts";
-import { soundingOf, waitingOf } from "./sounding.ts";
 
 type Readable = RouteFor<"get">;
 

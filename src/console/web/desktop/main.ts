@@ -1,10 +1,10 @@
 import { browserClock } from "../browser-clock.ts";
 import { createAlertSound } from "../inbox/alert-sound.ts";
 import { createInboxClient, type Person } from "../inbox/api/client.ts";
-import { invitationIn, openDoor } from "../inbox/door.ts";
 import { element } from "../inbox/element.ts";
+import { invitationIn, openDoor } from "../inbox/log-in.ts";
+import { inboxWords } from "../inbox/messages.ts";
 import { browserName } from "../inbox/this-device.ts";
-import { inboxWords } from "../inbox/words.ts";
 import { createScreenClient, runsOf, type Screen, type Screening } from "./screen.ts";
 import "../inbox/inbox.css";
 

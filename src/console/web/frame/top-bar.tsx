@@ -5,12 +5,12 @@ import { lazy, Suspense, useState } from "react";
 import type { SessionRow } from "../api/rows.ts";
 import { useAppliance, useLink } from "../api/use-rows.ts";
 import { useConsole, useNow } from "../console-context.tsx";
-import { EmergencyButton } from "../emergency/emergency-button.tsx";
-import { Chip } from "../parts/level-chip.tsx";
-import { useWords } from "../words/use-words.tsx";
-import { ActingDomain } from "./acting-domain.tsx";
+import { EmergencyButton } from "../features/emergency/emergency-button.tsx";
+import { useWords } from "../i18n/use-translation.tsx";
+import { Chip } from "../ui/status-chip.tsx";
+import { ActingDomain } from "./acting-domain-bar.tsx";
 
-const UserSheet = lazy(() => import("./user-sheet.tsx"));
+const UserSheet = lazy(() => import("../features/account/account-sheet.tsx"));
 
 /** Health, time, search and whoever is logged in. */
 export function TopBar({ onSearch }: { onSearch: () => void }) {

@@ -2,9 +2,10 @@ import { CallerError } from "../../../base/errors.ts";
 import { browserClock } from "../browser-clock.ts";
 import { createAlertSound } from "./alert-sound.ts";
 import { createInboxClient, type OwnDevice, type OwnMessage, type OwnOptOut, type Person } from "./api/client.ts";
-import { invitationIn, openDoor } from "./door.ts";
 import { element } from "./element.ts";
+import { invitationIn, openDoor } from "./log-in.ts";
 import { messageCard, pressButton } from "./message-card.ts";
+import { inboxWords } from "./messages.ts";
 import {
   browserName,
   type DeviceNeeds,
@@ -14,7 +15,6 @@ import {
   switchOff,
   switchOn,
 } from "./this-device.ts";
-import { inboxWords } from "./words.ts";
 import "./inbox.css";
 
 /** How often an open page asks for what is new. own choice: a push message makes it ask at once */

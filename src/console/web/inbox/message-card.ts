@@ -1,7 +1,7 @@
 import { CallerError } from "../../../base/errors.ts";
 import type { OwnMessage } from "./api/client.ts";
 import { element } from "./element.ts";
-import type { InboxWords } from "./words.ts";
+import type { InboxWords } from "./messages.ts";
 
 /** What a card needs. */
 export interface CardNeeds {

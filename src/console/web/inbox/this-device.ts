@@ -1,6 +1,6 @@
 import { CallerError } from "../../../base/errors.ts";
 import type { InboxClient, NewDevice, OwnDevice } from "./api/client.ts";
-import type { Word } from "./words.ts";
+import type { Word } from "./messages.ts";
 
 /** Where the service worker lies; it may show messages of the pages below it. */
 const WORKER = "/inbox/worker.js";

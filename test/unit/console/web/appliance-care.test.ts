@@ -1,6 +1,6 @@
 import { expect, it } from "vitest";
 import type { ApplianceRow } from "../../../../src/console/web/api/link-rows.ts";
-import { byCare, careOf, worstOf } from "../../../../src/console/web/link/appliance-care.ts";
+import { byCare, careOf, worstOf } from "../../../../src/console/web/features/cloud/appliance-attention.ts";
 
 const NOW = Date.parse("2026-01-12T08:00:00.000Z");
 const well = {

@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { watchAttention } from "../../../../src/console/web/attention.ts";
+import { watchAttention } from "../../../../src/console/web/user-activity.ts";
 import { createFakeClock } from "../../../support/fake-clock.ts";
 
 it("a page is left alone fifteen seconds after the last touch", () => {

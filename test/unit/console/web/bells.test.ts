@@ -1,9 +1,9 @@
 import { describe, expect, it } from "vitest";
 import type { BellScheduleRow } from "../../../../src/console/web/api/bell-rows.ts";
-import { bodyOfChange, newDraft } from "../../../../src/console/web/bells/change-draft.ts";
-import { dayKindsOf } from "../../../../src/console/web/bells/day-kinds.ts";
-import { dayIn, daysOfMonth, monthsFrom, weekOf } from "../../../../src/console/web/bells/day-names.ts";
-import { cronOf, simpleRuleOf } from "../../../../src/console/web/bells/rule-draft.ts";
+import { dayIn, daysOfMonth, monthsFrom, weekOf } from "../../../../src/console/web/features/bells/calendar-dates.ts";
+import { dayKindsOf } from "../../../../src/console/web/features/bells/cycle-day-types.ts";
+import { bodyOfChange, newDraft } from "../../../../src/console/web/features/bells/day-change-draft.ts";
+import { cronOf, simpleRuleOf } from "../../../../src/console/web/features/bells/recurrence-rule.ts";
 import {
   BLOCK_PX,
   blocksOf,
@@ -13,8 +13,8 @@ import {
   placesOf,
   type ScheduleRing,
   shifted,
-} from "../../../../src/console/web/bells/week-blocks.ts";
-import { markOf, markOfAll } from "../../../../src/console/web/bells/year-marks.ts";
+} from "../../../../src/console/web/features/bells/week-layout.ts";
+import { markOf, markOfAll } from "../../../../src/console/web/features/bells/year-markers.ts";
 
 const ring = (bellScheduleId: string, localTime: string, more: Partial<ScheduleRing> = {}): ScheduleRing => ({
   ...{ id: `${bellScheduleId} ${localTime}`, at: `2026-03-02T${localTime}.000Z`, localDate: "2026-03-02", localTime },

@@ -1,19 +1,19 @@
 import { describe, expect, it } from "vitest";
 import type { ExtensionRow } from "../../../../src/console/web/api/rows.ts";
-import { addressesIn } from "../../../../src/console/web/pages/addresses.ts";
-import { differencesOf, valueText } from "../../../../src/console/web/pages/audit-difference.ts";
-import { grantFor, grantSentence, keyOf } from "../../../../src/console/web/pages/grant-words.ts";
-import { pluginSentence, pluginTone, pluginWord } from "../../../../src/console/web/pages/plugin-words.ts";
+import { addressesIn } from "../../../../src/console/web/features/people/email-addresses.ts";
+import { pluginSentence, pluginTone, pluginWord } from "../../../../src/console/web/features/plugins/plugin-text.ts";
+import { differencesOf, valueText } from "../../../../src/console/web/features/security/audit-diff.ts";
+import { grantFor, grantSentence, keyOf } from "../../../../src/console/web/features/security/permission-text.ts";
+import { en } from "../../../../src/console/web/i18n/en.ts";
+import { fill } from "../../../../src/console/web/i18n/format.ts";
+import type { Words } from "../../../../src/console/web/i18n/translator.ts";
 import {
   endOfDay,
   fromLocalText,
   lastDayOf,
   startOfDay,
   toLocalText,
-} from "../../../../src/console/web/parts/local-moment.ts";
-import { en } from "../../../../src/console/web/words/en.ts";
-import { fill } from "../../../../src/console/web/words/format.ts";
-import type { Words } from "../../../../src/console/web/words/words.ts";
+} from "../../../../src/console/web/ui/local-time.ts";
 
 const catalogue: Readonly<Record<string, string>> = en;
 const words = {

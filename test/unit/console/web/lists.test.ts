@@ -1,8 +1,8 @@
 import { QueryClient, QueryObserver } from "@tanstack/react-query";
 import { afterEach, describe, expect, it } from "vitest";
-import { freshen } from "../../../../src/console/web/list/fresh-lists.ts";
-import { pagesAround } from "../../../../src/console/web/list/list-pages.ts";
-import { filterQuery, readTableSearch } from "../../../../src/console/web/list/table-search.ts";
+import { pagesAround } from "../../../../src/console/web/ui/list/list-pages.ts";
+import { freshen } from "../../../../src/console/web/ui/list/refresh-lists.ts";
+import { filterQuery, readTableSearch } from "../../../../src/console/web/ui/list/table-search.ts";
 
 type User = { id: string; name: string; note: string };
 

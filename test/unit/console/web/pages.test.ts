@@ -1,18 +1,18 @@
 import { describe, expect, it } from "vitest";
+import { countedOf, soundingFor, soundingOf, stateOf } from "../../../../src/console/web/api/notification-state.ts";
 import type { DeliveryRow } from "../../../../src/console/web/api/rows.ts";
-import { countedOf, soundingFor, soundingOf, stateOf } from "../../../../src/console/web/api/sounding.ts";
-import { deliveryCsv } from "../../../../src/console/web/pages/delivery-csv.ts";
 import {
   draftOf,
   expressionFault,
   groupBodyOf,
   isComplete,
-} from "../../../../src/console/web/pages/group-definition.ts";
-import { deviceBody, NEW_DEVICE } from "../../../../src/console/web/pages/new-device.ts";
-import { carriedOver, changedValues, drawnFields, fieldsOf } from "../../../../src/console/web/parts/form-fields.ts";
-import { de } from "../../../../src/console/web/words/de.ts";
-import { en } from "../../../../src/console/web/words/en.ts";
-import { elapsedText, fill, momentsOf } from "../../../../src/console/web/words/format.ts";
+} from "../../../../src/console/web/features/devices/group-definition.ts";
+import { deviceBody, NEW_DEVICE } from "../../../../src/console/web/features/devices/new-device.ts";
+import { deliveryCsv } from "../../../../src/console/web/features/notifications/delivery-csv.ts";
+import { de } from "../../../../src/console/web/i18n/de.ts";
+import { en } from "../../../../src/console/web/i18n/en.ts";
+import { elapsedText, fill, momentsOf } from "../../../../src/console/web/i18n/format.ts";
+import { carriedOver, changedValues, drawnFields, fieldsOf } from "../../../../src/console/web/ui/form/form-fields.ts";
 import { NOTIFICATION_ACTIVITY_TYPES } from "../../../../src/resources/broadcasts/activity-types.ts";
 import { DELIVERY_LEVELS } from "../../../../src/resources/broadcasts/delivery-levels.ts";
 import incidentActivities from "../../../../src/resources/incidents/incident-activities.ts";

@@ -1,10 +1,6 @@
 import { describe, expect, it } from "vitest";
-import { bodyOf, draftOf, isWhole, movedTo, sizedTo } from "../../../../src/console/web/areas/area-draft.ts";
-import { graticuleOf, latitudeText, longitudeText } from "../../../../src/console/web/areas/graticule.ts";
-import { brandedColors, isReadableColor } from "../../../../src/console/web/branding-colors.ts";
-import { bodyWith, type FormField, withinOf, withValue } from "../../../../src/console/web/parts/form-fields.ts";
-import { levelOf, paramsOf, pathsAbove, readPath } from "../../../../src/console/web/places/levels.ts";
-import { boundaryOf, boxAround, typedBox } from "../../../../src/console/web/places/plan-box.ts";
+import { bodyOf, draftOf, isWhole, movedTo, sizedTo } from "../../../../src/console/web/features/areas/area-draft.ts";
+import { brandedColors, isReadableColor } from "../../../../src/console/web/features/branding/branding-colors.ts";
 import {
   cornersOf,
   measuresOf,
@@ -13,7 +9,11 @@ import {
   outlineOf,
   positionAt,
   readGround,
-} from "../../../../src/console/web/places/plan-ground.ts";
+} from "../../../../src/console/web/features/places/georeference.ts";
+import { levelOf, paramsOf, pathsAbove, readPath } from "../../../../src/console/web/features/places/place-levels.ts";
+import { boundaryOf, boxAround, typedBox } from "../../../../src/console/web/features/places/plan-box.ts";
+import { bodyWith, type FormField, withinOf, withValue } from "../../../../src/console/web/ui/form/form-fields.ts";
+import { graticuleOf, latitudeText, longitudeText } from "../../../../src/console/web/ui/map/graticule.ts";
 
 const MEASURES = { longitude: 9.75, latitude: 47.5, widthM: 120, heightM: 80, turnedBy: 30 };
 

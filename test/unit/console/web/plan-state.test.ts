@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { type PlanState, planStateOf } from "../../../../src/console/web/watch/plan-state.ts";
+import { type PlanState, planStateOf } from "../../../../src/console/web/features/devices/offline-ring-state.ts";
 
 const NOW = Date.parse("2026-01-12T08:00:00Z");
 

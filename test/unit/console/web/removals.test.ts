@@ -1,5 +1,5 @@
 import { beforeEach, describe, expect, it } from "vitest";
-import { createRemovals, type Removals, UNDO_MS } from "../../../../src/console/web/removals.ts";
+import { createRemovals, type Removals, UNDO_MS } from "../../../../src/console/web/pending-removals.ts";
 import { createFakeClock, type FakeClock } from "../../../support/fake-clock.ts";
 
 let clock: FakeClock;

@@ -7,12 +7,10 @@ import {
   entryTone,
   entryWord,
   sinceText,
-} from "../../../../src/console/web/incidents/timeline-words.ts";
-import { configWith, LICENCE_FILTERS, licenceDraft } from "../../../../src/console/web/pages/licence-definition.ts";
-import { withBlanks } from "../../../../src/console/web/parts/blanks.ts";
-import { launchOrder } from "../../../../src/console/web/scenarios/launch-order.ts";
-import { moved } from "../../../../src/console/web/scenarios/part-order.ts";
-import { placeWords } from "../../../../src/console/web/scenarios/place-words.ts";
+} from "../../../../src/console/web/features/incidents/timeline-text.ts";
+import { placeWords } from "../../../../src/console/web/features/places/place-name.ts";
+import { launchOrder } from "../../../../src/console/web/features/scenarios/launch-order.ts";
+import { withBlanks } from "../../../../src/console/web/features/scenarios/placeholders.ts";
 import {
   answersOf,
   isReady,
@@ -21,13 +19,19 @@ import {
   openQuestions,
   startBody,
   variableFrom,
-} from "../../../../src/console/web/scenarios/start.ts";
-import { inkOn } from "../../../../src/console/web/scenarios/tile-ink.ts";
-import { runCounts, runTone } from "../../../../src/console/web/uploads/run-words.ts";
-import { isUnderWay, paceOf, sizeWords, uploadTone } from "../../../../src/console/web/uploads/upload-words.ts";
-import { en } from "../../../../src/console/web/words/en.ts";
-import { fill, momentsOf } from "../../../../src/console/web/words/format.ts";
-import type { Words } from "../../../../src/console/web/words/words.ts";
+} from "../../../../src/console/web/features/scenarios/start-draft.ts";
+import { inkOn } from "../../../../src/console/web/features/scenarios/text-color.ts";
+import {
+  configWith,
+  LICENCE_FILTERS,
+  licenceDraft,
+} from "../../../../src/console/web/features/system/licence-definition.ts";
+import { runCounts, runTone } from "../../../../src/console/web/features/uploads/load-run-text.ts";
+import { isUnderWay, paceOf, sizeWords, uploadTone } from "../../../../src/console/web/features/uploads/upload-text.ts";
+import { en } from "../../../../src/console/web/i18n/en.ts";
+import { fill, momentsOf } from "../../../../src/console/web/i18n/format.ts";
+import type { Words } from "../../../../src/console/web/i18n/translator.ts";
+import { moved } from "../../../../src/console/web/ui/form/move-item.ts";
 
 const catalogue: Readonly<Record<string, string>> = en;
 const words: Words = {

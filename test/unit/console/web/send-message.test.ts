@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import type { NotificationRow, TemplateRow } from "../../../../src/console/web/api/rows.ts";
-import { EMERGENCY_MARK, isForEmergencies } from "../../../../src/console/web/emergency/emergency-mark.ts";
+import { EMERGENCY_MARK, isForEmergencies } from "../../../../src/console/web/features/emergency/emergency-flag.ts";
 import {
   bodyOf,
   continuing,
@@ -10,8 +10,8 @@ import {
   messageFrom,
   recordingOf,
   whatIsMissing,
-} from "../../../../src/console/web/pages/send-message.ts";
-import { markIn, withMark } from "../../../../src/console/web/parts/form-fields.ts";
+} from "../../../../src/console/web/features/notifications/notification-draft.ts";
+import { markIn, withMark } from "../../../../src/console/web/ui/form/form-fields.ts";
 
 const template = {
   id: "t",

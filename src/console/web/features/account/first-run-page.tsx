@@ -1,0 +1,59 @@
+import { Button, PasswordInput, TextInput } from "@mantine/core";
+import { useMutation } from "@tanstack/react-query";
+import { useState } from "react";
+import { useConsole } from "../../console-context.tsx";
+import { fieldFault } from "../../i18n/error-text.ts";
+import { useWords } from "../../i18n/use-translation.tsx";
+import { RefusalLine } from "./log-in-error.tsx";
+import "@mantine/core/styles/PasswordInput.css";
+
+/** The first run: the code that only who stands at the machine can read makes the first administrator. */
+export default function SetUpPage() {
+  const words = useWords();
+  const { t } = words;
+  const { client, refreshSession } = useConsole();
+  const [admin, setAdmin] = useState({ code: "", name: "", email: "", password: "" });
+  const setUp = useMutation({
+    mutationFn: () => client.setUp(admin),
+    onSuccess: () => {
+      history.replaceState(null, "", "/welcome");
+      refreshSession();
+    },
+  });
+  const bind = (name: keyof typeof admin) => ({
+    label: t(`field.${name}`),
+    required: true,
+    value: admin[name],
+    error: fieldFault(setUp.error, name, words),
+    onChange: (event: { currentTarget: { value: string } }) => {
+      const { value } = event.currentTarget;
+      setAdmin((old) => ({ ...old, [name]: value }));
+    },
+  });
+  return (
+    <main className="alone">
+      <form
+        className="card"
+        onSubmit={(event) => {
+          event.preventDefault();
+          setUp.mutate();
+        }}
+      >
+        <h1>{t("set-up.title")}</h1>
+        <p>{t("set-up.words")}</p>
+        <TextInput {...bind("code")} description={t("set-up.code-hint")} autoComplete="off" />
+        <TextInput {...bind("name")} autoComplete="name" />
+        <TextInput {...bind("email")} type="email" autoComplete="username" />
+        <PasswordInput
+          {...bind("password")}
+          autoComplete="new-password"
+          visibilityToggleButtonProps={{ "aria-label": t("form.reveal") }}
+        />
+        <RefusalLine error={setUp.error} refused="set-up.refused" />
+        <Button type="submit" loading={setUp.isPending}>
+          {t("set-up.go")}
+        </Button>
+      </form>
+    </main>
+  );
+}

@@ -1,0 +1,65 @@
+import { Button, TextInput } from "@mantine/core";
+import { useState } from "react";
+import type { AlarmRow } from "../../api/alarm-rows.ts";
+import { useChange } from "../../api/use-rows.ts";
+import { useConsole } from "../../console-context.tsx";
+import { fieldFault } from "../../i18n/error-text.ts";
+import { useWords } from "../../i18n/use-translation.tsx";
+import { FaultLine } from "../../ui/error-line.tsx";
+import { Chip } from "../../ui/status-chip.tsx";
+import { Moment } from "../../ui/timestamp.tsx";
+import "../../ui/input-styles.ts";
+
+/** Who sees to an alarm, or the way to say that one does oneself; nothing while nothing is wrong. */
+export function Acknowledgement({ row }: { row: AlarmRow }) {
+  if (row.status !== "ACTIVE") return null;
+  return row.acknowledgedAt === null ? <Acknowledge alarmId={row.id} /> : <Acknowledged row={row} />;
+}
+
+function Acknowledged({ row }: { row: AlarmRow }) {
+  const { t } = useWords();
+  return (
+    <p className="row tight">
+      <Chip tone="">{t("alarm.acknowledged")}</Chip>
+      <span>
+        {row.acknowledgedBy} <Moment at={row.acknowledgedAt} />
+      </span>
+      {row.acknowledgementNote && <span className="soft">{row.acknowledgementNote}</span>}
+    </p>
+  );
+}
+
+function Acknowledge({ alarmId }: { alarmId: string }) {
+  const words = useWords();
+  const { t } = words;
+  const { client, say } = useConsole();
+  const [note, setNote] = useState("");
+  const saying = useChange<void, void>("alarms", async () => {
+    await client.post("alarms/{alarmId}/acknowledge", { alarmId }, note === "" ? {} : { note });
+    say(t("saved"));
+  });
+  return (
+    <form
+      className="stack"
+      onSubmit={(event) => {
+        event.preventDefault();
+        saying.mutate();
+      }}
+    >
+      <TextInput
+        label={t("alarm.acknowledge-note")}
+        description={t("alarm.acknowledge-hint")}
+        maxLength={255}
+        value={note}
+        error={fieldFault(saying.error, "note", words)}
+        onChange={(event) => setNote(event.currentTarget.value)}
+      />
+      <FaultLine error={saying.error} />
+      <div>
+        <Button type="submit" loading={saying.isPending}>
+          {t("alarm.acknowledge")}
+        </Button>
+      </div>
+    </form>
+  );
+}

@@ -1,0 +1,196 @@
+import { Button } from "@mantine/core";
+import { Link } from "@tanstack/react-router";
+import { useState } from "react";
+import { dayAfter } from "../../../../bells/calendar-days.ts";
+import type { BellScheduleRow } from "../../api/bell-rows.ts";
+import { useNow } from "../../console-context.tsx";
+import { useWords } from "../../i18n/use-translation.tsx";
+import { FaultLine } from "../../ui/error-line.tsx";
+import { RowsChoice } from "../../ui/form/rows-select.tsx";
+import { useTableSearch } from "../../ui/list/use-table-search.ts";
+import { Tabs } from "../../ui/section-tabs.tsx";
+import { ChoiceBar } from "../../ui/segmented-choice.tsx";
+import { dayIn, dayWords, monthsFrom, monthWords, weekOf } from "./calendar-dates.ts";
+import { ChangeSheet } from "./day-change-sheet.tsx";
+import { DayChanges } from "./day-changes.tsx";
+import { DaySheet } from "./day-sheet.tsx";
+import { RingSheet } from "./ring-sheet.tsx";
+import { FirstSteps } from "./starter-schedule.tsx";
+import {
+  MOST_DRAWN,
+  useChosenIds,
+  useDrawnSchedules,
+  useRingLists,
+  useRings,
+  useSiteZone,
+  useTemplateNames,
+} from "./use-bells.ts";
+import { WeekCalendar } from "./week-calendar.tsx";
+import { type Block, blocksOf, nextInstantOf } from "./week-layout.ts";
+import { YearCalendar } from "./year-calendar.tsx";
+import { markOfAll } from "./year-markers.ts";
+import "../../ui/list/list.css";
+import "./bells.css";
+import "../../ui/lines.css";
+
+/** What rings when: by the week or by the year, of all schedules or some; and the way to change a day. */
+export default function BellsPage() {
+  const { t } = useWords();
+  const [{ view = "week", since, open, day }, show] = useTableSearch();
+  const [ids, choose] = useChosenIds();
+  const drawn = useDrawnSchedules();
+  const today = dayIn(useSiteZone(), useNow());
+  const from = since ?? (view === "year" ? yearStart(drawn.schedules, today) : today);
+  const close = () => show({ open: undefined, day: undefined });
+  const changeDay = (chosen: string) => show({ open: "change", day: chosen });
+  const openDay = (chosen: string) => show({ open: "day", day: chosen });
+  const shared = { schedules: drawn.schedules, today, from, onDay: openDay };
+  return (
+    <div className="page bells">
+      <Tabs of="bells" />
+      <div className="head">
+        <h1>{t("bells.title")}</h1>
+        <span className="space" />
+        <Button onClick={() => changeDay(today)}>{t("change.title")}</Button>
+      </div>
+      <div className="row bells-tools">
+        <ChoiceBar
+          label={t("bells.view")}
+          value={view === "year" ? "year" : "week"}
+          choices={[
+            { value: "week", label: t("bells.week") },
+            { value: "year", label: t("bells.year") },
+          ]}
+          onChange={(next) => show({ view: next === "week" ? undefined : next, since: undefined })}
+        />
+        <Steps from={from} view={view} onShow={(next) => show({ since: next })} />
+        <RowsChoice
+          label={t("bells.schedules-shown")}
+          placeholder={t("bells.all-schedules")}
+          route="bell-schedules"
+          value={ids}
+          onChange={choose}
+        />
+      </div>
+      <FaultLine error={drawn.error} />
+      {drawn.data && drawn.total === 0 && <NoSchedules />}
+      {drawn.total > MOST_DRAWN && <p className="soft">{t("bells.too-many", { n: drawn.total, most: MOST_DRAWN })}</p>}
+      {view === "year" ? <Year {...shared} /> : <Week {...shared} />}
+      {open === "change" && <ChangeSheet day={day ?? today} bellScheduleIds={ids} onClose={close} />}
+      {open === "day" && day && (
+        <DaySheet day={day} schedules={drawn.schedules} onChange={() => changeDay(day)} onClose={close} />
+      )}
+    </div>
+  );
+}
+
+function NoSchedules() {
+  const { t } = useWords();
+  return (
+    <div className="row">
+      <span>{t("bells.none")}</span>
+      <Link to="/bell-schedules">{t("bells.go-to-schedules")}</Link>
+      <FirstSteps />
+    </div>
+  );
+}
+
+/** A year is shown from where the schedules begin, when that is less than a year ago. */
+function yearStart(schedules: readonly BellScheduleRow[], today: string): string {
+  const begun = schedules
+    .map(({ startDate }) => startDate)
+    .filter((first) => first <= today && dayAfter(first, 360) > today);
+  return begun.length === 0
+    ? `${today.slice(0, 4)}-01-01`
+    : begun.reduce((least, first) => (first < least ? first : least));
+}
+
+interface StepsProps {
+  from: string;
+  view: string;
+  onShow(since: string | undefined): void;
+}
+
+function Steps({ from, view, onShow }: StepsProps) {
+  const { t, language } = useWords();
+  const days = view === "year" ? 365 : 7;
+  const week = weekOf(from);
+  const months = monthsFrom(from);
+  const words =
+    view === "year"
+      ? `${monthWords(months[0] ?? "", language)} – ${monthWords(months[11] ?? "", language)}`
+      : `${dayWords(week[0] ?? from, language, "column")} – ${dayWords(week[6] ?? from, language, "short")}`;
+  return (
+    <div className="row steps">
+      <Button variant="default" aria-label={t("bells.earlier")} onClick={() => onShow(dayAfter(from, -days))}>
+        {"‹"}
+      </Button>
+      <span aria-live="polite">{words}</span>
+      <Button variant="default" aria-label={t("bells.later")} onClick={() => onShow(dayAfter(from, days))}>
+        {"›"}
+      </Button>
+      <Button variant="default" onClick={() => onShow(undefined)}>
+        {t("bells.today")}
+      </Button>
+    </div>
+  );
+}
+
+interface ViewProps {
+  schedules: readonly BellScheduleRow[];
+  today: string;
+  from: string;
+  onDay(day: string): void;
+}
+
+function Year({ from, today, schedules, onDay }: ViewProps) {
+  const months = monthsFrom(from);
+  return (
+    <>
+      <YearCalendar from={from} today={today} schedules={schedules} onDay={onDay} />
+      <DayChanges first={`${months[0]}-01`} last={`${months[11]}-31`} />
+    </>
+  );
+}
+
+function Week({ from, today, schedules, onDay }: ViewProps) {
+  const { t, name } = useWords();
+  const now = useNow();
+  const days = weekOf(from);
+  const [first = from, last = from] = [days[0], days[6]];
+  const found = useRings(schedules, first, last);
+  const blocks = blocksOf(found.rings);
+  const names = useTemplateNames(blocks.map(({ messageTemplateId }) => messageTemplateId));
+  const lists = useRingLists();
+  const [opened, setOpened] = useState<{ block: Block; to: string | null } | null>(null);
+  const listOf = ({ ringListId }: Block) => lists.data?.data.find(({ id }) => id === ringListId) ?? null;
+  const nameOf = ({ messageTemplateId }: Block) => names.get(messageTemplateId ?? "") ?? "";
+  const noteOf = (day: string) => {
+    const { mark, why } = markOfAll(schedules, day);
+    if (mark === "changed" || mark === "no-bells" || mark === "otherwise") return why ?? name("day-mark", mark);
+    return null;
+  };
+  return (
+    <>
+      <FaultLine error={found.error ?? lists.error} />
+      {found.isPartial && <p className="soft">{t("bells.partial")}</p>}
+      <WeekCalendar
+        {...{ days, today, blocks, nameOf, noteOf, onDay }}
+        nextAt={first > today ? null : nextInstantOf(found.rings, now)}
+        mayMove={(block) => listOf(block)?.permissions.includes("put") ?? false}
+        onOpen={(block, to) => setOpened({ block, to })}
+      />
+      <p className="soft bells-hint">{t("bells.move-hint")}</p>
+      <DayChanges first={first} last={last} />
+      {opened && (
+        <RingSheet
+          {...opened}
+          name={nameOf(opened.block)}
+          list={listOf(opened.block)}
+          scheduleNames={new Map(schedules.map((schedule) => [schedule.id, schedule.name]))}
+          onClose={() => setOpened(null)}
+        />
+      )}
+    </>
+  );
+}

@@ -1,0 +1,85 @@
+import { Button, TextInput } from "@mantine/core";
+import { useState } from "react";
+import type { FeedRow } from "../../api/bell-rows.ts";
+import { useChange, useRows } from "../../api/use-rows.ts";
+import { useConsole } from "../../console-context.tsx";
+import { useWords } from "../../i18n/use-translation.tsx";
+import { FaultLine } from "../../ui/error-line.tsx";
+import { OnceShown } from "../../ui/one-time-secret.tsx";
+import { RemoveButton } from "../../ui/remove-button.tsx";
+import { Moment } from "../../ui/timestamp.tsx";
+import { useGone } from "../../ui/use-removal.ts";
+
+const ROUTE = "bell-schedules/{bellScheduleId}/feeds";
+
+/** The addresses at which calendar programs follow a schedule; a new one is shown once. */
+export function Feeds({ bellScheduleId }: { bellScheduleId: string }) {
+  const { t } = useWords();
+  const { client } = useConsole();
+  const gone = useGone();
+  const [name, setName] = useState("");
+  const found = useRows<FeedRow>(ROUTE, { bellScheduleId }, { limit: 100 });
+  const make = useChange<string, FeedRow>("bell-schedule-feeds", (who) =>
+    client.post<FeedRow>(ROUTE, { bellScheduleId }, { name: who }),
+  );
+  const feeds = (found.data?.data ?? []).filter(({ id }) => !gone.has(id));
+  return (
+    <section className="stack" aria-label={t("calendar.out")}>
+      <h3>{t("calendar.out")}</h3>
+      <p className="soft">{t("calendar.words")}</p>
+      <FaultLine error={found.error} />
+      <ul className="plain lined">
+        {feeds.map((row) => (
+          <li key={row.id} className="row">
+            <span className="grow">
+              {row.name}{" "}
+              <small className="soft">
+                {row.lastReadAt ? t("calendar.read") : t("calendar.never-read")}{" "}
+                {row.lastReadAt && <Moment at={row.lastReadAt} />}
+              </small>
+            </span>
+            {row.permissions.includes("delete") && (
+              <RemoveButton
+                route={`${ROUTE}/{feedId}`}
+                params={{ bellScheduleId, feedId: row.id }}
+                id={row.id}
+                name={row.name}
+              />
+            )}
+          </li>
+        ))}
+      </ul>
+      {make.data ? (
+        <OnceShown
+          label={t("calendar.address")}
+          value={make.data.url ?? ""}
+          onKept={() => {
+            make.reset();
+            setName("");
+          }}
+        />
+      ) : (
+        <form
+          className="row end"
+          onSubmit={(event) => {
+            event.preventDefault();
+            make.mutate(name);
+          }}
+        >
+          <TextInput
+            className="grow"
+            label={t("calendar.who")}
+            required
+            maxLength={140}
+            value={name}
+            onChange={(event) => setName(event.currentTarget.value)}
+          />
+          <Button type="submit" loading={make.isPending} disabled={name === ""}>
+            {t("calendar.make")}
+          </Button>
+        </form>
+      )}
+      <FaultLine error={make.error} />
+    </section>
+  );
+}

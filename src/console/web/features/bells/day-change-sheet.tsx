@@ -1,0 +1,237 @@
+import { Button, NumberInput, TextInput } from "@mantine/core";
+import { useQueryClient } from "@tanstack/react-query";
+import { useState } from "react";
+import type { DayChangeRow, Rehearsed } from "../../api/bell-rows.ts";
+import type { RouteQuery } from "../../api/routes.ts";
+import { useChange } from "../../api/use-rows.ts";
+import { useConsole } from "../../console-context.tsx";
+import { useWords } from "../../i18n/use-translation.tsx";
+import { FaultLine } from "../../ui/error-line.tsx";
+import { RowChoice } from "../../ui/form/row-select.tsx";
+import { RowsChoice } from "../../ui/form/rows-select.tsx";
+import { ChoiceBar } from "../../ui/segmented-choice.tsx";
+import { SideSheet } from "../../ui/side-sheet.tsx";
+import { TimeField } from "../../ui/time-field.tsx";
+import { useUnsaved } from "../../ui/use-unsaved-changes.tsx";
+import { bodyOfChange, CHANGE_KINDS, type ChangeDraft, newDraft } from "./day-change-draft.ts";
+import { Difference, DifferenceLine } from "./ring-diff.tsx";
+import { DRY_RUN, useDifference } from "./use-ring-diff.ts";
+
+interface ChangeSheetProps {
+  day: string;
+  /** Schedules that are chosen on the page; all when empty. */
+  bellScheduleIds: readonly string[];
+  onClose(): void;
+}
+
+/** Some days that ring otherwise: what, when, for whom, and what that does to the rings before it is saved. */
+export function ChangeSheet({ day, bellScheduleIds, onClose }: ChangeSheetProps) {
+  const { t, name } = useWords();
+  const [start] = useState(() => newDraft(day, bellScheduleIds));
+  const [draft, setDraft] = useState(start);
+  const change = (part: Partial<ChangeDraft>) => setDraft((old) => ({ ...old, ...part }));
+  const made = bodyOfChange(draft);
+  const { send, saving } = useSaving(onClose);
+  const difference = useDifference(made, (asked: NonNullable<typeof made>) => send(asked, DRY_RUN));
+  const unsaved = useUnsaved(draft !== start && !saving.isPending && !saving.isSuccess);
+  return (
+    <SideSheet title={t("change.title")} onClose={onClose}>
+      <form
+        className="stack"
+        onSubmit={(event) => {
+          event.preventDefault();
+          if (made) saving.mutate(made);
+        }}
+      >
+        <ChoiceBar
+          label={t("change.what")}
+          value={draft.kind}
+          choices={CHANGE_KINDS.map((value) => ({ value, label: name("change-kind", value) }))}
+          onChange={(kind) => change({ kind })}
+        />
+        <p className="soft">{name("change-hint", draft.kind)}</p>
+        <KindFields draft={draft} change={change} />
+        <DayFields draft={draft} change={change} />
+        <WhichSchedules draft={draft} change={change} />
+        <TextInput
+          label={t("change.why")}
+          maxLength={250}
+          value={draft.description}
+          onChange={(event) => change({ description: event.currentTarget.value })}
+        />
+        <Difference
+          difference={made ? difference.answer?.ringDiff : null}
+          error={difference.error}
+          isPending={difference.isPending}
+          before={t("change.incomplete")}
+        />
+        {unsaved}
+        <FaultLine error={saving.error} />
+        <div className="savebar">
+          <Button type="submit" loading={saving.isPending} disabled={!made || Boolean(difference.error)}>
+            {t("change.save")}
+          </Button>
+          {made && difference.answer?.ringDiff && <DifferenceLine difference={difference.answer.ringDiff} />}
+        </div>
+      </form>
+    </SideSheet>
+  );
+}
+
+type Sent = NonNullable<ReturnType<typeof bodyOfChange>>;
+
+function useSaving(onClose: () => void) {
+  const { t } = useWords();
+  const { client, say } = useConsole();
+  const queries = useQueryClient();
+  const send = ({ isLasting, body }: Sent, query: RouteQuery = {}) => {
+    const route = isLasting ? "bell-schedules-bulk-exceptions" : "bell-schedules-day-changes";
+    return client.post<DayChangeRow & Rehearsed>(route, {}, body, {}, query);
+  };
+  const takeBack = async (dayChangeId: string) => {
+    await client.remove("bell-schedules-day-changes/{dayChangeId}", { dayChangeId });
+    await queries.invalidateQueries({ queryKey: ["bell-schedules"] });
+    await queries.invalidateQueries({ queryKey: ["bell-schedules-day-changes"] });
+  };
+  const saving = useChange<Sent, void>("bell-schedules-day-changes", async (made) => {
+    const { id, schedulesAffected } = await send(made);
+    await queries.invalidateQueries({ queryKey: ["bell-schedules"] });
+    const words = t("change.saved", { n: schedulesAffected.length });
+    say(words, made.isLasting ? undefined : () => void takeBack(id));
+    onClose();
+  });
+  return { send, saving };
+}
+
+interface PartProps {
+  draft: ChangeDraft;
+  change(part: Partial<ChangeDraft>): void;
+}
+
+const QUICK_MINUTES = [60, 120] as const;
+
+function KindFields({ draft, change }: PartProps) {
+  const { t } = useWords();
+  switch (draft.kind) {
+    case "delay":
+      return (
+        <div className="row end">
+          <NumberInput
+            label={t("change.minutes")}
+            min={1}
+            max={720}
+            value={draft.minutes}
+            onChange={(minutes) => change({ minutes: Number(minutes) || 0 })}
+          />
+          {QUICK_MINUTES.map((minutes) => (
+            <Button key={minutes} variant="default" onClick={() => change({ minutes })}>
+              {t("change.hours", { n: minutes / 60 })}
+            </Button>
+          ))}
+        </div>
+      );
+    case "early-dismissal":
+      return <TimeField label={t("change.end")} value={draft.until} onChange={(until) => change({ until })} />;
+    case "other-day":
+      return <OtherDay draft={draft} change={change} />;
+    case "exception":
+      return <RingListField draft={draft} change={change} placeholder={t("change.no-bells")} />;
+    case "no-bells":
+      return null;
+    default:
+      return (
+        <div className="row end">
+          <TimeField label={t("change.from")} value={draft.from} onChange={(from) => change({ from })} />
+          <TimeField label={t("change.until")} value={draft.until} onChange={(until) => change({ until })} />
+        </div>
+      );
+  }
+}
+
+function OtherDay({ draft, change }: PartProps) {
+  const { t } = useWords();
+  return (
+    <>
+      <ChoiceBar
+        label={t("change.as")}
+        value={draft.as}
+        choices={[
+          { value: "date", label: t("change.as-date") },
+          { value: "ring-list", label: t("change.as-list") },
+        ]}
+        onChange={(as) => change({ as })}
+      />
+      {draft.as === "date" ? (
+        <TextInput
+          type="date"
+          label={t("change.like")}
+          value={draft.likeDate}
+          onChange={(event) => change({ likeDate: event.currentTarget.value })}
+        />
+      ) : (
+        <RingListField draft={draft} change={change} placeholder={t("change.choose-list")} />
+      )}
+    </>
+  );
+}
+
+function RingListField({ draft, change, placeholder }: PartProps & { placeholder: string }) {
+  const { t } = useWords();
+  return (
+    <RowChoice
+      label={t("change.ring-list")}
+      placeholder={placeholder}
+      route="ring-lists"
+      value={draft.ringListId}
+      onChange={(ringListId) => change({ ringListId })}
+    />
+  );
+}
+
+function DayFields({ draft, change }: PartProps) {
+  const { t } = useWords();
+  return (
+    <div className="row end">
+      <TextInput
+        type="date"
+        required
+        label={t("change.first-day")}
+        value={draft.startDate}
+        onChange={(event) => change({ startDate: event.currentTarget.value })}
+      />
+      <TextInput
+        type="date"
+        label={t("change.last-day")}
+        min={draft.startDate}
+        value={draft.endDate || draft.startDate}
+        onChange={(event) => change({ endDate: event.currentTarget.value })}
+      />
+    </div>
+  );
+}
+
+function WhichSchedules({ draft, change }: PartProps) {
+  const { t } = useWords();
+  return (
+    <>
+      <ChoiceBar
+        label={t("change.which")}
+        value={draft.all ? "all" : "some"}
+        choices={[
+          { value: "all", label: t("change.all") },
+          { value: "some", label: t("change.some") },
+        ]}
+        onChange={(value) => change({ all: value === "all" })}
+      />
+      {!draft.all && (
+        <RowsChoice
+          label={t("change.schedules")}
+          placeholder={t("bells.choose")}
+          route="bell-schedules"
+          value={draft.bellScheduleIds}
+          onChange={(bellScheduleIds) => change({ bellScheduleIds })}
+        />
+      )}
+    </>
+  );
+}

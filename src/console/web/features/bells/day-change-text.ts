@@ -1,0 +1,36 @@
+import type { DayChangeRow } from "../../api/bell-rows.ts";
+import type { Words } from "../../i18n/translator.ts";
+import { dayWords, shortTime } from "./calendar-dates.ts";
+
+/** What a day change does, in words. */
+export function changeWords(change: DayChangeRow, { t, language }: Pick<Words, "t" | "language">): string {
+  const { kind, minutes, from, until, likeDate } = change;
+  const times = { from: shortTime(from ?? "00:00:00"), until: shortTime(until ?? "") };
+  if (kind === "delay") return t("change.words-delay", { n: minutes ?? 0 });
+  if (kind === "early-dismissal") return t("change.words-early", times);
+  if (kind === "no-bells") return t("change.words-none");
+  if (kind === "mute") return t("change.words-mute", times);
+  if (kind === "move-ring") return t("change.words-move", times);
+  if (kind === "mute-hours") return t("change.words-mute-hours", times);
+  return likeDate ? t("change.words-like", { day: dayWords(likeDate, language, "long") }) : t("change.words-list");
+}
+
+/** Days from the first to the last in words; `short` tells the year, `column` the day of the week. */
+export function spanWords(
+  { startDate, endDate }: { startDate: string; endDate: string | null },
+  language: Words["language"],
+  style: "column" | "short" = "column",
+): string {
+  const first = dayWords(startDate, language, style);
+  return endDate === null || endDate === startDate ? first : `${first} – ${dayWords(endDate, language, style)}`;
+}
+
+/** What is changed in a ring list on some days, in words: `delay 60` and its kin. */
+export function ringListChangeWords(change: string, { t }: Pick<Words, "t">): string {
+  const [kind, first = "", second = ""] = change.split(" ");
+  if (kind === "delay") return t("change.words-delay", { n: Number(first) });
+  if (kind === "earlier") return t("change.words-earlier", { n: Number(first) });
+  if (kind === "end") return t("change.words-early", { until: shortTime(first) });
+  if (kind === "move") return t("change.words-move", { until: shortTime(second) });
+  return t("change.words-mute-hours", { from: shortTime(first), until: shortTime(second) });
+}

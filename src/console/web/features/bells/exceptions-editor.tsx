@@ -1,0 +1,106 @@
+import { Button, TextInput } from "@mantine/core";
+import type { ExceptionRow } from "../../api/bell-rows.ts";
+import { fieldFault } from "../../i18n/error-text.ts";
+import { useWords } from "../../i18n/use-translation.tsx";
+import type { OwnField } from "../../ui/form/form-fields.ts";
+import { RowChoice } from "../../ui/form/row-select.tsx";
+import { ringListChangeWords, spanWords } from "./day-change-text.ts";
+
+const MOST = 1_000;
+
+type Exception = Omit<ExceptionRow, "id"> & { id?: string };
+
+/** The days of a schedule that ring otherwise than its cycle says. */
+export function ExceptionsEditor({ values, change, error }: OwnField) {
+  const { t } = useWords();
+  const given = (values.bellScheduleExceptions ?? []) as readonly Exception[];
+  const set = (bellScheduleExceptions: readonly Exception[]) => change({ bellScheduleExceptions });
+  return (
+    <section className="stack" aria-label={t("schedules.exceptions")}>
+      <h3 className="form-heading">{t("schedules.exceptions")}</h3>
+      <p className="soft">{t("schedules.exceptions-words", { n: given.length, most: MOST })}</p>
+      {given.map((exception, at) => (
+        <ExceptionLine
+          key={exception.id ?? `new ${at}`}
+          {...{ exception, at, error }}
+          onChange={(part) => set(given.map((each, index) => (index === at ? { ...each, ...part } : each)))}
+          onRemove={() => set(given.filter((_, index) => index !== at))}
+        />
+      ))}
+      {given.length < MOST && (
+        <div>
+          <Button variant="default" onClick={() => set([...given, newException(String(values.startDate ?? ""))])}>
+            {t("schedules.add-exception")}
+          </Button>
+        </div>
+      )}
+    </section>
+  );
+}
+
+function newException(day: string): Exception {
+  return { startDate: day, endDate: day, ringListId: null, description: null, ringListChanges: [] };
+}
+
+interface ExceptionLineProps {
+  exception: Exception;
+  at: number;
+  error: unknown;
+  onChange(part: Partial<Exception>): void;
+  onRemove(): void;
+}
+
+/** One exception; folded, as a schedule may have many. */
+function ExceptionLine({ exception, at, error, onChange, onRemove }: ExceptionLineProps) {
+  const words = useWords();
+  const { t, language } = words;
+  const { id, startDate, endDate, ringListId, ringListName, description, ringListChanges, dayChangeId } = exception;
+  const fault = (member: string) => fieldFault(error, `bellScheduleExceptions[${at}].${member}`, words);
+  const how = ringListId === null ? t("schedules.silent") : (ringListName ?? "");
+  const changes = ringListChanges.map((change) => ringListChangeWords(change, words));
+  return (
+    <details {...(id === undefined ? { open: true } : {})}>
+      <summary>{[spanWords(exception, language), how, ...changes, description].filter(Boolean).join(" · ")}</summary>
+      <div className="stack exception-line">
+        {dayChangeId && <p className="soft">{t("schedules.of-day-change")}</p>}
+        <div className="row end">
+          <TextInput
+            type="date"
+            required
+            label={t("change.first-day")}
+            value={startDate}
+            error={fault("startDate")}
+            onChange={(event) => onChange({ startDate: event.currentTarget.value })}
+          />
+          <TextInput
+            type="date"
+            required
+            label={t("change.last-day")}
+            value={endDate}
+            error={fault("endDate")}
+            onChange={(event) => onChange({ endDate: event.currentTarget.value })}
+          />
+        </div>
+        <RowChoice
+          label={t("change.ring-list")}
+          placeholder={t("change.no-bells")}
+          route="ring-lists"
+          value={ringListId}
+          error={fault("ringListId")}
+          onChange={(next) => onChange({ ringListId: next, ...(next === null ? { ringListChanges: [] } : {}) })}
+        />
+        <TextInput
+          label={t("change.why")}
+          maxLength={250}
+          value={description ?? ""}
+          onChange={(event) => onChange({ description: event.currentTarget.value || null })}
+        />
+        <div>
+          <Button variant="default" c="var(--bad)" onClick={onRemove}>
+            {t("schedules.remove-exception")}
+          </Button>
+        </div>
+      </div>
+    </details>
+  );
+}

@@ -1,0 +1,91 @@
+import { Button } from "@mantine/core";
+import { useId, useState } from "react";
+import type { BellScheduleRow, Rehearsed } from "../../api/bell-rows.ts";
+import type { RouteQuery } from "../../api/routes.ts";
+import { useChange } from "../../api/use-rows.ts";
+import { useConsole } from "../../console-context.tsx";
+import { useWords } from "../../i18n/use-translation.tsx";
+import { FaultLine } from "../../ui/error-line.tsx";
+import { FileField } from "../../ui/file-field.tsx";
+import { RowChoice } from "../../ui/form/row-select.tsx";
+import { Difference } from "./ring-diff.tsx";
+import { DRY_RUN, useDifference } from "./use-ring-diff.ts";
+
+const CALENDAR = "text/calendar";
+
+type Imported = BellScheduleRow & Rehearsed & { imported: number };
+
+/** Holidays from a calendar file, as exceptions of a schedule: what they do is told before they are taken. */
+export function HolidayImport({ bellScheduleId }: { bellScheduleId: string }) {
+  const { t } = useWords();
+  const { client, say } = useConsole();
+  const id = useId();
+  const [file, setFile] = useState<{ name: string; text: string } | null>(null);
+  const [ringListId, setRingListId] = useState<string | null>(null);
+  const route = "bell-schedules/{bellScheduleId}/holidays";
+  const send = (text: string, query: RouteQuery = {}) =>
+    client.post<Imported>(
+      route,
+      { bellScheduleId },
+      new Blob([text]),
+      { "Content-Type": CALENDAR },
+      {
+        ...query,
+        ...(ringListId === null ? {} : { ringListId }),
+      },
+    );
+  const body = file && { ...file, ringListId };
+  const difference = useDifference(body, ({ text }: { text: string }) => send(text, DRY_RUN));
+  const take = useChange<string, void>("bell-schedules", async (text) => {
+    const { imported } = await send(text);
+    say(t("holidays.taken", { n: imported }));
+    setFile(null);
+  });
+  return (
+    <section className="stack" aria-label={t("holidays.title")}>
+      <h3>{t("holidays.title")}</h3>
+      <p className="soft">{t("holidays.words")}</p>
+      <FileField
+        id={id}
+        label={t("holidays.file")}
+        required={false}
+        error={null}
+        accept={[CALENDAR, ".ics"]}
+        value={file}
+        onChange={(chosen) => {
+          take.reset();
+          if (!chosen) return setFile(null);
+          void chosen.text().then((text) => setFile({ name: chosen.name, text }));
+        }}
+      />
+      <RowChoice
+        label={t("holidays.ring-list")}
+        placeholder={t("change.no-bells")}
+        route="ring-lists"
+        value={ringListId}
+        onChange={setRingListId}
+      />
+      {file && (
+        <>
+          <Difference
+            difference={difference.answer?.ringDiff}
+            error={difference.error}
+            isPending={difference.isPending}
+            before={t("difference.counting")}
+            ofMany={false}
+          />
+          <div>
+            <Button
+              loading={take.isPending}
+              disabled={!difference.answer || difference.isPending}
+              onClick={() => take.mutate(file.text)}
+            >
+              {t("holidays.take", { n: difference.answer?.imported ?? 0 })}
+            </Button>
+          </div>
+        </>
+      )}
+      <FaultLine error={take.error} />
+    </section>
+  );
+}

@@ -1,0 +1,112 @@
+import { Checkbox, Textarea } from "@mantine/core";
+import { ZONE_MEANINGS } from "../../../../resources/bells/time-zones.ts";
+import type { RouteQuery } from "../../api/routes.ts";
+import { fieldFault } from "../../i18n/error-text.ts";
+import { useWords } from "../../i18n/use-translation.tsx";
+import type { OwnField } from "../../ui/form/form-fields.ts";
+import { TimeField } from "../../ui/time-field.tsx";
+import { weekdayNames } from "./calendar-dates.ts";
+import { cronOf, simpleRuleOf } from "./recurrence-rule.ts";
+import { useSiteZone } from "./use-bells.ts";
+import { DRY_RUN, useDifference } from "./use-ring-diff.ts";
+
+interface Told {
+  nextFireTimes?: readonly string[];
+}
+
+interface RuleFieldsProps extends OwnField {
+  /** The member that holds the rule. */
+  field: "schedule" | "cronExpression";
+  /** Lines of a calendar are taken too. */
+  mayBeRule?: boolean;
+  /** What is rehearsed to learn the next times; null while something else is missing. */
+  body: object | null;
+  ask(body: object, query: RouteQuery): Promise<Told>;
+}
+
+/** A rule by time and days of the week, or as it is written; and the next times in words, as the appliance counts them. */
+export function RuleFields({ field, mayBeRule = false, values, change, error, body, ask }: RuleFieldsProps) {
+  const words = useWords();
+  const { t, language } = words;
+  const text = String(values[field] ?? "");
+  const rule = simpleRuleOf(text);
+  const set = (next: string) => change({ [field]: next });
+  return (
+    <section className="stack" aria-label={t("rule.title")}>
+      {rule && (
+        <>
+          <TimeField
+            label={t("ring.time")}
+            value={rule.time}
+            onChange={(time) => time && set(cronOf({ ...rule, time }))}
+          />
+          <fieldset className="choice" aria-label={t("rule.days")}>
+            {weekdayNames(language, "short").map((name, at) => (
+              <Checkbox
+                key={name}
+                label={name}
+                checked={rule.days.includes(at)}
+                // A rule without a day would never come.
+                disabled={rule.days.length === 1 && rule.days.includes(at)}
+                onChange={(event) =>
+                  set(cronOf({ ...rule, days: daysWith(rule.days, at, event.currentTarget.checked) }))
+                }
+              />
+            ))}
+          </fieldset>
+        </>
+      )}
+      <Textarea
+        label={t("rule.written")}
+        description={t(mayBeRule ? "rule.hint-rule" : "rule.hint")}
+        required
+        autosize
+        minRows={1}
+        styles={{ input: { fontFamily: "monospace" } }}
+        value={text}
+        error={fieldFault(error, field, words)}
+        onChange={(event) => set(event.currentTarget.value)}
+      />
+      <NextTimes {...{ field, body, ask }} zone={typeof values.timeZone === "string" ? values.timeZone : null} />
+    </section>
+  );
+}
+
+function daysWith(days: readonly number[], at: number, isOn: boolean): number[] {
+  return (isOn ? [...days, at] : days.filter((day) => day !== at)).sort((one, other) => one - other);
+}
+
+interface NextTimesProps extends Pick<RuleFieldsProps, "field" | "body" | "ask"> {
+  zone: string | null;
+}
+
+/** The next times, in the rule's zone, or the site's where it names none. */
+function NextTimes({ field, body, ask, zone }: NextTimesProps) {
+  const words = useWords();
+  const { t, language } = words;
+  const site = useSiteZone();
+  const query = { ...DRY_RUN, includeNextFireTimes: true };
+  const found = useDifference<Told>(body, (asked: object) => ask(asked, query));
+  const times = found.answer?.nextFireTimes;
+  const format = new Intl.DateTimeFormat(language, {
+    ...{ dateStyle: "full", timeStyle: "short" },
+    timeZone: ZONE_MEANINGS[zone ?? site] ?? zone ?? site,
+  } as Intl.DateTimeFormatOptions);
+  return (
+    <section className="card" aria-live="polite" aria-busy={found.isPending} aria-label={t("rule.next")}>
+      <h3>{t("rule.next")}</h3>
+      {!body && <p className="soft">{t("rule.incomplete")}</p>}
+      {found.error !== null && (
+        <p className="fault" role="alert">
+          {fieldFault(found.error, field, words) ?? t("rule.unknown")}
+        </p>
+      )}
+      {times?.length === 0 && <p>{t("rule.never")}</p>}
+      <ul className="plain">
+        {times?.map((at) => (
+          <li key={at}>{format.format(Date.parse(at))}</li>
+        ))}
+      </ul>
+    </section>
+  );
+}

@@ -1,0 +1,109 @@
+import type { RingDifference } from "../../api/bell-rows.ts";
+import { useWords } from "../../i18n/use-translation.tsx";
+import { FaultLine } from "../../ui/error-line.tsx";
+import { dayWords, shortTime } from "./calendar-dates.ts";
+import { Overlaps } from "./overlaps.tsx";
+import { useScheduleNames, useTemplateNames } from "./use-bells.ts";
+
+interface DifferenceProps {
+  /** Null while nothing is known. */
+  difference: RingDifference | null | undefined;
+  error: unknown;
+  isPending: boolean;
+  /** What is said before anything was asked. */
+  before: string;
+  /** Names schedules beside the rings; left out where there is only one. */
+  ofMany?: boolean;
+}
+
+/** What a write does to the rings, told before it is saved: counts in one line, the first ones by name, and warnings. */
+export function Difference({ difference, error, isPending, before, ofMany = true }: DifferenceProps) {
+  const { t } = useWords();
+  return (
+    <section className="card difference" aria-live="polite" aria-busy={isPending} aria-label={t("difference.title")}>
+      <h3>{t("difference.title")}</h3>
+      {!difference && !error && <p className="soft">{isPending ? t("difference.counting") : before}</p>}
+      <FaultLine error={error} />
+      {difference && <Counted difference={difference} ofMany={ofMany} />}
+    </section>
+  );
+}
+
+function Counted({ difference, ofMany }: { difference: RingDifference; ofMany: boolean }) {
+  const { t } = useWords();
+  const { added, removed, moved, partial, overlaps } = difference;
+  const names = useNames(difference, ofMany);
+  if (added.count + removed.count + moved.count === 0) {
+    return (
+      <>
+        <DifferenceLine difference={difference} />
+        <Overlaps count={overlaps.count} overlaps={overlaps.first} />
+      </>
+    );
+  }
+  const ring = (each: Told, sign: string, text: string) => (
+    <li key={`${sign} ${each.bellScheduleId} ${each.entryId} ${each.at}`}>
+      <span aria-hidden="true" className="ring-sign">
+        {sign}
+      </span>{" "}
+      {text} <small className="soft">{names(each)}</small>
+    </li>
+  );
+  return (
+    <>
+      <DifferenceLine difference={difference} />
+      {partial && <p className="soft">{t("difference.partial")}</p>}
+      <ul className="plain difference-rings">
+        {moved.first
+          .slice(0, SHOWN)
+          .map((each) =>
+            ring(
+              each,
+              "→",
+              t("difference.from-to", { from: shortTime(each.localTime), to: shortTime(each.movedTo.localTime) }),
+            ),
+          )}
+        {removed.first.slice(0, SHOWN).map((each) => ring(each, "−", shortTime(each.localTime)))}
+        {added.first.slice(0, SHOWN).map((each) => ring(each, "+", shortTime(each.localTime)))}
+      </ul>
+      <More hidden={[moved, removed, added].reduce((sum, { count }) => sum + Math.max(0, count - SHOWN), 0)} />
+      <Overlaps count={overlaps.count} overlaps={overlaps.first} />
+    </>
+  );
+}
+
+/** A difference in one line, such as beside the button that saves it. */
+export function DifferenceLine({ difference }: { difference: RingDifference }) {
+  const { t } = useWords();
+  const { added, removed, moved, schedules } = difference;
+  if (added.count + removed.count + moved.count === 0) return <p className="reach-line">{t("difference.none")}</p>;
+  return (
+    <p className="reach-line">
+      {moved.count > 0 && <strong>{t("difference.moved", { n: moved.count })}</strong>}
+      {removed.count > 0 && <strong>{t("difference.removed", { n: removed.count })}</strong>}
+      {added.count > 0 && <strong>{t("difference.added", { n: added.count })}</strong>}
+      {schedules > 1 && <span>{t("difference.schedules", { n: schedules })}</span>}
+    </p>
+  );
+}
+
+const SHOWN = 8;
+
+function More({ hidden }: { hidden: number }) {
+  const { t } = useWords();
+  return hidden > 0 ? <p className="soft">{t("difference.more", { n: hidden })}</p> : null;
+}
+
+type Told = RingDifference["added"]["first"][number];
+
+/** What stands small beside a ring: day, message, schedule. */
+function useNames({ added, removed, moved }: RingDifference, ofMany: boolean): (ring: Told) => string {
+  const { language } = useWords();
+  const shown = [added, removed, moved].flatMap(({ first }) => first.slice(0, SHOWN));
+  const templates = useTemplateNames(shown.map(({ messageTemplateId }) => messageTemplateId));
+  const schedules = useScheduleNames(ofMany ? shown.map(({ bellScheduleId }) => bellScheduleId) : []);
+  return ({ localDate, messageTemplateId, bellScheduleId }) =>
+    [dayWords(localDate, language, "column"), templates.get(messageTemplateId), schedules.get(bellScheduleId)]
+      .filter(Boolean)
+      .join(" · ");
+}

@@ -1,0 +1,146 @@
+import { Link } from "@tanstack/react-router";
+import { useRef } from "react";
+import { dayAfter } from "../../../../bells/calendar-days.ts";
+import type { Row } from "../../api/rows.ts";
+import { useChange } from "../../api/use-rows.ts";
+import { useConsole } from "../../console-context.tsx";
+import { useWords } from "../../i18n/use-translation.tsx";
+import { Form } from "../../ui/form/form.tsx";
+import type { FormField, FormValues } from "../../ui/form/form-fields.ts";
+import { useTableSearch } from "../../ui/list/use-table-search.ts";
+import { SideSheet } from "../../ui/side-sheet.tsx";
+import { TimeField } from "../../ui/time-field.tsx";
+import { everythingGroup } from "../devices/all-devices-group.ts";
+import { dayIn, shortTime } from "./calendar-dates.ts";
+import { ORDINARY_DAY, ringsOfDay, type SchoolDay } from "./school-day.ts";
+import { useSiteZone } from "./use-bells.ts";
+import "../../ui/lines.css";
+
+/** What stands in the address, in place of a schedule, while it is being made of an ordinary day. */
+export const FIRST = "ordinary-day";
+
+/** Where bells begin when there are none: with an ordinary day, or with lists of one's own. */
+export function FirstSteps() {
+  const { t } = useWords();
+  return (
+    <span className="row">
+      <Link to="/bell-schedules" search={{ open: FIRST }}>
+        {t("first-bells.title")}
+      </Link>
+      <Link to="/ring-lists">{t("ring-lists.title")}</Link>
+    </span>
+  );
+}
+
+const MONDAY_TO_FRIDAY = [0, 1, 2, 3, 4];
+const DAYS_OF_A_YEAR = 365;
+
+/** A school's first bells in one step: the bell, a ring list for the ordinary day, and a schedule from Monday to Friday. */
+export function FirstBells({ onClose }: { onClose: () => void }) {
+  const { t } = useWords();
+  const today = dayIn(useSiteZone(), useConsole().clock.now());
+  const making = useMaking();
+  const number = (name: keyof SchoolDay, max: number): FormField => ({
+    ...{
+      name,
+      kind: "number",
+      required: true,
+      label: t(`first-bells.${name}`),
+      min: name === "breakMinutes" ? 0 : 1,
+      max,
+    },
+  });
+  const fields: FormField[] = [
+    { name: "name", kind: "text", required: true, label: t("first-bells.name"), max: 50 },
+    { name: "begins", kind: "own", draw: (given) => <Begins key="begins" {...given} /> },
+    number("lessons", 20),
+    number("lessonMinutes", 240),
+    number("breakMinutes", 240),
+    { name: "startDate", kind: "day", required: true, label: t("schedules.first-day") },
+    { name: "endDate", kind: "day", required: true, label: t("schedules.last-day") },
+    {
+      ...{ name: "deviceGroupId", kind: "row", from: "device-groups" },
+      ...{ label: t("first-bells.where"), hint: t("first-bells.where-hint") },
+    },
+    { name: "rings", kind: "own", draw: ({ values }) => <Rings key="rings" day={dayOf(values)} /> },
+  ];
+  return (
+    <SideSheet title={t("first-bells.title")} onClose={onClose}>
+      <p className="soft">{t("first-bells.words")}</p>
+      <Form
+        fields={fields}
+        before={{}}
+        initial={{ ...ORDINARY_DAY, startDate: today, endDate: dayAfter(today, DAYS_OF_A_YEAR) }}
+        pending={making.isPending}
+        error={making.error}
+        onSave={(values) => making.mutate(values)}
+      />
+    </SideSheet>
+  );
+}
+
+interface BeginsProps {
+  values: FormValues;
+  change(part: FormValues): void;
+}
+
+function Begins({ values, change }: BeginsProps) {
+  const { t } = useWords();
+  return (
+    <TimeField
+      label={t("first-bells.begins")}
+      required
+      value={String(values.begins ?? "")}
+      onChange={(begins) => change({ begins })}
+    />
+  );
+}
+
+function Rings({ day }: { day: SchoolDay }) {
+  const { t } = useWords();
+  const times = ringsOfDay(day);
+  return (
+    <p role="status">
+      {t("first-bells.rings", { n: times.length })} {times.map(shortTime).join(", ")}
+    </p>
+  );
+}
+
+function dayOf(values: FormValues): SchoolDay {
+  const number = (name: keyof SchoolDay): number => Number(values[name] ?? 0);
+  return {
+    begins: String(values.begins ?? ""),
+    ...{ lessons: number("lessons"), lessonMinutes: number("lessonMinutes"), breakMinutes: number("breakMinutes") },
+  };
+}
+
+/** Makes what bells consist of, one after the other; what was made before something was refused is not made again. */
+function useMaking() {
+  const { t } = useWords();
+  const { client, say } = useConsole();
+  const [, show] = useTableSearch();
+  const made = useRef<{ template?: string; list?: string }>({});
+  return useChange("bell-schedules", async (values: FormValues) => {
+    const name = String(values.name ?? "");
+    const bell = t("first-bells.bell");
+    const group = values.deviceGroupId
+      ? String(values.deviceGroupId)
+      : (await everythingGroup(client, t("welcome.all-devices"))).id;
+    const message = { name: bell, subject: bell, alertTone: "chime", deviceGroupIds: [group] };
+    made.current.template ??= (await client.post<Row>("message-templates", {}, message)).id;
+    const entries = ringsOfDay(dayOf(values)).map((time) => ({ time, messageTemplateId: made.current.template }));
+    const { list } = made.current;
+    if (list) await client.put("ring-lists/{ringListId}", { ringListId: list }, { entries });
+    else made.current.list = (await client.post<Row>("ring-lists", {}, { name: t("first-bells.list"), entries })).id;
+    await client.post(
+      "bell-schedules",
+      {},
+      {
+        ...{ name, numWeeks: 1, startDate: values.startDate, endDate: values.endDate },
+        bellScheduleEntries: MONDAY_TO_FRIDAY.map((entryNum) => ({ entryNum, ringListId: made.current.list })),
+      },
+    );
+    say(t("first-bells.made", { name }));
+    show({ open: undefined });
+  });
+}

@@ -1,0 +1,53 @@
+import { keepPreviousData, useQuery } from "@tanstack/react-query";
+import { useEffect, useState } from "react";
+import type { Rehearsed } from "../../api/bell-rows.ts";
+import type { RouteQuery } from "../../api/routes.ts";
+import { useConsole } from "../../console-context.tsx";
+
+const PAUSE_MS = 400;
+
+/** The query of a rehearsal. */
+export const DRY_RUN = { dryRun: true } as const;
+
+/**
+ * What a write would do, asked of the appliance as a rehearsal whenever the typing rests. `body` is what would be written,
+ * null while there is nothing to ask; `ask` sends it with `DRY_RUN`.
+ */
+export function useDifference<T extends object>(body: object | null, ask: (body: never) => Promise<T>) {
+  const { clock } = useConsole();
+  const wanted = body === null ? null : JSON.stringify(body);
+  const [asked, setAsked] = useState(wanted);
+  useEffect(() => {
+    const timer = clock.after(PAUSE_MS, () => setAsked(wanted));
+    return () => timer.cancel();
+  }, [clock, wanted]);
+  const found = useQuery({
+    queryKey: ["difference", asked],
+    queryFn: () => ask(JSON.parse(asked ?? "{}") as never),
+    enabled: asked !== null && wanted !== null,
+    placeholderData: keepPreviousData,
+    retry: false,
+    staleTime: 0,
+    gcTime: 0,
+  });
+  const isThere = wanted !== null && asked !== null;
+  // What was counted for another day is not shown beside this one.
+  const isOfThis = asked === wanted && !found.isPlaceholderData;
+  return {
+    answer: isThere && isOfThis && !found.error ? (found.data ?? null) : null,
+    error: isThere && asked === wanted ? found.error : null,
+    isPending: isThere && (found.isFetching || asked !== wanted),
+  };
+}
+
+/**
+ * As `useDifference`, of a form: nothing is asked, and null given, until the body is another than it was at first. What
+ * it gives is what `Difference` shows.
+ */
+export function useRingDifference(body: object | null, ask: (body: object, query: RouteQuery) => Promise<Rehearsed>) {
+  const text = JSON.stringify(body);
+  const [first] = useState(text);
+  const isOther = body !== null && text !== first;
+  const { answer, error, isPending } = useDifference(isOther ? body : null, (asked: object) => ask(asked, DRY_RUN));
+  return isOther ? { difference: answer?.ringDiff, error, isPending } : null;
+}

@@ -1,0 +1,87 @@
+import { secondsOf, timeOf } from "../../../../bells/local-times.ts";
+import type { RingState, ToldRing } from "../../api/bell-rows.ts";
+
+/** A ring of one schedule. */
+export interface ScheduleRing extends ToldRing {
+  bellScheduleId: string;
+}
+
+/** What is drawn at one place of the calendar: one entry of a ring list at one time, of as many schedules as ring it. */
+export interface Block {
+  key: string;
+  localDate: string;
+  localTime: string;
+  ringListId: string | null;
+  entryId: string | null;
+  messageTemplateId: string | null;
+  /** The state of those that need a look most. */
+  state: RingState;
+  rings: readonly ScheduleRing[];
+}
+
+/** The worst first. */
+const WORTH: readonly RingState[] = [
+  ...(["missed", "late", "skipped", "started", "armed", "prepared", "planned"] as const),
+  "rung",
+];
+
+/** The rings of several schedules as blocks, in order of day and time. */
+export function blocksOf(rings: readonly ScheduleRing[]): Block[] {
+  const blocks = new Map<string, ScheduleRing[]>();
+  for (const ring of rings) {
+    const key = [ring.localDate, ring.localTime, ring.ringListId, ring.entryId].join(" ");
+    const known = blocks.get(key);
+    if (known) known.push(ring);
+    else blocks.set(key, [ring]);
+  }
+  return [...blocks]
+    .map(([key, [first, ...more]]) => {
+      const { localDate, localTime, ringListId, entryId, messageTemplateId } = first as ScheduleRing;
+      const all = [first as ScheduleRing, ...more];
+      const state = WORTH.find((each) => all.some((ring) => ring.state === each)) ?? "planned";
+      return { key, localDate, localTime, ringListId, entryId, messageTemplateId, state, rings: all };
+    })
+    .sort((one, other) => (one.key < other.key ? -1 : 1));
+}
+
+/** The earliest instant (epoch ms) at which one of the rings is still to come; null when none is. */
+export function nextInstantOf(rings: readonly ToldRing[], now: number): number | null {
+  const ahead = rings.map(({ at }) => Date.parse(at)).filter((at) => at > now);
+  return ahead.length === 0 ? null : Math.min(...ahead);
+}
+
+/** Which hours the calendar shows. */
+export interface Hours {
+  first: number;
+  /** Not shown any more. */
+  end: number;
+}
+
+const USUAL: Hours = { first: 8, end: 16 };
+
+/** The hours that hold all blocks, and no fewer than those of a usual day. */
+export function hoursOf(blocks: readonly Pick<Block, "localTime">[]): Hours {
+  const hours = blocks.map(({ localTime }) => Number(localTime.slice(0, 2)));
+  return { first: Math.min(USUAL.first, ...hours), end: Math.max(USUAL.end, ...hours.map((hour) => hour + 1)) };
+}
+
+/** Height of an hour in px. */
+export const HOUR_PX = 84;
+/** Height of a block with the gap below it, in px. */
+export const BLOCK_PX = 26;
+
+/** Where the blocks of one day stand, in px below the first hour: at their time, or below the block before. */
+export function placesOf(blocks: readonly Pick<Block, "localTime">[], { first }: Hours): number[] {
+  let free = 0;
+  return blocks.map(({ localTime }) => {
+    const place = Math.max(free, (secondsOf(localTime) / 3_600 - first) * HOUR_PX);
+    free = place + BLOCK_PX;
+    return place;
+  });
+}
+
+/** The time so many minutes later (or earlier), within the day. */
+export function shifted(time: string, minutes: number): string {
+  const LAST = 86_399;
+  return timeOf(Math.min(LAST, Math.max(0, secondsOf(time) + minutes * 60)));
+}

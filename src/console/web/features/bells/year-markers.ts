@@ -1,0 +1,39 @@
+import { dayOf, mondayOf } from "../../../../bells/local-times.ts";
+import type { BellScheduleRow, ExceptionRow } from "../../api/bell-rows.ts";
+
+/** What a day of the year is: outside of the schedule, without rings by the cycle, as always, or otherwise. */
+export type DayMark = "outside" | "silent" | "rings" | "otherwise" | "changed" | "no-bells";
+
+/** A day of one schedule. */
+export interface MarkedDay {
+  mark: DayMark;
+  exception: ExceptionRow | null;
+}
+
+/** What a schedule does on a day, `YYYY-MM-DD`. */
+export function markOf(schedule: BellScheduleRow, day: string): MarkedDay {
+  if (day < schedule.startDate || day > schedule.endDate) return { mark: "outside", exception: null };
+  const exception =
+    schedule.bellScheduleExceptions.find(({ startDate, endDate }) => startDate <= day && day <= endDate) ?? null;
+  if (exception) return { mark: markOfException(exception), exception };
+  // Which days ring follows the weeks in either rotation; only which list they ring does not.
+  const at = (dayOf(day) - mondayOf(dayOf(schedule.startDate))) % (7 * schedule.numWeeks);
+  const rings = schedule.bellScheduleEntries.some(({ entryNum, ringListId }) => entryNum === at && ringListId !== null);
+  return { mark: rings ? "rings" : "silent", exception: null };
+}
+
+function markOfException({ ringListId, dayChangeId }: ExceptionRow): DayMark {
+  if (ringListId === null) return "no-bells";
+  return dayChangeId ? "changed" : "otherwise";
+}
+
+/** What stands out most comes first. */
+const WORTH: readonly DayMark[] = ["changed", "no-bells", "otherwise", "rings", "silent", "outside"];
+
+/** What a day is for several schedules: the mark that stands out most, and why where somebody said it. */
+export function markOfAll(schedules: readonly BellScheduleRow[], day: string): { mark: DayMark; why: string | null } {
+  const days = schedules.map((schedule) => markOf(schedule, day));
+  const mark = WORTH.find((each) => days.some((marked) => marked.mark === each)) ?? "outside";
+  const why = days.find((marked) => marked.mark === mark && marked.exception?.description)?.exception?.description;
+  return { mark, why: why ?? null };
+}

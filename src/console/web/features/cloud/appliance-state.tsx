@@ -1,0 +1,18 @@
+import type { ApplianceRow } from "../../api/link-rows.ts";
+import { useWords } from "../../i18n/use-translation.tsx";
+import { Chip } from "../../ui/status-chip.tsx";
+
+const LINK_TONES = { linked: "good", away: "warn", never: "", revoked: "bad" } as const;
+const HEALTH_TONES = { GREEN: "good", YELLOW: "warn", RED: "bad" } as const;
+
+/** Whether an appliance's link stands. */
+export function LinkChip({ link }: { link: ApplianceRow["link"] }) {
+  const { name } = useWords();
+  return <Chip tone={LINK_TONES[link]}>{name("appliance-link", link)}</Chip>;
+}
+
+/** How an appliance is, as it told last; nothing before it told anything. */
+export function HealthChip({ health }: { health: ApplianceRow["health"] }) {
+  const { name } = useWords();
+  return health && <Chip tone={HEALTH_TONES[health.status]}>{name("health", health.status)}</Chip>;
+}

@@ -1,0 +1,65 @@
+import { Button, Textarea, TextInput } from "@mantine/core";
+import { type FormEvent, useState } from "react";
+import { CallerError } from "../../../../base/errors.ts";
+import { useChange } from "../../api/use-rows.ts";
+import { useConsole } from "../../console-context.tsx";
+import { faultWords } from "../../i18n/error-text.ts";
+import { useWords } from "../../i18n/use-translation.tsx";
+import { ChoiceBar } from "../../ui/segmented-choice.tsx";
+import "../../ui/input-styles.ts";
+
+type Mode = "join" | "adopt";
+
+/** Links the appliance to a cloud by a code that somebody made there. */
+export function EnrolForm() {
+  const words = useWords();
+  const { t } = words;
+  const { client, say } = useConsole();
+  const [mode, setMode] = useState<Mode>("join");
+  const enrolling = useChange<Record<string, string>, void>("link", async (given) => {
+    await client.post("link", {}, { ...given, mode });
+    say(t("cloud.enrolled"));
+  });
+  const submit = (event: FormEvent<HTMLFormElement>) => {
+    event.preventDefault();
+    const given = [...new FormData(event.currentTarget)].map(([name, value]) => [name, String(value).trim()] as const);
+    enrolling.mutate(Object.fromEntries(given.filter(([, value]) => value !== "")));
+  };
+  const { error } = enrolling;
+  return (
+    <form className="stack" onSubmit={submit} aria-label={t("cloud.enrol")}>
+      <h3>{t("cloud.enrol")}</h3>
+      <p className="soft">{t("cloud.enrol-words")}</p>
+      <TextInput name="hub" type="url" required label={t("cloud.address")} description={t("cloud.address-hint")} />
+      <TextInput name="code" required autoComplete="off" label={t("cloud.code")} description={t("cloud.code-hint")} />
+      <ChoiceBar<Mode>
+        label={t("cloud.mode")}
+        value={mode}
+        onChange={setMode}
+        choices={[
+          { value: "join", label: t("cloud.mode-join") },
+          { value: "adopt", label: t("cloud.mode-adopt") },
+        ]}
+      />
+      <Textarea
+        name="authority"
+        autosize
+        maxRows={6}
+        label={t("cloud.authority")}
+        description={t("cloud.authority-hint")}
+      />
+      {error && (
+        <p className="fault" role="alert">
+          {error instanceof CallerError && error.type === "upstream" && error.message
+            ? error.message
+            : faultWords(error, words)}
+        </p>
+      )}
+      <div>
+        <Button type="submit" loading={enrolling.isPending}>
+          {t("cloud.enrol-go")}
+        </Button>
+      </div>
+    </form>
+  );
+}

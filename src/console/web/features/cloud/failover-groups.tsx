@@ -1,0 +1,107 @@
+import type { FailoverDetails } from "../../api/link-rows.ts";
+import type { ActivationGroupRow, EndpointRow, ExtensionRow } from "../../api/rows.ts";
+import { useLink, useRows } from "../../api/use-rows.ts";
+import { useWords } from "../../i18n/use-translation.tsx";
+import { FaultLine } from "../../ui/error-line.tsx";
+import { Chip } from "../../ui/status-chip.tsx";
+import { Moment } from "../../ui/timestamp.tsx";
+
+/** What is read again and again, as nothing tells of beats. own choice */
+const READ_EVERY_MS = 5_000;
+const TONES = { active: "good", standby: "", takeover: "warn", unreachable: "warn" } as const;
+
+type CoveringRow = EndpointRow & { failoverDetails: FailoverDetails | null };
+
+/** The circles of activation groups: ranks, who acts, who is not heard. */
+export function Cover() {
+  const { t } = useWords();
+  const isHub = useLink()?.role === "hub";
+  const { appliances, error } = useCovering();
+  const groups = useRows<ActivationGroupRow>(
+    "activation-groups",
+    {},
+    { sort: "priority", limit: 200 },
+    { refetchInterval: READ_EVERY_MS },
+  );
+  const circles = (groups.data?.data ?? []).filter(({ endpointIds }) => endpointIds.length > 1);
+  return (
+    <section className="card" aria-label={t("cover.title")}>
+      <h2>{t("cover.title")}</h2>
+      <FaultLine error={groups.error ?? error} />
+      {!isHub && <OwnPart appliances={appliances} />}
+      <p className="soft">{circles.length === 0 && groups.data ? t("cover.none") : t("cover.words")}</p>
+      {circles.map((group) => (
+        <Circle key={group.id} {...{ group, appliances, isHub }} />
+      ))}
+    </section>
+  );
+}
+
+function Circle({
+  group,
+  appliances,
+  isHub,
+}: {
+  group: ActivationGroupRow;
+  appliances: ReadonlyMap<string, CoveringRow>;
+  isHub: boolean;
+}) {
+  const { t } = useWords();
+  const ownId = useLink()?.endpointId;
+  const reachable = new Map((group.endpoints ?? []).map((each) => [each.id, each.reachable]));
+  return (
+    <>
+      <h3>{group.name}</h3>
+      <ol className="plain lined">
+        {group.endpointIds.map((id, rank) => {
+          const row = appliances.get(id);
+          const acts = row?.failoverDetails?.activationGroupIds.includes(group.id) ?? false;
+          return (
+            <li key={id} className="row">
+              <span className="soft">{t("cover.rank", { n: rank + 1 })}</span>
+              <strong>{row?.name ?? "–"}</strong>
+              {id === ownId && <span className="soft">({t("cover.here")})</span>}
+              {acts && <Chip tone="good">{t("cover.acts")}</Chip>}
+              {!isHub && id !== ownId && reachable.get(id) === false && (
+                <Chip tone="warn">{t("activation.unreachable")}</Chip>
+              )}
+            </li>
+          );
+        })}
+      </ol>
+    </>
+  );
+}
+
+function OwnPart({ appliances }: { appliances: ReadonlyMap<string, CoveringRow> }) {
+  const { t, name } = useWords();
+  const own = appliances.get(useLink()?.endpointId ?? "")?.failoverDetails;
+  if (!own) return null;
+  return (
+    <div className="row" aria-live="polite">
+      <strong>{t("cover.own")}</strong>
+      <Chip tone={TONES[own.state]}>{name("cover-state", own.state)}</Chip>
+      <span>{name("cover-role", own.role)}</span>
+      {own.peers.length > 0 && <span>{t("cover.peers", { n: own.peers.length })}</span>}
+      {own.lastHeartbeatAt && (
+        <span className="soft">
+          {t("cover.heard")} <Moment at={own.lastHeartbeatAt} />
+        </span>
+      )}
+    </div>
+  );
+}
+
+/** All appliances by id, with how each covers. */
+function useCovering() {
+  const proxies = useRows<ExtensionRow>("extensions", {}, { type: "endpoint-proxy" });
+  const extensionId = proxies.data?.data.find(({ name }) => name === "onprem")?.id ?? "";
+  const found = useRows<CoveringRow>(
+    "extensions/{extensionId}/endpoints",
+    { extensionId },
+    { includeFailoverDetails: true, limit: 1_000 },
+    { enabled: extensionId !== "", refetchInterval: READ_EVERY_MS },
+  );
+  const appliances = new Map((found.data?.data ?? []).map((row) => [row.id, row]));
+  return { appliances, error: found.error };
+}

@@ -1,0 +1,88 @@
+import { Button } from "@mantine/core";
+import { Link } from "@tanstack/react-router";
+import { DEVICE_TYPES } from "../../../../resources/devices/device-types.ts";
+import type { DeviceRow } from "../../api/rows.ts";
+import { useWords } from "../../i18n/use-translation.tsx";
+import { ListPage } from "../../ui/list/list-page.tsx";
+import { LevelChip } from "../../ui/status-chip.tsx";
+import { Moment } from "../../ui/timestamp.tsx";
+import { StartDelays } from "../dashboard/start-latency.tsx";
+import { addressOf, DeviceSheet } from "./device-sheet.tsx";
+import { DeviceStateChip, SHOWN_STATES } from "./device-state.tsx";
+import { DeviceStates } from "./device-states.tsx";
+
+/** Which devices there are, which are silent, and what was proven of each last. */
+export default function DevicesPage() {
+  const { t, name } = useWords();
+  return (
+    <ListPage<DeviceRow>
+      tabs="devices"
+      title={t("devices.title")}
+      add={
+        <Button component={Link} to="/welcome">
+          {t("devices.add")}
+        </Button>
+      }
+      none={t("devices.first")}
+      route="devices"
+      sort="description"
+      filters={[
+        {
+          name: "state",
+          label: t("field.status"),
+          choices: SHOWN_STATES.map((value) => ({
+            value,
+            label: name("device-state", value),
+            ...(value === "untried" ? { asks: "" } : {}),
+          })),
+        },
+        {
+          name: "type",
+          label: t("field.type"),
+          choices: DEVICE_TYPES.map((value) => ({ value, label: name("type", value) })),
+        },
+      ]}
+      opener={{ head: t("field.description"), width: "1.5fr", sort: "description", text: (row) => row.description }}
+      columns={[
+        {
+          id: "identifier",
+          head: t("field.deviceIdentifier"),
+          width: "1.2fr",
+          sort: "deviceIdentifier",
+          cell: (row) => row.deviceIdentifier,
+        },
+        { id: "type", head: t("field.type"), width: "8rem", sort: "type", cell: (row) => name("type", row.type) },
+        { id: "address", head: t("devices.address"), width: "1fr", cell: addressOf },
+        { id: "proof", head: t("devices.last-proof"), width: "15rem", cell: (row) => <LastProof row={row} /> },
+        {
+          id: "state",
+          head: t("field.status"),
+          width: "10.5rem",
+          sort: "state",
+          side: true,
+          cell: (row) => <DeviceStateChip row={row} />,
+        },
+      ]}
+      sheet={(id, onClose) => <DeviceSheet id={id} onClose={onClose} />}
+    >
+      <section className="card" aria-label={t("devices.states")}>
+        <DeviceStates />
+      </section>
+      <StartDelays />
+    </ListPage>
+  );
+}
+
+function LastProof({ row }: { row: DeviceRow }) {
+  if (row.lastLevel === null) return "–";
+  return (
+    <span className="row">
+      <LevelChip level={row.lastLevel} />
+      {row.lastSeenAt && (
+        <span className="soft">
+          <Moment at={row.lastSeenAt} />
+        </span>
+      )}
+    </span>
+  );
+}

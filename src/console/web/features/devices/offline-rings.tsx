@@ -1,0 +1,36 @@
+import type { DeviceRow } from "../../api/rows.ts";
+import { useConsole } from "../../console-context.tsx";
+import { useWords } from "../../i18n/use-translation.tsx";
+import { Chip } from "../../ui/status-chip.tsx";
+import { Moment } from "../../ui/timestamp.tsx";
+import { planStateOf } from "./offline-ring-state.ts";
+
+const TONES = { kept: "good", behind: "warn", alone: "warn", none: "bad" } as const;
+
+/** What a speaker with an agent would ring, or rings, without the appliance; nothing for other devices. */
+export function RingPlan({ row }: { row: DeviceRow }) {
+  const { t } = useWords();
+  const { clock } = useConsole();
+  const state = planStateOf(row, clock.now());
+  if (state === null) return null;
+  const { RingPlanUntil: until, RingPlanAt: at } = row.attributes;
+  return (
+    <section aria-live="polite">
+      <h2>{t("ring-plan.title")}</h2>
+      <p>
+        <Chip tone={TONES[state]}>{t(`ring-plan.${state}`)}</Chip>
+      </p>
+      <p className="soft">{t(`ring-plan-words.${state}`)}</p>
+      <dl className="facts">
+        <dt>{t("ring-plan.until")}</dt>
+        <dd>
+          <Moment at={until || null} />
+        </dd>
+        <dt>{t("ring-plan.at")}</dt>
+        <dd>
+          <Moment at={at || null} />
+        </dd>
+      </dl>
+    </section>
+  );
+}

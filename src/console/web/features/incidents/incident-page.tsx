@@ -1,0 +1,229 @@
+import { Button, Textarea } from "@mantine/core";
+import { Link, useParams } from "@tanstack/react-router";
+import { useState } from "react";
+import { addressOf } from "../../api/routes.ts";
+import type { TemplateRow } from "../../api/rows.ts";
+import type { IncidentRow, PlanRow } from "../../api/scenario-rows.ts";
+import { useChange, useRow, useRows } from "../../api/use-rows.ts";
+import { useConsole, useNow } from "../../console-context.tsx";
+import { isSentAlready } from "../../i18n/error-text.ts";
+import { elapsedText } from "../../i18n/format.ts";
+import { useWords } from "../../i18n/use-translation.tsx";
+import { Dialog } from "../../ui/dialog.tsx";
+import { FaultLine } from "../../ui/error-line.tsx";
+import { HoldButton } from "../../ui/hold-button.tsx";
+import { DrillChip } from "../../ui/status-chip.tsx";
+import { Moment } from "../../ui/timestamp.tsx";
+import { UnreadPage } from "../../ui/unavailable-page.tsx";
+import { Aids, INCIDENT_AIDS } from "./aids.tsx";
+import { IncidentStateChip } from "./incident-state.tsx";
+import { Roster } from "./roster.tsx";
+import { Timeline } from "./timeline.tsx";
+import "../../ui/input-styles.ts";
+import "../../ui/lines.css";
+import "./incidents.css";
+
+/** What happens in an incident, what can be done about it, and what is at hand. */
+export default function IncidentPage() {
+  const { t } = useWords();
+  const { incidentId = "" } = useParams({ strict: false });
+  const { data: row, error } = useRow<IncidentRow>("incidents/{incidentId}", { incidentId });
+  if (!row) return <UnreadPage title={t("now.incident")} error={error} />;
+  return (
+    <div className={row.drill ? "page in-drill" : "page"}>
+      <Header row={row} />
+      <div className="split">
+        <Timeline incident={row} />
+        <div className="stack">
+          {row.endedAt === null && <NextSteps row={row} />}
+          <Roster incident={row} />
+          {row.endedAt === null && <NoteCard row={row} />}
+          <section className="card">
+            <h2>{t("aid.title")}</h2>
+            <Aids of={INCIDENT_AIDS} params={{ incidentId: row.id }} editable={row.endedAt === null} />
+          </section>
+        </div>
+      </div>
+    </div>
+  );
+}
+
+function Header({ row }: { row: IncidentRow }) {
+  const { t } = useWords();
+  const now = useNow();
+  const until = row.endedAt === null ? now : Date.parse(row.endedAt);
+  const where = [row.site, row.building, row.floor, row.zone].flatMap((place) => place?.name ?? []).join(", ");
+  return (
+    <header className={row.drill ? "card drill" : "card"}>
+      <div className="head">
+        <DrillChip drill={row.drill} />
+        <h1>{row.name ?? t("incidents.unnamed")}</h1>
+        <IncidentStateChip row={row} />
+        <strong className="elapsed">{elapsedText(until - Date.parse(row.createdAt))}</strong>
+        <span className="space" />
+        <Button
+          component="a"
+          variant="default"
+          target="_blank"
+          rel="noreferrer"
+          href={addressOf("incidents/{incidentId}/report/page", { incidentId: row.id })}
+        >
+          {t("incident.report")}
+        </Button>
+        {row.endedAt === null && <Ends row={row} />}
+      </div>
+      <p>
+        {t("incident.began")} <Moment at={row.createdAt} />
+        {row.startedBy && ` · ${row.startedBy.name}`}
+        {where !== "" && ` · ${where}`}
+        {row.incidentPlan && ` · ${row.incidentPlan.name}`}
+        {row.endedAt && (
+          <>
+            {` · ${t("incident.ended")} `}
+            <Moment at={row.endedAt} />
+          </>
+        )}
+      </p>
+    </header>
+  );
+}
+
+function useStep(row: IncidentRow) {
+  const { t } = useWords();
+  const { client, say } = useConsole();
+  return useChange<{ type: string; details?: object }, void>("incidents", async (step) => {
+    await client.post("incidents/{incidentId}/activities", { incidentId: row.id }, step);
+    say(t(step.type === "note" ? "saved" : step.type === "all-clear" ? "incident.clear-sent" : "incident.was-ended"));
+  });
+}
+
+/**
+ * The all-clear of a live incident is held, since a slip must not call off a lockdown, and said to have been sent before it
+ * is sent once more; the end sends nothing.
+ */
+function Ends({ row }: { row: IncidentRow }) {
+  const { t } = useWords();
+  const [asking, setAsking] = useState(false);
+  const clear = useStep(row);
+  const end = useStep(row);
+  const again = isSentAlready(clear.error);
+  const label = t(again ? "all-clear.once-more" : "all-clear.go");
+  const sendClear = () =>
+    clear.mutate({
+      type: "all-clear",
+      details: {
+        subject: t("all-clear.subject", { subject: row.name ?? "" }).slice(0, 255),
+        body: t("all-clear.body"),
+        ifNoneReady: true,
+        ...(again && { again }),
+      },
+    });
+  return (
+    <>
+      {row.drill ? (
+        <Button color="yellow" className="drill" loading={clear.isPending} onClick={sendClear}>
+          {`${label} · ${t("drill.word")}`}
+        </Button>
+      ) : (
+        <HoldButton className="all-clear" disabled={clear.isPending} onHeld={sendClear}>
+          <strong>{label}</strong>
+        </HoldButton>
+      )}
+      <Button variant="default" onClick={() => setAsking(true)}>
+        {t("incident.end")}
+      </Button>
+      <FaultLine error={clear.error} />
+      {asking && (
+        <Dialog title={t("incident.end-title")} onClose={() => setAsking(false)}>
+          <div className="stack">
+            <p>{t("incident.end-words")}</p>
+            <FaultLine error={end.error} />
+            <div className="row">
+              <Button
+                data-autofocus
+                loading={end.isPending}
+                onClick={() => end.mutate({ type: "end-incident" }, { onSuccess: () => setAsking(false) })}
+              >
+                {t("incident.end")}
+              </Button>
+              <Button variant="default" onClick={() => setAsking(false)}>
+                {t("cancel")}
+              </Button>
+            </div>
+          </div>
+        </Dialog>
+      )}
+    </>
+  );
+}
+
+/** What the plan offers: follow-up messages, and scenarios of their own. */
+function NextSteps({ row }: { row: IncidentRow }) {
+  const { t } = useWords();
+  const offers = useRows<TemplateRow>(
+    "incidents/{incidentId}/message-templates",
+    { incidentId: row.id },
+    { sort: "name", limit: 100 },
+  );
+  const plan = useRow<PlanRow>(
+    "incident-plans/{incidentPlanId}",
+    { incidentPlanId: row.incidentPlanId ?? "" },
+    {},
+    { enabled: row.incidentPlanId !== null },
+  );
+  const templates = offers.data?.data ?? [];
+  const scenarios = (row.incidentPlanId && plan.data?.scenarios) || [];
+  if (templates.length + scenarios.length === 0) return null;
+  const follow = row.notificationId ? { follow: row.notificationId } : {};
+  return (
+    <section className="card">
+      <h2>{t("follow.offer")}</h2>
+      <FaultLine error={offers.error ?? plan.error} />
+      <div className="tiles">
+        {templates.map(({ id, name, subject }) => (
+          <Link key={id} className="tile" to="/send" search={{ open: id, ...follow }}>
+            {name}
+            <small>{subject}</small>
+          </Link>
+        ))}
+        {scenarios.map(({ id, name }) => (
+          <Link key={id} className="tile" to="/scenarios/$scenarioId/start" params={{ scenarioId: id }}>
+            {name}
+            <small>{t("incident.scenario")}</small>
+          </Link>
+        ))}
+      </div>
+    </section>
+  );
+}
+
+function NoteCard({ row }: { row: IncidentRow }) {
+  const { t } = useWords();
+  const [text, setText] = useState("");
+  const note = useStep(row);
+  return (
+    <form
+      className="card"
+      onSubmit={(event) => {
+        event.preventDefault();
+        note.mutate({ type: "note", details: { message: text.trim() } }, { onSuccess: () => setText("") });
+      }}
+    >
+      <Textarea
+        label={t("incident.note")}
+        description={t("incident.note-hint")}
+        autosize
+        minRows={2}
+        maxLength={2_000}
+        value={text}
+        onChange={(event) => setText(event.currentTarget.value)}
+      />
+      <FaultLine error={note.error} />
+      <div>
+        <Button type="submit" variant="default" disabled={text.trim() === ""} loading={note.isPending}>
+          {t("incident.add-note")}
+        </Button>
+      </div>
+    </form>
+  );
+}

@@ -1,0 +1,70 @@
+import type { PlanRow } from "../../api/scenario-rows.ts";
+import { useWords } from "../../i18n/use-translation.tsx";
+import { ListPage } from "../../ui/list/list-page.tsx";
+import { RowSheet } from "../../ui/row-sheet.tsx";
+import { Aids, PLAN_AIDS } from "./aids.tsx";
+import { RosteringFields } from "./roster-fields.tsx";
+
+/** What is done when something happens. */
+export default function IncidentPlansPage() {
+  const { t } = useWords();
+  return (
+    <ListPage<PlanRow>
+      tabs="send"
+      title={t("plans.title")}
+      add={t("plans.add")}
+      none={t("plans.none")}
+      route="incident-plans"
+      columns={[
+        { id: "description", head: t("plans.description"), width: "2fr", cell: (row) => row.description ?? "–" },
+        {
+          id: "offers",
+          head: t("plans.offers"),
+          width: "1fr",
+          cell: (row) => t("plans.offers-n", { n: row.scenarioIds.length + row.messageTemplateIds.length }),
+        },
+      ]}
+      sheet={(id, onClose) => <PlanSheet key={id} incidentPlanId={id} onClose={onClose} />}
+    />
+  );
+}
+
+function PlanSheet({ incidentPlanId, onClose }: { incidentPlanId: string; onClose: () => void }) {
+  const { t } = useWords();
+  const aids = <Aids of={PLAN_AIDS} params={{ incidentPlanId }} editable />;
+  return (
+    <RowSheet
+      id={incidentPlanId}
+      item="incident-plans/{incidentPlanId}"
+      newTitle={t("plans.add")}
+      onClose={onClose}
+      fields={[
+        { name: "name" },
+        { name: "description", kind: "long", label: t("plans.description"), hint: t("plans.description-hint") },
+        {
+          name: "scenarioIds",
+          kind: "rows",
+          from: "scenarios",
+          label: t("scenarios.title"),
+          hint: t("plans.scenarios-hint"),
+        },
+        {
+          name: "messageTemplateIds",
+          kind: "rows",
+          from: "message-templates",
+          label: t("templates.title"),
+          hint: t("plans.templates-hint"),
+        },
+        { name: "allowMultipleActiveIncidents", hint: t("plans.multiple-hint") },
+        {
+          name: "rostering",
+          kind: "own",
+          heading: t("roster.plan-title"),
+          draw: (given) => <RosteringFields {...given} />,
+        },
+        { name: "isShared" },
+      ]}
+      tabs={[{ id: "aids", label: t("aid.title"), content: aids }]}
+    />
+  );
+}

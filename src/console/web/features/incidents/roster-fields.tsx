@@ -1,0 +1,58 @@
+import { Textarea, TextInput } from "@mantine/core";
+import type { PlanRow } from "../../api/scenario-rows.ts";
+import { fieldFault } from "../../i18n/error-text.ts";
+import { useWords } from "../../i18n/use-translation.tsx";
+import type { OwnField } from "../../ui/form/form-fields.ts";
+import { RowsChoice } from "../../ui/form/rows-select.tsx";
+import "../../ui/input-styles.ts";
+
+type Rostering = Partial<NonNullable<PlanRow["rostering"]>>;
+
+const wholeLines = (lines: readonly string[]): string[] => lines.map((each) => each.trim()).filter(Boolean);
+
+/** How people are accounted for in incidents of a plan; a plan that says nothing of it has no roster. */
+export function RosteringFields({ values, change, error }: OwnField) {
+  const words = useWords();
+  const { t } = words;
+  const rostering = (values.rostering ?? {}) as Rostering;
+  const put = (part: Rostering): void => {
+    const next = { ...rostering, ...part };
+    const isEmpty = Object.values(next).every((value) => value === null || value.length === 0);
+    change({ rostering: isEmpty ? null : next });
+  };
+  const lines = (name: "statuses" | "locations") => ({
+    label: t(`roster.${name}`),
+    description: t(`roster.${name}-hint`),
+    autosize: true,
+    minRows: 2,
+    value: (rostering[name] ?? []).join("\n"),
+    error: fieldFault(error, `rostering.${name}`, words),
+    onChange: (event: { currentTarget: { value: string } }) =>
+      put({ [name]: event.currentTarget.value === "" ? [] : event.currentTarget.value.split("\n") }),
+    onBlur: () => put({ [name]: wholeLines(rostering[name] ?? []) }),
+  });
+  const roles = (name: "rosterMemberSiteRoleIds" | "rosterManagerSiteRoleIds") => ({
+    label: t(`roster.${name}`),
+    description: t(`roster.${name}-hint`),
+    placeholder: t("form.choose"),
+    route: "site-roles" as const,
+    value: rostering[name] ?? [],
+    error: fieldFault(error, `rostering.${name}`, words),
+    onChange: (ids: string[]) => put({ [name]: ids }),
+  });
+  return (
+    <>
+      <Textarea {...lines("statuses")} />
+      <Textarea {...lines("locations")} />
+      <RowsChoice {...roles("rosterMemberSiteRoleIds")} />
+      <RowsChoice {...roles("rosterManagerSiteRoleIds")} />
+      <TextInput
+        label={t("roster.type")}
+        description={t("roster.type-hint")}
+        maxLength={140}
+        value={rostering.type ?? ""}
+        onChange={(event) => put({ type: event.currentTarget.value || null })}
+      />
+    </>
+  );
+}

@@ -1,0 +1,75 @@
+import { useEffect, useRef, useState } from "react";
+import { useConsole } from "../../console-context.tsx";
+import { MicrophoneError, type MicrophoneFault } from "../../ui/recording/microphone.ts";
+import { CLIPPED_FROM } from "../../ui/recording/waveform.ts";
+import { type LivePage, type PageEnd, speakLive } from "./live-page.ts";
+
+/** Where a live page stands, for whoever speaks it. */
+export type Speaking =
+  | { state: "rest" }
+  | { state: "asking" }
+  | { state: "calling" }
+  | { state: "tone" }
+  | { state: "on-air"; since: number }
+  | { state: "over"; reason: PageEnd; notificationId: string | null }
+  | { state: "failed"; fault: MicrophoneFault | null; error: unknown };
+
+/** The voice at this moment. */
+export interface Voice {
+  peak: number;
+  /** It was too loud on this page. */
+  clipped: boolean;
+}
+
+const SILENT: Voice = { peak: 0, clipped: false };
+
+/** One page at a time, from the microphone to the last word; leaving the console's page ends it. */
+export function useLivePage() {
+  const { clock, acting } = useConsole();
+  const [speaking, setSpeaking] = useState<Speaking>({ state: "rest" });
+  const [voice, setVoice] = useState(SILENT);
+  const page = useRef<LivePage | null>(null);
+  const tone = useRef<{ cancel(): void } | null>(null);
+  const gone = useRef(false);
+  useEffect(
+    () => () => {
+      gone.current = true;
+      tone.current?.cancel();
+      page.current?.cancel();
+    },
+    [],
+  );
+  const show = (next: Speaking) => {
+    tone.current?.cancel();
+    setSpeaking(next);
+  };
+  const start = async (notification: object) => {
+    let id: string | null = null;
+    setVoice(SILENT);
+    show({ state: "asking" });
+    try {
+      page.current = await speakLive(notification, acting.domainId, {
+        onCalling(notificationId) {
+          id = notificationId;
+          show({ state: "calling" });
+        },
+        onSpeak(inMs) {
+          show({ state: "tone" });
+          tone.current = clock.after(inMs, () => setSpeaking({ state: "on-air", since: clock.now() }));
+        },
+        onLevel: (peak) => setVoice((old) => ({ peak, clipped: old.clipped || peak >= CLIPPED_FROM })),
+        onOver: (reason) => show({ state: "over", reason, notificationId: id }),
+        onRefused: (error) => show({ state: "failed", fault: null, error }),
+      });
+      if (gone.current) page.current.cancel();
+    } catch (error) {
+      show({ state: "failed", fault: error instanceof MicrophoneError ? error.fault : "busy", error });
+    }
+  };
+  return {
+    speaking,
+    voice,
+    start: (notification: object) => void start(notification),
+    finish: () => page.current?.finish(),
+  };
+}

@@ -1,0 +1,104 @@
+import { Button } from "@mantine/core";
+import { useState } from "react";
+import type { Client, Page } from "../../api/client.ts";
+import type { DeliveryRow, NotificationRow } from "../../api/rows.ts";
+import { useConsole } from "../../console-context.tsx";
+import { faultWords } from "../../i18n/error-text.ts";
+import { useWords } from "../../i18n/use-translation.tsx";
+import { saveText } from "../../ui/download-text.ts";
+import type { Column } from "../../ui/list/column.ts";
+import { ListTable } from "../../ui/list/list-table.tsx";
+import { SearchField } from "../../ui/list/search-field.tsx";
+import { useTableSearch } from "../../ui/list/use-table-search.ts";
+import { LevelChip } from "../../ui/status-chip.tsx";
+import { deliveryCsv } from "./delivery-csv.ts";
+
+/** Who got it: a line per device, by what is proven. */
+export function Ledger({ row }: { row: NotificationRow }) {
+  const { t } = useWords();
+  const [{ level, q, sort }, show] = useTableSearch();
+  const columns: Column<DeliveryRow>[] = [
+    {
+      id: "name",
+      head: t("field.name"),
+      width: "1.3fr",
+      sort: "name",
+      cell: (each) => each.name ?? each.deviceIdentifier,
+    },
+    { id: "identifier", head: t("field.deviceIdentifier"), width: "1.3fr", cell: (each) => each.deviceIdentifier },
+    {
+      id: "level",
+      head: t("field.level"),
+      width: "8rem",
+      sort: "level",
+      side: true,
+      cell: (each) => <LevelChip level={each.level} />,
+    },
+    { id: "reason", head: t("field.reason"), width: "2fr", wraps: true, cell: (each) => each.reason ?? "" },
+    { id: "took", head: t("broadcast.took"), width: "6rem", cell: (each) => <Took row={each} /> },
+  ];
+  return (
+    <section className="stack ledger">
+      <div className="head">
+        <h2>{t("broadcast.ledger")}</h2>
+        <span className="space" />
+        <SearchField value={q ?? ""} onSearch={(text) => show({ q: text })} />
+        <ExportButton row={row} />
+      </div>
+      <ListTable<DeliveryRow>
+        label={t("broadcast.ledger")}
+        route="notifications/{notificationId}/devices"
+        params={{ notificationId: row.id }}
+        query={{ ...(level ? { level } : {}), ...(q ? { q } : {}) }}
+        columns={columns}
+        sort={sort}
+        onSort={(next) => show({ sort: next })}
+        empty={<p>{q ? t("search.none") : level ? t("broadcast.none-at-level") : t("broadcast.none")}</p>}
+      />
+    </section>
+  );
+}
+
+/** From the plan to the last word of the device. */
+function Took({ row }: { row: DeliveryRow }) {
+  const { t } = useWords();
+  const end = row.playingAt ?? row.acceptedAt ?? row.sentAt ?? row.endedAt;
+  if (!end || !row.plannedAt) return <span>–</span>;
+  return <span>{t("seconds", { n: Math.round((Date.parse(end) - Date.parse(row.plannedAt)) / 100) / 10 })}</span>;
+}
+
+function ExportButton({ row }: { row: NotificationRow }) {
+  const words = useWords();
+  const { client, say } = useConsole();
+  const [done, setDone] = useState<number | null>(null);
+  const run = async () => {
+    setDone(0);
+    try {
+      const csv = deliveryCsv(await allDeliveries(client, row.id, setDone));
+      saveText(csv, "text/csv", `${row.createdAt.slice(0, 10)}-${row.id}.csv`);
+    } catch (error) {
+      say(faultWords(error, words));
+    }
+    setDone(null);
+  };
+  return (
+    <Button variant="default" size="compact-md" loading={done !== null} onClick={() => void run()}>
+      {words.t("broadcast.export")}
+    </Button>
+  );
+}
+
+async function allDeliveries(client: Client, notificationId: string, onCount: (n: number) => void) {
+  const rows: DeliveryRow[] = [];
+  for (let start: string | null = ""; start !== null; ) {
+    const page: Page<DeliveryRow> = await client.get(
+      "notifications/{notificationId}/devices",
+      { notificationId },
+      { limit: 1_000, ...(start ? { start } : {}) },
+    );
+    rows.push(...page.data);
+    onCount(rows.length);
+    start = page.next;
+  }
+  return rows;
+}

@@ -1,0 +1,42 @@
+import type { OptOutRow } from "../../api/rows.ts";
+import { useRows } from "../../api/use-rows.ts";
+import { useWords } from "../../i18n/use-translation.tsx";
+import { FaultLine } from "../../ui/error-line.tsx";
+import { RemoveButton } from "../../ui/remove-button.tsx";
+
+const SHOWN = 100;
+
+/** How many people have declined the messages of a template, and who, with the way back for each; nothing where nobody has. */
+export function DeclinedBy({ messageTemplateId }: { messageTemplateId: string }) {
+  const { t } = useWords();
+  const query = { limit: SHOWN, sort: "-createdAt" };
+  const declined = useRows<OptOutRow>("message-templates/{messageTemplateId}/opt-outs", { messageTemplateId }, query);
+  const { total = 0, data: rows = [] } = declined.data ?? {};
+  return (
+    <>
+      <FaultLine error={declined.error} />
+      {total > 0 && (
+        <section className="stack" aria-label={t("templates.declined", { n: total })}>
+          <h3>{t("templates.declined", { n: total })}</h3>
+          <ul className="plain lined">
+            {rows.map(({ id, user, permissions }) => (
+              <li key={id} className="row">
+                <strong className="grow">{user?.name ?? "–"}</strong>
+                {permissions.includes("delete") && (
+                  <RemoveButton
+                    route="message-templates/{messageTemplateId}/opt-outs/{optOutId}"
+                    params={{ messageTemplateId, optOutId: id }}
+                    id={id}
+                    name={user?.name ?? ""}
+                    label={t("templates.take-back")}
+                  />
+                )}
+              </li>
+            ))}
+          </ul>
+          {total > rows.length && <p className="soft">{t("templates.declined-more", { n: total - rows.length })}</p>}
+        </section>
+      )}
+    </>
+  );
+}

@@ -1,0 +1,28 @@
+import type { JsonSchema } from "../../api/client.ts";
+import type { Words } from "../../i18n/translator.ts";
+import { type FormField, type FormValues, fieldsOf } from "../../ui/form/form-fields.ts";
+
+/** Settings that name a row, and where it is chosen from. */
+const ROWS: Readonly<Record<string, Pick<FormField, "kind" | "from">>> = {
+  queuedFailureRecipientGroup: { kind: "row", from: "device-groups" },
+};
+
+/** The fields of a channel, in the reader's words where there are some. */
+export function settingFields(schema: JsonSchema | undefined, { name }: Pick<Words, "name">): FormField[] {
+  return fieldsOf(schema ?? {}).map(({ choices, hint, ...field }) => {
+    const label = name("setting", field.name);
+    const options = choices?.map(({ value }) => ({ value, label: name("setting-value", value) }));
+    // A channel of somebody else's has no words of ours: its own hint says what it is for.
+    const own = label === field.name && hint ? { hint } : {};
+    return { ...field, ...ROWS[field.name], label, ...own, ...(options ? { choices: options } : {}) };
+  });
+}
+
+/** What is sent of a changed form: whether the channel is used, and all that the profile says; what was emptied takes its usual value. */
+export function settingBody({ disabled, ...changed }: FormValues, before: unknown): Record<string, unknown> {
+  const said = Object.entries({ ...(before as FormValues), ...changed }).filter(([, value]) => value !== null);
+  return {
+    ...(disabled === undefined ? {} : { disabled }),
+    ...(Object.keys(changed).length === 0 ? {} : { value: Object.fromEntries(said) }),
+  };
+}

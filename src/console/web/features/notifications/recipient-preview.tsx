@@ -1,0 +1,120 @@
+import { useEffect, useState } from "react";
+import type { NotificationRow, Reach, TemplateRow } from "../../api/rows.ts";
+import { useConsole } from "../../console-context.tsx";
+import { useWords } from "../../i18n/use-translation.tsx";
+import { FaultLine } from "../../ui/error-line.tsx";
+import { bodyOf, formOf, type Message, recordingOf } from "./notification-draft.ts";
+
+interface ReachPreviewProps {
+  message: Message;
+  template: TemplateRow | null;
+  onDevices(devices: number | null): void;
+}
+
+const PAUSE_MS = 400;
+/** A recording that is longer than a minute is not sent for a look at it: what is told of the time is without it. */
+const MOST_BYTES = 2_000_000;
+
+/** Whom the message would reach, asked of the appliance itself as a draft whenever the typing rests. */
+export function ReachPreview({ message, template, onDevices }: ReachPreviewProps) {
+  const { t } = useWords();
+  const { reach, error, pending } = useReach(message, template);
+  const devices = reach ? Object.values(reach.devices).reduce((sum, n) => sum + n, 0) : null;
+  useEffect(() => onDevices(devices), [devices, onDevices]);
+  return (
+    <section className="card" aria-live="polite" aria-busy={pending} aria-label={t("reach.title")}>
+      <h2>{t("reach.title")}</h2>
+      {!reach && !error && <p className="soft">{t("reach.choose")}</p>}
+      <FaultLine error={error} />
+      {reach && <ReachFigures reach={reach} devices={devices ?? 0} />}
+    </section>
+  );
+}
+
+function ReachFigures({ reach, devices }: { reach: Reach; devices: number }) {
+  const { t, name } = useWords();
+  return (
+    <>
+      <p className="reach-line">
+        <strong>{t("reach.line", { n: devices })}</strong>
+        {reach.offline.count > 0 && <span>{t("reach.line-offline", { n: reach.offline.count })}</span>}
+        {reach.inUse > 0 && <span>{t("reach.line-in-use", { n: reach.inUse })}</span>}
+        {reach.expectedSeconds !== null && <span>{t("reach.line-expected", { n: reach.expectedSeconds })}</span>}
+      </p>
+      <dl className="facts">
+        {Object.entries(reach.devices).map(([type, n]) => (
+          <Fact key={type} head={name("type", type)} value={String(n)} />
+        ))}
+        <Fact head={t("reach.people")} value={String(reach.recipientCount)} />
+        <Fact head={t("reach.sound")} value={t("seconds", { n: reach.soundSeconds })} />
+        {reach.expectedSeconds !== null && (
+          <Fact head={t("reach.expected")} value={t("seconds", { n: reach.expectedSeconds })} />
+        )}
+        {reach.inUse > 0 && <Fact head={t("reach.in-use")} value={String(reach.inUse)} />}
+      </dl>
+      {reach.offline.count > 0 && (
+        <details>
+          <summary>
+            <span className="chip warn">{t("reach.doubtful", { n: reach.offline.count })}</span>
+          </summary>
+          <ul>
+            {reach.offline.devices.map((device) => (
+              <li key={device.id}>
+                {device.name}: {device.reason}
+              </li>
+            ))}
+          </ul>
+        </details>
+      )}
+      {reach.notReached.map(({ reason, count }) => (
+        <p key={reason}>
+          <span className="chip bad">{t("reach.not", { n: count })}</span> {reason}
+        </p>
+      ))}
+    </>
+  );
+}
+
+function Fact({ head, value }: { head: string; value: string }) {
+  return (
+    <>
+      <dt>{head}</dt>
+      <dd>{value}</dd>
+    </>
+  );
+}
+
+function useReach(message: Message, template: TemplateRow | null) {
+  const { client, clock } = useConsole();
+  const [state, setState] = useState<{ reach: Reach | null; error: unknown; pending: boolean }>({
+    reach: null,
+    error: null,
+    pending: false,
+  });
+  const wanted = message.deviceGroupIds.length + message.distributionListIds.length > 0;
+  const asked = wanted ? JSON.stringify(bodyOf({ ...message, subject: "–", body: "" }, template, true)) : null;
+  const recording = recordingOf(message);
+  const audio = recording && recording.size <= MOST_BYTES ? recording : null;
+  useEffect(() => {
+    if (asked === null) return setState({ reach: null, error: null, pending: false });
+    let wantedStill = true;
+    setState((old) => ({ ...old, pending: true }));
+    const ask = async () => {
+      try {
+        const body = JSON.parse(asked) as Record<string, unknown>;
+        const draft = await client.post<NotificationRow>("notifications", {}, audio ? formOf(body, audio) : body);
+        if (wantedStill) setState({ reach: draft.progress.preview ?? null, error: null, pending: false });
+        // A preview is a row like any other; nobody looks at it again.
+        await client.remove("notifications/{notificationId}", { notificationId: draft.id });
+      } catch (error) {
+        if (wantedStill) setState({ reach: null, error, pending: false });
+      }
+    };
+    const timer = clock.after(PAUSE_MS, () => void ask());
+    return () => {
+      wantedStill = false;
+      timer.cancel();
+    };
+  }, [client, clock, asked, audio]);
+  return state;
+}

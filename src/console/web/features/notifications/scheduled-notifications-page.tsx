@@ -1,0 +1,99 @@
+import type { ScheduledRow } from "../../api/bell-rows.ts";
+import { useConsole } from "../../console-context.tsx";
+import { useWords } from "../../i18n/use-translation.tsx";
+import { CloneButton } from "../../ui/clone-button.tsx";
+import { ListPage } from "../../ui/list/list-page.tsx";
+import { NEW, RowSheet } from "../../ui/row-sheet.tsx";
+import { Chip } from "../../ui/status-chip.tsx";
+import { Moment } from "../../ui/timestamp.tsx";
+import { RuleFields } from "../bells/recurrence-fields.tsx";
+import { useSiteZone } from "../bells/use-bells.ts";
+import "../bells/bells.css";
+import "../../ui/lines.css";
+
+/** Messages that are sent again and again by a rule. */
+export default function ScheduledMessagesPage() {
+  const { t } = useWords();
+  return (
+    <ListPage<ScheduledRow>
+      tabs="bells"
+      title={t("scheduled.title")}
+      add={t("scheduled.add")}
+      none={t("scheduled.none")}
+      route="scheduled-notifications"
+      columns={[
+        { id: "message", head: t("ring.message"), width: "2fr", cell: (row) => row.messageTemplate?.name ?? "" },
+        { id: "next", head: t("scheduled.next"), width: "2fr", side: true, cell: (row) => <Next row={row} /> },
+        { id: "zone", head: t("field.timeZone"), width: "1fr", cell: (row) => row.timeZone },
+      ]}
+      sheet={(id, onClose) => <ScheduledSheet key={id} scheduledNotificationId={id} onClose={onClose} />}
+    />
+  );
+}
+
+function Next({ row }: { row: ScheduledRow }) {
+  const { t } = useWords();
+  if (row.disabled) return <Chip tone="warn">{t("scheduled.disabled")}</Chip>;
+  return row.nextFireTime ? <Moment at={row.nextFireTime} /> : <Chip tone="plain">{t("scheduled.over")}</Chip>;
+}
+
+const ROUTE = "scheduled-notifications/{scheduledNotificationId}";
+
+interface SheetProps {
+  scheduledNotificationId: string;
+  onClose(): void;
+}
+
+function ScheduledSheet({ scheduledNotificationId, onClose }: SheetProps) {
+  const { t } = useWords();
+  const { client } = useConsole();
+  const isNew = scheduledNotificationId === NEW;
+  const zone = useSiteZone();
+  const groups = { kind: "rows", hint: t("ring.as-message-hint") } as const;
+  return (
+    <RowSheet
+      id={scheduledNotificationId}
+      item={ROUTE}
+      newTitle={t("scheduled.add")}
+      initial={{ schedule: "0 30 7 ? * MON-FRI", timeZone: zone }}
+      onClose={onClose}
+      fields={[
+        { name: "name" },
+        { name: "messageTemplateId", kind: "row", from: "message-templates", label: t("ring.message") },
+        { name: "timeZone" },
+        {
+          name: "schedule",
+          kind: "own",
+          draw: (given) => (
+            <RuleFields
+              key="schedule"
+              {...given}
+              field="schedule"
+              mayBeRule
+              body={
+                given.values.messageTemplateId
+                  ? {
+                      name: String(given.values.name || "–"),
+                      messageTemplateId: given.values.messageTemplateId,
+                      timeZone: given.values.timeZone,
+                      schedule: given.values.schedule,
+                    }
+                  : null
+              }
+              ask={(body, query) =>
+                isNew
+                  ? client.post<ScheduledRow>("scheduled-notifications", {}, body, {}, query)
+                  : client.put<ScheduledRow>(ROUTE, { scheduledNotificationId }, body, query)
+              }
+            />
+          ),
+        },
+        { name: "deviceGroupIds", from: "device-groups", ...groups },
+        { name: "distributionListIds", from: "distribution-lists", ...groups },
+        { name: "disabled", label: t("scheduled.disable"), hint: t("scheduled.disable-hint") },
+      ]}
+    >
+      <CloneButton route={`${ROUTE}/clone`} params={{ scheduledNotificationId }} />
+    </RowSheet>
+  );
+}

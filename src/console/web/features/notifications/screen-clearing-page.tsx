@@ -1,0 +1,72 @@
+import type { ClearingRow } from "../../api/bell-rows.ts";
+import { useConsole } from "../../console-context.tsx";
+import { useWords } from "../../i18n/use-translation.tsx";
+import { ListPage } from "../../ui/list/list-page.tsx";
+import { NEW, RowSheet } from "../../ui/row-sheet.tsx";
+import { Chip } from "../../ui/status-chip.tsx";
+import { Moment } from "../../ui/timestamp.tsx";
+import { RuleFields } from "../bells/recurrence-fields.tsx";
+import "../bells/bells.css";
+import "../../ui/lines.css";
+
+const ROUTE = "clear-devices-schedules/{clearDevicesScheduleId}";
+
+/** When devices are cleared of what they still show. */
+export default function ClearingsPage() {
+  const { t } = useWords();
+  return (
+    <ListPage<ClearingRow>
+      tabs="bells"
+      title={t("clearing.title")}
+      add={t("clearing.add")}
+      none={t("clearing.none")}
+      route="clear-devices-schedules"
+      columns={[
+        {
+          id: "next",
+          head: t("scheduled.next"),
+          width: "2fr",
+          side: true,
+          cell: ({ nextFireTime }) =>
+            nextFireTime ? <Moment at={nextFireTime} /> : <Chip tone="plain">{t("scheduled.over")}</Chip>,
+        },
+      ]}
+      sheet={(id, onClose) => <ClearingSheet key={id} clearDevicesScheduleId={id} onClose={onClose} />}
+    />
+  );
+}
+
+function ClearingSheet({ clearDevicesScheduleId, onClose }: { clearDevicesScheduleId: string; onClose: () => void }) {
+  const { t } = useWords();
+  const { client } = useConsole();
+  const isNew = clearDevicesScheduleId === NEW;
+  return (
+    <RowSheet
+      id={clearDevicesScheduleId}
+      item={ROUTE}
+      newTitle={t("clearing.add")}
+      initial={{ cronExpression: "0 0 18 ? * *" }}
+      onClose={onClose}
+      fields={[
+        { name: "name" },
+        {
+          name: "cronExpression",
+          kind: "own",
+          draw: (given) => (
+            <RuleFields
+              key="cron"
+              {...given}
+              field="cronExpression"
+              body={{ name: String(given.values.name || "–"), cronExpression: given.values.cronExpression }}
+              ask={(body, query) =>
+                isNew
+                  ? client.post<ClearingRow>("clear-devices-schedules", {}, body, {}, query)
+                  : client.put<ClearingRow>(ROUTE, { clearDevicesScheduleId }, body, query)
+              }
+            />
+          ),
+        },
+      ]}
+    />
+  );
+}

@@ -1,0 +1,53 @@
+import type { Campaign } from "../../api/identity-rows.ts";
+import type { ListRow } from "../../api/rows.ts";
+import { useChange, useRow, useSchemas } from "../../api/use-rows.ts";
+import { useConsole } from "../../console-context.tsx";
+import { useWords } from "../../i18n/use-translation.tsx";
+import { CopyField } from "../../ui/copy-field.tsx";
+import { FaultLine } from "../../ui/error-line.tsx";
+import { Form } from "../../ui/form/form.tsx";
+import { drawnFields, type FormValues } from "../../ui/form/form-fields.ts";
+
+/** How people join a list by themselves: its messages, its dates, and the link to hand out. */
+export function CampaignPanel({ distributionListId }: { distributionListId: string }) {
+  const { t } = useWords();
+  const { client, say } = useConsole();
+  const schemas = useSchemas();
+  const row = useRow<ListRow & { campaign: Campaign | null }>("distribution-lists/{distributionListId}", {
+    distributionListId,
+  });
+  const change = useChange("distribution-lists", async (campaign: object | null) => {
+    await client.put("distribution-lists/{distributionListId}", { distributionListId }, { campaign });
+    if (campaign) say(t("saved"));
+    else say(t("removed"), () => change.mutate(values));
+  });
+  if (row.data?.id !== distributionListId) return <FaultLine error={row.error} />;
+  const { campaign, permissions } = row.data;
+  const { url, ...values } = campaign ?? { url: null };
+  const schema = schemas.data?.resources["distribution-lists"]?.schema.properties?.campaign;
+  const fields = drawnFields(schema, [
+    { name: "welcomeMessage", hint: t("campaign.welcome-hint") },
+    { name: "defaultNotificationDays", hint: t("campaign.days-hint") },
+    { name: "enrollmentEndDate", hint: t("campaign.end-hint") },
+    { name: "inactiveMessage", hint: t("campaign.inactive-hint") },
+    { name: "subscribeTag", hint: t("campaign.tag-hint") },
+  ]);
+  return (
+    <div className="stack">
+      <p className="soft">{t("campaign.words")}</p>
+      {url && <CopyField label={t("campaign.url")} value={url} />}
+      <FaultLine error={schemas.error} />
+      {schemas.data && permissions.includes("put") && (
+        <Form
+          key={JSON.stringify(campaign)}
+          fields={fields}
+          before={values as FormValues}
+          pending={change.isPending}
+          error={change.error}
+          onSave={(changed) => change.mutate({ ...values, ...changed })}
+          onRemove={campaign ? () => change.mutate(null) : undefined}
+        />
+      )}
+    </div>
+  );
+}

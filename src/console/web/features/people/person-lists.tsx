@@ -1,0 +1,122 @@
+import { Button, Select, TextInput } from "@mantine/core";
+import { useState } from "react";
+import type { SubscriptionRow } from "../../api/identity-rows.ts";
+import type { ListRow } from "../../api/rows.ts";
+import { useChange, useRows } from "../../api/use-rows.ts";
+import { useConsole } from "../../console-context.tsx";
+import { useWords } from "../../i18n/use-translation.tsx";
+import { FaultLine } from "../../ui/error-line.tsx";
+import { endOfDay, lastDayOf } from "../../ui/local-time.ts";
+import "../../ui/input-styles.ts";
+
+/** The lists that a person is on, until when, and how to get on another. */
+export function PersonLists({ userId }: { userId: string }) {
+  const { t } = useWords();
+  const { client, say } = useConsole();
+  const [chosen, setChosen] = useState<string | null>(null);
+  const subscriptions = useRows<SubscriptionRow>("users/{userId}/subscriptions", { userId }, { limit: 1_000 });
+  const lists = useRows<ListRow>("distribution-lists", {}, { limit: 1_000, sort: "name" });
+  const on = new Set(subscriptions.data?.data.map(({ distributionListId }) => distributionListId));
+  const add = useChange("subscriptions", async (distributionListId: string) => {
+    await client.post("users/{userId}/subscriptions", { userId }, { distributionListId });
+    setChosen(null);
+    say(t("saved"));
+  });
+  return (
+    <div className="stack">
+      <FaultLine error={subscriptions.error ?? lists.error} />
+      {subscriptions.data?.total === 0 && <p className="soft">{t("person.no-lists")}</p>}
+      <ul className="plain lined">
+        {subscriptions.data?.data.map((row) => (
+          <li key={row.id} className="row">
+            <strong className="grow">{row.distributionList?.name ?? "–"}</strong>
+            <UntilField row={row} />
+            <LeaveButton row={row} />
+          </li>
+        ))}
+      </ul>
+      <div className="row end">
+        <Select
+          label={t("person.add-list")}
+          placeholder={t("person.choose-list")}
+          searchable
+          data={(lists.data?.data ?? [])
+            .filter(({ id }) => !on.has(id))
+            .map(({ id, name }) => ({ value: id, label: name }))}
+          value={chosen}
+          onChange={setChosen}
+          flex="1 1 14rem"
+        />
+        <Button disabled={!chosen} loading={add.isPending} onClick={() => chosen && add.mutate(chosen)}>
+          {t("add")}
+        </Button>
+      </div>
+      <FaultLine error={add.error} />
+    </div>
+  );
+}
+
+const ITEM = "distribution-lists/{distributionListId}/user-subscriptions/{subscriptionId}";
+
+type Place = Pick<SubscriptionRow, "id" | "distributionListId" | "subscriptionEndDate"> & {
+  permissions?: readonly string[];
+};
+
+/** The last day of somebody's place on a list, changed where it stands. */
+export function UntilField({ row, who }: { row: Place; who?: string }) {
+  const { t } = useWords();
+  const { client, say } = useConsole();
+  const params = { distributionListId: row.distributionListId, subscriptionId: row.id };
+  const change = useChange("subscriptions", async (subscriptionEndDate: string | null) => {
+    await client.put(ITEM, params, { subscriptionEndDate });
+    say(t("saved"));
+  });
+  const day = lastDayOf(row.subscriptionEndDate);
+  return (
+    <span>
+      <TextInput
+        key={day}
+        size="xs"
+        type="date"
+        aria-label={who ? t("person.until-named", { who }) : t("person.until")}
+        title={t("person.until")}
+        defaultValue={day}
+        disabled={change.isPending}
+        onBlur={({ currentTarget: { value } }) => {
+          if (value !== day) change.mutate(endOfDay(value));
+        }}
+      />
+      <FaultLine error={change.error} />
+    </span>
+  );
+}
+
+/** Takes somebody off a list; what was taken off can be put back for ten seconds. */
+export function LeaveButton({ row, userId, who }: { row: Place & { userId?: string }; userId?: string; who?: string }) {
+  const { t } = useWords();
+  const { client, say } = useConsole();
+  const { distributionListId, subscriptionEndDate } = row;
+  const owner = userId ?? row.userId ?? "";
+  const back = useChange<void, void>("subscriptions", async () => {
+    const body = { userId: owner, subscriptionEndDate };
+    await client.post("distribution-lists/{distributionListId}/user-subscriptions", { distributionListId }, body);
+  });
+  const leave = useChange<void, void>("subscriptions", async () => {
+    await client.remove(ITEM, { distributionListId, subscriptionId: row.id });
+    say(t("removed"), () => back.mutate());
+  });
+  return (
+    <>
+      <Button
+        variant="default"
+        size="compact-sm"
+        loading={leave.isPending}
+        onClick={() => leave.mutate()}
+        {...(who ? { "aria-label": t("lists.remove-named", { who }) } : {})}
+      >
+        {t("remove")}
+      </Button>
+      <FaultLine error={leave.error ?? back.error} />
+    </>
+  );
+}

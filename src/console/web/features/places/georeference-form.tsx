@@ -1,0 +1,58 @@
+import type { BuildingRow, SiteRow } from "../../api/place-rows.ts";
+import { useChange, useRow } from "../../api/use-rows.ts";
+import { useConsole } from "../../console-context.tsx";
+import { useWords } from "../../i18n/use-translation.tsx";
+import { Form } from "../../ui/form/form.tsx";
+import type { FormField } from "../../ui/form/form-fields.ts";
+import { cornersOf, type Ground, type GroundMeasures, measuresOf } from "./georeference.ts";
+
+interface GroundFormProps {
+  params: { siteId: string; buildingId: string; floorId: string };
+  ground: Ground | null;
+  /** Height of the picture for its width. */
+  ratio: number;
+}
+
+const FIELDS: readonly FormField[] = [
+  { name: "latitude", kind: "number", required: true, min: -85, max: 85 },
+  { name: "longitude", kind: "number", required: true, min: -180, max: 180 },
+  { name: "widthM", kind: "number", required: true, min: 1, max: 100_000 },
+  { name: "turnedBy", kind: "number", min: -360, max: 360 },
+];
+type Answers = Partial<Record<"latitude" | "longitude" | "widthM" | "turnedBy", number | null>>;
+
+/** Which piece of ground a plan shows: its middle, its width, and where its top points. */
+export function GroundForm({ params, ground, ratio }: GroundFormProps) {
+  const { t } = useWords();
+  const { client, say } = useConsole();
+  const building = useRow<BuildingRow>("sites/{siteId}/buildings/{buildingId}", { ...params });
+  const site = useRow<SiteRow>("sites/{siteId}", { ...params });
+  const { heightM: _, ...measured } = ground ? measuresOf(ground) : ({} as Partial<GroundMeasures>);
+  const save = useChange("floors", async (answers: Answers) => {
+    const { latitude, longitude, widthM, turnedBy } = { ...measured, ...answers };
+    if (latitude == null || longitude == null || widthM == null) return;
+    const measures = { latitude, longitude, widthM, heightM: widthM * ratio, turnedBy: turnedBy ?? 0 };
+    const route = "sites/{siteId}/buildings/{buildingId}/floors/{floorId}";
+    await client.put(route, params, { imageOrigins: cornersOf(measures) });
+    say(t("saved"));
+  });
+  if (!building.data || !site.data) return null;
+  const { latitude, longitude } = building.data.latitude === null ? site.data : building.data;
+  return (
+    <details open={ground === null}>
+      <summary>{t("plan.ground")}</summary>
+      <div className="stack">
+        <p className="soft">{t("plan.ground-words")}</p>
+        <Form
+          key={JSON.stringify(ground)}
+          fields={FIELDS}
+          before={measured}
+          {...(ground ? {} : { initial: { latitude, longitude, turnedBy: 0 } })}
+          pending={save.isPending}
+          error={save.error}
+          onSave={(changed) => save.mutate(changed as Answers)}
+        />
+      </div>
+    </details>
+  );
+}

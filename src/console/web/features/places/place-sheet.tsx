@@ -1,0 +1,65 @@
+import type { WordKey } from "../../i18n/en.ts";
+import { useWords } from "../../i18n/use-translation.tsx";
+import type { Drawn } from "../../ui/form/form-fields.ts";
+import { NEW, RowSheet } from "../../ui/row-sheet.tsx";
+import type { SheetTab } from "../../ui/sheet-tabs.tsx";
+import { FloorOrder } from "./floor-order.tsx";
+import { FloorPlan } from "./floor-plan.tsx";
+import { type Level, levelOf, PLACE_ROUTES, type PlacePath, paramsOf } from "./place-levels.ts";
+import { RemovalHint } from "./removal-hint.tsx";
+import { SitePlayers } from "./site-role-holders.tsx";
+
+const POSITION = ["latitude", "longitude"];
+const ADDRESS = ["addressLine1", "addressLine2", "city", "state", "postalCode", "country"];
+const FIELDS: Readonly<Record<Level, readonly string[]>> = {
+  site: ["name", "externalId", ...POSITION],
+  building: [
+    ...["name", "externalId", ...ADDRESS, ...POSITION],
+    ...["primaryPhone", "preferredPsapNumber", "respondingPsap", "emergency"],
+  ],
+  floor: ["name", "externalId", "type"],
+  zone: ["name", "externalId", "type"],
+};
+const HINTS: Readonly<Record<string, WordKey>> = {
+  externalId: "places.external-hint",
+  type: "places.type-hint",
+};
+
+/** One place: what it is called, what is in it, and for a floor its plan. */
+export function PlaceSheet({ path, onClose }: { path: PlacePath; onClose: () => void }) {
+  const { t } = useWords();
+  const level = levelOf(path) as Level;
+  const id = path.at(-1) ?? NEW;
+  const within = paramsOf(path.slice(0, -1));
+  const fields: Drawn[] = FIELDS[level].map((name) => {
+    if (name === "emergency") return { name, kind: "mark", mark: { label: t("places.emergency-hint"), path: [] } };
+    const hint = HINTS[name];
+    return { name, ...(hint ? { hint: t(hint) } : {}) };
+  });
+  return (
+    <RowSheet
+      id={id}
+      item={PLACE_ROUTES[level].item}
+      within={within}
+      newTitle={t(`places.add-${level}`)}
+      wide={level === "floor" && id !== NEW}
+      onClose={onClose}
+      fields={fields}
+      tabs={tabsOf(level, path, t)}
+    >
+      <RemovalHint path={path} />
+    </RowSheet>
+  );
+}
+
+function tabsOf(level: Level, path: PlacePath, t: (key: WordKey) => string): SheetTab[] {
+  const [siteId = "", buildingId = "", floorId = ""] = path;
+  if (level === "site") return [{ id: "roles", label: t("places.roles"), content: <SitePlayers siteId={siteId} /> }];
+  if (level === "building") {
+    return [{ id: "floors", label: t("places.floors"), content: <FloorOrder {...{ siteId, buildingId }} /> }];
+  }
+  if (level === "floor") {
+    return [{ id: "plan", label: t("plan.title"), content: <FloorPlan {...{ siteId, buildingId, floorId }} /> }];
+  }
+  return [];
+}

@@ -1,0 +1,126 @@
+import { useState } from "react";
+import { useRows } from "../../api/use-rows.ts";
+import { useWords } from "../../i18n/use-translation.tsx";
+import { FaultLine } from "../../ui/error-line.tsx";
+import { NEW } from "../../ui/row-sheet.tsx";
+import { useGone } from "../../ui/use-removal.ts";
+import {
+  insideOf,
+  type Level,
+  levelOf,
+  PLACE_ROUTES,
+  type PlacePath,
+  type PlaceRow,
+  paramsOf,
+  pathsAbove,
+  pathText,
+} from "./place-levels.ts";
+import "../security/domains.css";
+import "./places.css";
+
+interface PlaceTreeProps {
+  /** Letters that the sites have in them; all sites when empty. */
+  q: string;
+  /** The place whose sheet is open. */
+  opened: PlacePath;
+  onOpen(path: PlacePath): void;
+}
+
+/** Sites, and in each that is unfolded what lies in it, down to zones; what is folded is not read. */
+export function PlaceTree({ q, opened, onOpen }: PlaceTreeProps) {
+  const { t } = useWords();
+  const [unfolded, setUnfolded] = useState<ReadonlySet<string>>(() => new Set(pathsAbove(opened).map(pathText)));
+  const toggle = (path: PlacePath) => {
+    const next = new Set(unfolded);
+    if (!next.delete(pathText(path))) next.add(pathText(path));
+    setUnfolded(next);
+  };
+  return (
+    <nav className="card" aria-label={t("places.tree")}>
+      <Branch above={[]} inName="" {...{ q, unfolded, toggle, onOpen }} />
+    </nav>
+  );
+}
+
+interface BranchProps {
+  above: PlacePath;
+  /** What people call the place above. */
+  inName: string;
+  q?: string;
+  unfolded: ReadonlySet<string>;
+  toggle(path: PlacePath): void;
+  onOpen(path: PlacePath): void;
+}
+
+const MOST = 1_000;
+
+function Branch({ above, inName, q, unfolded, toggle, onOpen }: BranchProps) {
+  const { t } = useWords();
+  const level = levelOf([...above, NEW]) as Level;
+  const { collection, query } = PLACE_ROUTES[level];
+  const rows = useRows<PlaceRow>(collection, paramsOf(above), { ...query, limit: MOST, ...(q ? { q } : {}) });
+  const total = rows.data?.total ?? 0;
+  const word = t(`places.add-${level}`);
+  return (
+    <>
+      <FaultLine error={rows.error} />
+      {above.length === 0 && total === 0 && rows.data && <p>{q ? t("search.none") : t("places.none")}</p>}
+      <ul className="branch">
+        {rows.data?.data.map((row) => (
+          <Node key={row.id} path={[...above, row.id]} {...{ row, unfolded, toggle, onOpen }} />
+        ))}
+        {total > MOST && <li className="soft">{t("places.more")}</li>}
+        {above.length > 0 && (
+          <li>
+            <button
+              type="button"
+              className="open soft"
+              aria-label={t("places.add-in", { word, name: inName })}
+              onClick={() => onOpen([...above, NEW])}
+            >
+              + {word}
+            </button>
+          </li>
+        )}
+      </ul>
+    </>
+  );
+}
+
+function Node({
+  path,
+  row,
+  unfolded,
+  toggle,
+  onOpen,
+}: Omit<BranchProps, "above" | "inName" | "q"> & { path: PlacePath; row: PlaceRow }) {
+  const { t } = useWords();
+  const level = levelOf(path) as Level;
+  const isOpen = unfolded.has(pathText(path));
+  const isLeaving = useGone().has(row.id);
+  const { name } = row;
+  return (
+    <li className={isLeaving ? "leaving" : ""}>
+      <span className="place-line">
+        {level === "zone" ? (
+          <span className="fold" />
+        ) : (
+          <button
+            type="button"
+            className="fold"
+            aria-expanded={isOpen}
+            aria-label={t(isOpen ? "places.shut" : "places.open", { name })}
+            onClick={() => toggle(path)}
+          >
+            <span aria-hidden="true">{isOpen ? "▾" : "▸"}</span>
+          </button>
+        )}
+        <button type="button" className="open" onClick={() => onOpen(path)}>
+          {name}
+        </button>
+        {level !== "zone" && <small className="soft">{t(`place-count.${level}`, { n: insideOf(row) })}</small>}
+      </span>
+      {isOpen && <Branch above={path} inName={name} {...{ unfolded, toggle, onOpen }} />}
+    </li>
+  );
+}

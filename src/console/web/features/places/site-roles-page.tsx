@@ -1,0 +1,70 @@
+import { Link } from "@tanstack/react-router";
+import type { SiteRoleRow } from "../../api/place-rows.ts";
+import { useRow } from "../../api/use-rows.ts";
+import { useWords } from "../../i18n/use-translation.tsx";
+import { ListPage } from "../../ui/list/list-page.tsx";
+import { RowSheet } from "../../ui/row-sheet.tsx";
+
+const WITH_SITES = { includeAssociatedSites: true };
+
+/** Parts that people play at sites; each site says who plays them. */
+export default function SiteRolesPage() {
+  const { t } = useWords();
+  return (
+    <ListPage<SiteRoleRow>
+      tabs="devices"
+      title={t("roles.title")}
+      add={t("roles.add")}
+      none={t("roles.none")}
+      route="site-roles"
+      query={WITH_SITES}
+      opener={{ width: "1fr" }}
+      columns={[
+        {
+          id: "sites",
+          head: t("roles.sites"),
+          width: "2fr",
+          named: true,
+          cell: (row) => row.associatedSites?.map(({ name }) => name).join(", ") || "–",
+        },
+      ]}
+      sheet={(id, onClose) => (
+        <RowSheet
+          key={id}
+          id={id}
+          item="site-roles/{siteRoleId}"
+          newTitle={t("roles.add")}
+          onClose={onClose}
+          fields={[
+            { name: "name", hint: t("roles.name-hint") },
+            { name: "isShared", hint: t("lists.shared-hint") },
+          ]}
+        >
+          <SitesOf siteRoleId={id} />
+        </RowSheet>
+      )}
+    />
+  );
+}
+
+function SitesOf({ siteRoleId }: { siteRoleId: string }) {
+  const { t } = useWords();
+  const row = useRow<SiteRoleRow>("site-roles/{siteRoleId}", { siteRoleId }, WITH_SITES);
+  const sites = row.data?.associatedSites ?? [];
+  if (!row.data) return null;
+  return (
+    <section className="stack">
+      <h3>{t("roles.sites")}</h3>
+      {sites.length === 0 && <p className="soft">{t("roles.nowhere")}</p>}
+      <ul className="plain">
+        {sites.map(({ id, name }) => (
+          <li key={id}>
+            <Link to="/places" search={{ open: id }}>
+              {name}
+            </Link>
+          </li>
+        ))}
+      </ul>
+    </section>
+  );
+}

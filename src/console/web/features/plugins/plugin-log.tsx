@@ -1,0 +1,56 @@
+import { useQuery } from "@tanstack/react-query";
+import { useState } from "react";
+import type { LogLine } from "../../api/identity-rows.ts";
+import { useReading } from "../../api/page-queries.ts";
+import { useConsole } from "../../console-context.tsx";
+import { useWords } from "../../i18n/use-translation.tsx";
+import { FaultLine } from "../../ui/error-line.tsx";
+import { ChoiceBar } from "../../ui/segmented-choice.tsx";
+import { Chip } from "../../ui/status-chip.tsx";
+
+const LINES = 200;
+const PAUSE_MS = 2_000;
+const TONES: Readonly<Record<string, string>> = { warn: "warn", error: "bad" };
+const CHOICES = ["all", "trouble"] as const;
+
+/** What a plugin said last, newest first, followed while it is open. */
+export function PluginLog({ extensionId }: { extensionId: string }) {
+  const { t, name, language } = useWords();
+  const { client, feed } = useConsole();
+  const [shown, setShown] = useState<(typeof CHOICES)[number]>("all");
+  const log = useReading(
+    useQuery({
+      queryKey: ["extensions", extensionId, "log"],
+      queryFn: () => client.get<{ data: LogLine[] }>("extensions/{extensionId}/log", { extensionId }, { limit: LINES }),
+      refetchInterval: feed.live ? PAUSE_MS : false,
+      staleTime: 0,
+    }),
+  );
+  const time = new Intl.DateTimeFormat(language, { timeStyle: "medium" });
+  const lines = (log.data?.data ?? []).filter(({ level }) => shown === "all" || level in TONES).reverse();
+  return (
+    <section className="stack" aria-label={t("plugin.log")}>
+      <ChoiceBar<(typeof CHOICES)[number]>
+        label={t("plugin.log-shown")}
+        value={shown}
+        choices={CHOICES.map((value) => ({ value, label: name("plugin.log", value) }))}
+        onChange={setShown}
+      />
+      <FaultLine error={log.error} />
+      {log.data && lines.length === 0 && <p className="soft">{t("plugin.log-none")}</p>}
+      <ol className="log">
+        {lines.map((line) => (
+          <li key={line.seq}>
+            <div className="row">
+              <time dateTime={line.at}>{time.format(new Date(line.at))}</time>
+              <Chip tone={TONES[line.level] ?? ""}>{name("log-level", line.level)}</Chip>
+              <span>{line.message}</span>
+            </div>
+            {line.details && <code>{line.details}</code>}
+          </li>
+        ))}
+      </ol>
+      <p className="soft">{t("plugin.log-kept")}</p>
+    </section>
+  );
+}

@@ -1,0 +1,85 @@
+import { PLACE_LEVELS, type Place, type Question, type ScenarioRow } from "../../api/scenario-rows.ts";
+
+/** What somebody has told before a start. */
+export interface Told {
+  /** Answers by the question's id. */
+  answers: Readonly<Record<string, string>>;
+  place: Place;
+  pin: string;
+}
+
+/** Nothing told yet. */
+export const NOTHING_TOLD: Told = { answers: {}, place: {}, pin: "" };
+
+type Asking = Pick<ScenarioRow, "fields" | "locationEnabled" | "defaultSiteId" | "confirmationType">;
+
+/** The questions that are asked, in their order; where it is has a field of its own. */
+export function askedOf({ fields }: Pick<Asking, "fields">): Question[] {
+  return fields
+    .filter(({ type }) => type !== "site")
+    .slice()
+    .sort((a, b) => (a.rank ?? 0) - (b.rank ?? 0));
+}
+
+/** Names of the questions that must still be answered. */
+export function openQuestions(scenario: Asking, { answers }: Told): string[] {
+  return askedOf(scenario)
+    .filter(({ id = "", required }) => required && !answers[id]?.trim())
+    .map(({ name }) => name);
+}
+
+/** True when it must still be told where. */
+export function needsPlace({ locationEnabled, defaultSiteId }: Asking, { place }: Told): boolean {
+  return locationEnabled && defaultSiteId === null && place.site === undefined;
+}
+
+/** True when a PIN is asked for that is not whole yet. */
+export function needsPin({ confirmationType }: Asking, { pin }: Told): boolean {
+  return confirmationType === "pin" && !/^\d{4,12}$/.test(pin);
+}
+
+/** True when nothing is missing. */
+export function isReady(scenario: Asking, told: Told): boolean {
+  return openQuestions(scenario, told).length === 0 && !needsPlace(scenario, told) && !needsPin(scenario, told);
+}
+
+/** Answers as the API takes them; what was left open is left out. */
+export function answersOf(scenario: Asking, { answers }: Told): { fieldId: string; answer: string }[] {
+  return askedOf(scenario).flatMap(({ id = "" }) => {
+    const answer = answers[id]?.trim();
+    return answer ? [{ fieldId: id, answer }] : [];
+  });
+}
+
+/** The narrowest level that was told, which alone says where; undefined for nowhere. */
+export function locationOf({ place }: Told): Record<string, { id: string }> | undefined {
+  const level = PLACE_LEVELS.findLast((each) => place[each]);
+  const id = level && place[level]?.id;
+  return level && id ? { [level]: { id } } : undefined;
+}
+
+/** The body of a start. */
+export function startBody(scenario: Asking & { id: string }, told: Told, drill: boolean): Record<string, unknown> {
+  const location = scenario.locationEnabled ? locationOf(told) : undefined;
+  return {
+    scenarioId: scenario.id,
+    drill,
+    fields: answersOf(scenario, told),
+    ...(location ? { location } : {}),
+    ...(scenario.confirmationType === "pin" ? { confirmationPin: told.pin } : {}),
+  };
+}
+
+/** A variable's name from the words of a question: what stands in braces in the messages. */
+export function variableFrom(name: string, taken: readonly string[]): string {
+  const bare = name
+    .normalize("NFKD")
+    .replace(/\p{M}/gu, "")
+    .toLowerCase()
+    .replace(/ß/g, "ss")
+    .replace(/[^a-z0-9]+/g, "_")
+    .replace(/^[^a-z]+|_+$/g, "");
+  const base = (bare.length < 3 ? `answer${bare && `_${bare}`}` : bare).slice(0, 28).replace(/_+$/, "");
+  const used = new Set(taken.map((each) => each.toLowerCase()));
+  for (let n = 2, next = base; ; next = `${base}_${n++}`) if (!used.has(next)) return next;
+}

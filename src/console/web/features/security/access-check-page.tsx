@@ -1,0 +1,246 @@
+import { Button, Select } from "@mantine/core";
+import { Link } from "@tanstack/react-router";
+import { useState } from "react";
+import { ROUTES, type RouteFor } from "../../api/routes.ts";
+import type { UserRow } from "../../api/rows.ts";
+import type { DecidingGrant, DomainRow, RightsAnswer } from "../../api/security-rows.ts";
+import { useChange, useRow, useSchemas } from "../../api/use-rows.ts";
+import { useConsole } from "../../console-context.tsx";
+import { useWords } from "../../i18n/use-translation.tsx";
+import { FaultLine } from "../../ui/error-line.tsx";
+import { RowChoice } from "../../ui/form/row-select.tsx";
+import { useTableSearch } from "../../ui/list/use-table-search.ts";
+import { Tabs } from "../../ui/section-tabs.tsx";
+import { Chip } from "../../ui/status-chip.tsx";
+import { askedThings, deedsOf, questionOf, type RightsQuestion } from "./access-question.ts";
+import { DomainChoice } from "./domain-select.tsx";
+import { ACTS, grantSentence, type Things, thingWord } from "./permission-text.ts";
+import "../../ui/input-styles.ts";
+import "../../ui/lines.css";
+
+/** Why somebody can or can't do something, and how to change it; the question stands in the address. */
+export default function RightsPage() {
+  const { t } = useWords();
+  const schemas = useSchemas();
+  const [search] = useTableSearch();
+  const things: Things = schemas.data?.resources ?? {};
+  const { user, thing, verb = "get", open = null } = search;
+  const question = thing ? questionOf({ subject: thing, verb, row: open }, things) : null;
+  const isComplete = question !== null && (!question.needsRow || open !== null);
+  return (
+    <div className="page">
+      <Tabs of="people" />
+      <h1>{t("why.title")}</h1>
+      <p className="soft">{t("why.words")}</p>
+      <FaultLine error={schemas.error} />
+      {schemas.data && <Asking things={things} question={question} />}
+      <section className="card" aria-live="polite" aria-label={t("why.answer")}>
+        {user && question && isComplete ? (
+          <Answer key={`${user} ${question.verb} ${question.path}`} userId={user} question={question} things={things} />
+        ) : (
+          <p className="soft">{t("why.ask")}</p>
+        )}
+      </section>
+    </div>
+  );
+}
+
+function Asking({ things, question }: { things: Things; question: RightsQuestion | null }) {
+  const { t, name, language } = useWords();
+  const [{ user, thing, verb, domain }, show] = useTableSearch();
+  const named = askedThings(things).map((value) => ({ value, label: thingWord(value, name) }));
+  const deeds = thing ? deedsOf(thing, things) : [];
+  return (
+    <section className="card">
+      <div className="grid">
+        <RowChoice
+          label={t("why.who")}
+          placeholder={t("why.choose-who")}
+          route="users"
+          value={user ?? null}
+          onChange={(id) => show({ user: id ?? undefined })}
+        />
+        <Select
+          label={t("why.what")}
+          placeholder={t("why.choose-what")}
+          searchable
+          data={[
+            { group: t("grant.acts"), items: ACTS.map((value) => ({ value, label: name("grant-act", value) })) },
+            { group: t("grant.things"), items: named.sort((a, b) => a.label.localeCompare(b.label, language)) },
+          ]}
+          value={thing ?? null}
+          onChange={(value) => show({ thing: value ?? undefined, open: undefined })}
+        />
+        {deeds.length > 0 && (
+          <Select
+            label={t("why.deed")}
+            allowDeselect={false}
+            data={deeds.map((value) => ({ value, label: name("grant-verb", value) }))}
+            value={verb ?? "get"}
+            onChange={(value) => show({ verb: value ?? undefined, open: undefined })}
+          />
+        )}
+        {question?.family && question.family in ROUTES && (
+          <WhichOne family={question.family as RouteFor<"get">} needed={question.needsRow} />
+        )}
+        <DomainChoice
+          label={t("why.where")}
+          placeholder={t("why.anywhere")}
+          value={domain ?? null}
+          onChange={(id) => show({ domain: id ?? undefined })}
+        />
+      </div>
+    </section>
+  );
+}
+
+function WhichOne({ family, needed }: { family: RouteFor<"get">; needed: boolean }) {
+  const { t } = useWords();
+  const [{ open }, show] = useTableSearch();
+  return (
+    <RowChoice
+      label={t("why.which")}
+      placeholder={needed ? t("why.choose-one") : t("why.all-of-them")}
+      route={family}
+      value={open ?? null}
+      onChange={(id) => show({ open: id ?? undefined })}
+    />
+  );
+}
+
+interface AnswerProps {
+  userId: string;
+  question: RightsQuestion;
+  things: Things;
+}
+
+function Answer({ userId, question, things }: AnswerProps) {
+  const words = useWords();
+  const { t } = words;
+  const [{ domain: domainId }] = useTableSearch();
+  const user = useRow<UserRow>("users/{userId}", { userId });
+  const { verb, path, grant } = question;
+  const answer = useRow<RightsAnswer>("permission-explanations", {}, { userId, verb, path, domainId });
+  const told = answer.data;
+  if (!told || !user.data) return <FaultLine error={answer.error ?? user.error} />;
+  const who = user.data.name;
+  const sentence = grantSentence(grant, things, words);
+  return (
+    <div className="stack">
+      <div className="row">
+        <Chip tone={told.granted ? "good" : "bad"}>{t(told.granted ? "why.yes" : "why.no")}</Chip>
+        <strong>{t(told.granted ? "why.yes-words" : "why.no-words", { who, sentence })}</strong>
+      </div>
+      {told.grants.length > 0 && (
+        <>
+          <h2>{t("why.by")}</h2>
+          <ul className="plain lined">
+            {told.grants.map((each) => (
+              <Decider key={`${each.from} ${each.permissionId} ${each.spec}`} grant={each} things={things} />
+            ))}
+          </ul>
+        </>
+      )}
+      {told.missing.length > 0 && (
+        <>
+          <h2>{t("why.missing")}</h2>
+          <ul>
+            {told.missing.map((reason) => (
+              <li key={reason}>{reason}</li>
+            ))}
+          </ul>
+        </>
+      )}
+      <div className="row">
+        <Link to="/people" search={{ open: userId }}>
+          {t("why.open-person", { who })}
+        </Link>
+      </div>
+      {!told.granted && <Giving user={user.data} grant={grant} sentence={sentence} domainId={domainId ?? null} />}
+    </div>
+  );
+}
+
+/** One permission that decides, with the way to where it is given. */
+function Decider({ grant, things }: { grant: DecidingGrant; things: Things }) {
+  const words = useWords();
+  const { t } = words;
+  const { from, securityGroupId, securityGroupName, domainId } = grant;
+  const domain = useRow<DomainRow>(
+    "domains/{domainId}",
+    { domainId: domainId ?? "" },
+    {},
+    { enabled: domainId !== null },
+  );
+  const name = securityGroupName ?? t("why.hidden");
+  const sentence = grant.verb === "*" ? "" : grantSentence(grant, things, words);
+  const text = {
+    implicit: () => t("why.implicit"),
+    "super-group": () => t("why.super", { name }),
+    group: () => t("why.group", { name, sentence }),
+    own: () => t("why.own", { sentence }),
+  }[from]();
+  return (
+    <li className="row">
+      <span className="grow">
+        {text}
+        {domain.data && ` (${t("why.in-domain", { name: domain.data.name })})`}
+      </span>
+      {securityGroupId && (
+        <Link to="/security-groups" search={{ open: securityGroupId }}>
+          {t("why.open-group", { name })}
+        </Link>
+      )}
+    </li>
+  );
+}
+
+interface GivingProps {
+  user: UserRow;
+  grant: { verb: string; spec: string };
+  sentence: string;
+  domainId: string | null;
+}
+
+/** Gives what is missing: to the person alone, or to one of its groups. */
+function Giving({ user, grant, sentence, domainId }: GivingProps) {
+  const { t } = useWords();
+  const { client, say } = useConsole();
+  const [group, setGroup] = useState<string | null>(null);
+  const body = { ...grant, ...(domainId ? { domainId } : {}) };
+  const give = useChange("users", async (securityGroupId: string | null) => {
+    if (securityGroupId) await client.post("security-groups/{securityGroupId}/permissions", { securityGroupId }, body);
+    else await client.post("users/{userId}/user-permissions", { userId: user.id }, body);
+    say(t("why.given", { sentence }));
+  });
+  return (
+    <div className="stack">
+      <div>
+        <Button variant="default" loading={give.isPending} onClick={() => give.mutate(null)}>
+          {t("why.give", { who: user.name })}
+        </Button>
+      </div>
+      {user.securityGroups.length > 0 && (
+        <div className="row end">
+          <Select
+            label={t("why.give-group")}
+            placeholder={t("security.choose")}
+            data={user.securityGroups.map(({ id, name }) => ({ value: id, label: name }))}
+            value={group}
+            onChange={setGroup}
+            flex="1 1 14rem"
+          />
+          <Button
+            variant="default"
+            disabled={!group}
+            loading={give.isPending}
+            onClick={() => group && give.mutate(group)}
+          >
+            {t("add")}
+          </Button>
+        </div>
+      )}
+      <FaultLine error={give.error} />
+    </div>
+  );
+}

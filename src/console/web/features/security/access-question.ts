@@ -1,0 +1,53 @@
+import { ACTS, type Grant, grantFor, shapeOf, type Things, VERBS } from "./permission-text.ts";
+
+/** What is asked of somebody's rights: a deed on things, perhaps on one of them. */
+export interface RightsQuestion {
+  verb: string;
+  /** Path of the request that it would be: `/users/0190…`. */
+  path: string;
+  /** The permission that would allow it on all such rows. */
+  grant: Grant;
+  /** The collection from which one row must be, or may be, chosen; null for none. */
+  family: string | null;
+  /** Without a row the question can't be asked. */
+  needsRow: boolean;
+}
+
+/** Things that are asked about: families of their own, not what lies below one of their rows. */
+export function askedThings(things: Things): string[] {
+  return Object.entries(things)
+    .filter(([, { path }]) => !path.includes("{"))
+    .map(([name]) => name);
+}
+
+/** The deeds that can be asked of a subject: those its API has; an act is its own deed. */
+export function deedsOf(subject: string, things: Things): readonly string[] {
+  if (isAct(subject)) return [];
+  return VERBS.filter((verb) => things[subject]?.methods.includes(verb));
+}
+
+/** The question for a subject (`users`, or an act such as `post /notifications`), null while it is not complete. */
+export function questionOf(
+  { subject, verb, row }: { subject: string; verb: string; row: string | null },
+  things: Things,
+): RightsQuestion | null {
+  if (isAct(subject)) {
+    const [actVerb = "", spec = ""] = subject.split(" ");
+    const needsRow = spec.includes("*");
+    const family = needsRow ? (spec.split("/")[1] ?? null) : null;
+    return { verb: actVerb, path: spec.replace("*", row ?? ""), grant: { verb: actVerb, spec }, family, needsRow };
+  }
+  const thing = things[subject];
+  if (!thing?.methods.includes(verb)) return null;
+  const collection = shapeOf(thing.path);
+  const isOne = verb === "put" || verb === "delete";
+  const path = row && verb !== "post" ? `${collection}/${row}` : collection;
+  return {
+    ...{ verb, path, grant: grantFor(verb, thing.path), needsRow: isOne },
+    family: verb === "post" ? null : collection.slice(1),
+  };
+}
+
+function isAct(subject: string): boolean {
+  return ACTS.some((act) => act === subject);
+}

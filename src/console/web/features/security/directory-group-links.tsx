@@ -1,0 +1,45 @@
+import { Link } from "@tanstack/react-router";
+import type { DirectoryTieRow } from "../../api/identity-rows.ts";
+import type { RouteParams } from "../../api/routes.ts";
+import { useConsole } from "../../console-context.tsx";
+import { useWords } from "../../i18n/use-translation.tsx";
+import { Ties } from "../../ui/linked-rows.tsx";
+
+/** Where ties stand: at a security group, or at a list. */
+type TiesRoute =
+  | "security-groups/{securityGroupId}/scim-groups"
+  | "distribution-lists/{distributionListId}/scim-groups";
+
+/** The groups of a directory that a list or a security group is tied to. */
+export function DirectoryTies({ route, params }: { route: TiesRoute; params: RouteParams }) {
+  const { t } = useWords();
+  const { client } = useConsole();
+  return (
+    <Ties<DirectoryTieRow>
+      route={route}
+      params={params}
+      query={{ includeMemberCounts: true }}
+      from="scim-groups"
+      idOf={({ scimGroupId }) => scimGroupId}
+      nameOf={({ name }) => name ?? "–"}
+      line={(row) => (
+        <>
+          <Link to="/directory-groups" search={{ open: row.scimGroupId }}>
+            {row.name ?? "–"}
+          </Link>
+          <small className="soft block">{t("directory.count", { n: row.memberCount ?? 0 })}</small>
+        </>
+      )}
+      tie={(scimGroupId) => client.post(route, params, { scimGroupId })}
+      untie={(scimGroupId) => client.remove(`${route}/{scimGroupId}`, { ...params, scimGroupId })}
+      words={{
+        none: t("directory.no-ties"),
+        some: t("directory.ties-words"),
+        add: t("directory.tie"),
+        choose: t("security.choose"),
+        untied: (name) => t("directory.untied", { name }),
+        untie: (name) => t("directory.untie-named", { name }),
+      }}
+    />
+  );
+}

@@ -1,0 +1,23 @@
+import type { DomainRow } from "../../api/security-rows.ts";
+
+/** A domain with those directly below it, by name. */
+export interface DomainNode {
+  row: DomainRow;
+  below: readonly DomainNode[];
+}
+
+/** The tops of what one may see of the tree, by name: a domain whose parent is out of sight is one. */
+export function treeOf(rows: readonly DomainRow[]): DomainNode[] {
+  const known = new Set(rows.map(({ id }) => id));
+  const under = (parentId: string | null): DomainNode[] =>
+    rows
+      .filter((row) => (row.parentId !== null && known.has(row.parentId) ? row.parentId : null) === parentId)
+      .sort((a, b) => a.name.localeCompare(b.name))
+      .map((row) => ({ row, below: under(row.id) }));
+  return under(null);
+}
+
+/** Rows of the tree from top to bottom, each with its depth. */
+export function flatTree(nodes: readonly DomainNode[], depth = 0): { row: DomainRow; depth: number }[] {
+  return nodes.flatMap(({ row, below }) => [{ row, depth }, ...flatTree(below, depth + 1)]);
+}

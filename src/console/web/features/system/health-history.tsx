@@ -1,0 +1,105 @@
+import { useRow } from "../../api/use-rows.ts";
+import { useWords } from "../../i18n/use-translation.tsx";
+import { FaultLine } from "../../ui/error-line.tsx";
+import { ListTable } from "../../ui/list/list-table.tsx";
+import { Chip } from "../../ui/status-chip.tsx";
+import { Moment } from "../../ui/timestamp.tsx";
+import "../../ui/lines.css";
+
+interface HealthEventRow {
+  id: string;
+  status: "GREEN" | "YELLOW" | "RED";
+  reasons: readonly string[];
+  endpointName: string | null;
+  createdAt: string;
+}
+
+const TONES = { GREEN: "good", YELLOW: "warn", RED: "bad" } as const;
+
+/** How the health changed, the newest first. */
+export function HealthHistory() {
+  const { t, name } = useWords();
+  return (
+    <section className="card">
+      <h2>{t("graphs.history")}</h2>
+      <div className="members-table">
+        <ListTable<HealthEventRow>
+          label={t("graphs.history")}
+          route="system-health-events"
+          sort="-createdAt"
+          columns={[
+            {
+              id: "status",
+              head: t("field.status"),
+              width: "8rem",
+              cell: (row) => <Chip tone={TONES[row.status]}>{name("health", row.status)}</Chip>,
+            },
+            {
+              id: "why",
+              head: t("alarm.why"),
+              width: "1fr",
+              cell: (row) => (
+                <span title={row.reasons.join("\n")}>
+                  {row.reasons[0] ?? "–"} {row.reasons.length > 1 && `(+${row.reasons.length - 1}) `}
+                  <small className="soft">
+                    {row.endpointName} <Moment at={row.createdAt} />
+                  </small>
+                </span>
+              ),
+            },
+          ]}
+          empty={<p>{t("graphs.no-history")}</p>}
+        />
+      </div>
+    </section>
+  );
+}
+
+interface Run {
+  startedAt: string;
+  endedAt: string | null;
+  ending: string | null;
+  version: string;
+}
+
+const SHOWN = 20;
+
+/** When the appliance was started, and how the runs before ended. */
+export function Runs() {
+  const { t } = useWords();
+  const read = useRow<{ runs: readonly Run[] }>("runs", {}, { limit: SHOWN });
+  const endOf = ({ ending, endedAt }: Run): string =>
+    endedAt === null
+      ? t("graphs.running")
+      : ending === "stopped"
+        ? t("graphs.stopped")
+        : t("graphs.cut-off", { how: ending ?? "" });
+  return (
+    <section className="card">
+      <h2>{t("graphs.runs")}</h2>
+      <FaultLine error={read.error} />
+      <table className="numbers">
+        <thead>
+          <tr>
+            <th scope="col">{t("graphs.started")}</th>
+            <th scope="col">{t("graphs.ended")}</th>
+            <th scope="col">{t("graphs.version")}</th>
+          </tr>
+        </thead>
+        <tbody>
+          {(read.data?.runs ?? []).map((run) => (
+            <tr key={run.startedAt}>
+              <th scope="row">
+                <Moment at={run.startedAt} />
+              </th>
+              <td>
+                {endOf(run)} {run.endedAt && <Moment at={run.endedAt} />}
+              </td>
+              <td>{run.version}</td>
+            </tr>
+          ))}
+        </tbody>
+      </table>
+    </section>
+  );
+}

@@ -1,0 +1,85 @@
+import type { HealthSample } from "../../api/rows.ts";
+import { useFollowing, useRow } from "../../api/use-rows.ts";
+import { useWords } from "../../i18n/use-translation.tsx";
+import { ChartCard } from "../../ui/chart-card.tsx";
+import { FaultLine } from "../../ui/error-line.tsx";
+import { HealthCard } from "../../ui/health-card.tsx";
+import { Tabs } from "../../ui/section-tabs.tsx";
+import type { ChartLine } from "../../ui/time-chart.tsx";
+import { HealthHistory, Runs } from "./health-history.tsx";
+
+const MIB = 1_048_576;
+const SHOWN_IN_TABLE = 60;
+
+/** How the appliance is and was in the last day. */
+export default function HealthPage() {
+  const { t } = useWords();
+  const series = useRow<{ samples: readonly HealthSample[] }>("health-series");
+  useFollowing("health-series");
+  const samples = series.data?.samples ?? [];
+  const line = (name: string, label: string, look: Pick<ChartLine, "colour" | "dash">, of: ValueOf): ChartLine => ({
+    ...{ name, label, ...look },
+    values: samples.map(of),
+  });
+  const pace = [
+    line("lag", t("graphs.lag"), { colour: "--accent", dash: [] }, ({ loopLagMs }) => loopLagMs),
+    line("write", t("graphs.write"), { colour: "--good", dash: [6, 3] }, ({ writeMs }) => writeMs),
+  ];
+  const room = [
+    line("disk", t("graphs.disk"), { colour: "--good", dash: [] }, ({ diskFreeBytes }) => inMib(diskFreeBytes)),
+    line("memory", t("graphs.memory"), { colour: "--accent", dash: [6, 3] }, ({ memoryFreeBytes }) =>
+      inMib(memoryFreeBytes),
+    ),
+    line("resident", t("graphs.resident"), { colour: "--bad", dash: [2, 3] }, ({ residentBytes }) =>
+      inMib(residentBytes),
+    ),
+  ];
+  const work = [
+    line("broadcasts", t("graphs.broadcasts"), { colour: "--accent", dash: [] }, (sample) => sample.broadcastsUnderWay),
+    line("alarms", t("graphs.alarms"), { colour: "--bad", dash: [2, 3] }, (sample) => sample.alarmActionsWaiting),
+    line("webhooks", t("graphs.webhooks"), { colour: "--good", dash: [6, 3] }, (sample) => sample.webhooksWaiting),
+  ];
+  return (
+    <div className="page">
+      <Tabs of="system" />
+      <h1>{t("graphs.title")}</h1>
+      <HealthCard />
+      <p className="soft">{t("graphs.words")}</p>
+      <FaultLine error={series.error} />
+      {series.data && samples.length === 0 && <p role="status">{t("graphs.none")}</p>}
+      {samples.length > 0 && (
+        <>
+          <Graph title={t("graphs.pace")} unit={t("graphs.ms")} samples={samples} lines={pace} />
+          <Graph title={t("graphs.work")} unit={t("graphs.count")} samples={samples} lines={work} />
+          <Graph title={t("graphs.room")} unit={t("graphs.mib")} samples={samples} lines={room} />
+        </>
+      )}
+      <HealthHistory />
+      <Runs />
+    </div>
+  );
+}
+
+type ValueOf = (sample: HealthSample) => number | null;
+
+interface GraphProps {
+  title: string;
+  unit: string;
+  samples: readonly HealthSample[];
+  lines: readonly ChartLine[];
+}
+
+function Graph({ title, unit, samples, lines }: GraphProps) {
+  const { t, language } = useWords();
+  const format = new Intl.DateTimeFormat(language, { hour: "2-digit", minute: "2-digit" });
+  const moment = (seconds: number): string => format.format(new Date(seconds * 1_000));
+  const seconds = samples.map(({ at }) => Date.parse(at) / 1_000);
+  const shown = samples.map((_, index) => index).slice(-SHOWN_IN_TABLE);
+  const when = { picture: t("graphs.when"), table: t("graphs.when") };
+  const table = { title: t("graphs.table"), shown, moment, head: ({ label }: ChartLine) => `${label}, ${unit}` };
+  return <ChartCard {...{ title, unit, when, seconds, lines, moment, table }} />;
+}
+
+function inMib(bytes: number | null): number | null {
+  return bytes === null ? null : Math.round(bytes / MIB);
+}

@@ -1,0 +1,131 @@
+import { Button } from "@mantine/core";
+import type { LoadRunRow, RunLine } from "../../api/upload-rows.ts";
+import { useChange, useRows } from "../../api/use-rows.ts";
+import { useConsole } from "../../console-context.tsx";
+import type { WordKey } from "../../i18n/en.ts";
+import { useWords } from "../../i18n/use-translation.tsx";
+import { FaultLine } from "../../ui/error-line.tsx";
+import { Chip } from "../../ui/status-chip.tsx";
+import { Moment } from "../../ui/timestamp.tsx";
+import { isLoading, runCounts, runTone } from "./load-run-text.ts";
+
+const MOST_RUNS = 20;
+const MOST_UNFOLDED = 5;
+
+interface RunsProps {
+  loadDefinitionId: string;
+  most?: number;
+}
+
+/** Loads from a source, newest first, and the ways to begin one: to try it, or in earnest. */
+export function LoadRuns({ loadDefinitionId, most = MOST_RUNS }: RunsProps) {
+  const { t } = useWords();
+  const { client } = useConsole();
+  const params = { loadDefinitionId };
+  const runs = useRows<LoadRunRow>("load-definitions/{loadDefinitionId}/runs", params, {
+    limit: most,
+    sort: "-createdAt",
+  });
+  const begin = useChange<object, void>("load-runs", async (body) => {
+    await client.post("load-definitions/{loadDefinitionId}/runs", params, body);
+  });
+  const rows = runs.data?.data ?? [];
+  const isBusy = begin.isPending || (rows[0] !== undefined && isLoading(rows[0]));
+  return (
+    <section className="stack" aria-label={t("load.runs")} aria-live="polite">
+      <div className="row">
+        <Button loading={isBusy} onClick={() => begin.mutate({ dryRun: true })}>
+          {t("load.try")}
+        </Button>
+        <Button variant="default" disabled={isBusy} onClick={() => begin.mutate({})}>
+          {t("load.now")}
+        </Button>
+      </div>
+      <FaultLine error={runs.error ?? begin.error} />
+      {runs.data && rows.length === 0 && <p className="soft">{t("load.no-runs")}</p>}
+      <ul className="plain lined">
+        {rows.map((run, at) => (
+          <li key={run.id} className="stack">
+            <Run run={run} />
+            {at === 0 && run.state === "stopped" && (
+              <StopQuestion
+                run={run}
+                busy={isBusy}
+                onConfirm={() => begin.mutate({ confirmed: true, dryRun: run.dryRun })}
+              />
+            )}
+          </li>
+        ))}
+      </ul>
+    </section>
+  );
+}
+
+function Run({ run }: { run: LoadRunRow }) {
+  const words = useWords();
+  const { t, name } = words;
+  return (
+    <>
+      <div className="row">
+        <Chip tone={runTone(run)}>{name("run-state", run.state)}</Chip>
+        {run.dryRun && <span>{t("load.was-try")}</span>}
+        <span className="soft">
+          <Moment at={run.createdAt} />
+        </span>
+      </div>
+      {run.reason && run.state !== "stopped" && <p>{run.reason}</p>}
+      {!isLoading(run) && (
+        <dl className="facts">
+          {runCounts(run).map(({ key, n }) => (
+            <div key={key} className="fact">
+              <dt>{t(key)}</dt>
+              <dd>{n}</dd>
+            </div>
+          ))}
+        </dl>
+      )}
+      <RunLines lines={run.errors} word="load.errors" />
+      <RunLines lines={run.warnings} word="load.warnings" />
+    </>
+  );
+}
+
+/** What is wrong with lines of the source; many are folded up. */
+function RunLines({ lines, word }: { lines: readonly RunLine[] | null; word: WordKey }) {
+  const { t } = useWords();
+  if (!lines?.length) return null;
+  return (
+    <details open={lines.length <= MOST_UNFOLDED}>
+      <summary>{t(word, { n: lines.length })}</summary>
+      <ul className="plain">
+        {lines.map(({ line, message }, at) => (
+          // biome-ignore lint/suspicious/noArrayIndexKey: a line may have several faults
+          <li key={at}>{line === null ? message : t("load.error-line", { line, message })}</li>
+        ))}
+      </ul>
+    </details>
+  );
+}
+
+interface StopQuestionProps {
+  run: LoadRunRow;
+  busy: boolean;
+  onConfirm(): void;
+}
+
+/** A load that would remove too many: nothing was changed; is the file whole? */
+function StopQuestion({ run, busy, onConfirm }: StopQuestionProps) {
+  const { t } = useWords();
+  return (
+    <div className="card stop-question" role="alert">
+      <h3>{t("load.stopped-title", { n: run.usersRemoved })}</h3>
+      {run.reason && <p>{run.reason}</p>}
+      <p>{t("load.stopped-words")}</p>
+      <div className="row">
+        <Button variant="default" c="var(--bad)" disabled={busy} onClick={onConfirm}>
+          {run.dryRun ? t("load.try-anyway") : t("load.remove-anyway", { n: run.usersRemoved })}
+        </Button>
+      </div>
+    </div>
+  );
+}

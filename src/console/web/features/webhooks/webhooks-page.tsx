@@ -1,0 +1,199 @@
+import { Button } from "@mantine/core";
+import type { TriggerDeliveryRow, TriggerRow } from "../../api/security-rows.ts";
+import { useChange, useFollowing, useRow } from "../../api/use-rows.ts";
+import { useConsole } from "../../console-context.tsx";
+import { useWords } from "../../i18n/use-translation.tsx";
+import { FaultLine } from "../../ui/error-line.tsx";
+import type { Drawn } from "../../ui/form/form-fields.ts";
+import { ListPage } from "../../ui/list/list-page.tsx";
+import { ListTable } from "../../ui/list/list-table.tsx";
+import { NewSecretRow, SecretRotation } from "../../ui/new-secret.tsx";
+import { OnceShown } from "../../ui/one-time-secret.tsx";
+import { NEW, RowSheet } from "../../ui/row-sheet.tsx";
+import { Chip } from "../../ui/status-chip.tsx";
+import { Moment } from "../../ui/timestamp.tsx";
+import { thingWord } from "../security/permission-text.ts";
+import "../../ui/lines.css";
+
+const STATE_TONES: Readonly<Record<string, string>> = { delivered: "good", dead: "bad", pending: "" };
+
+/** Programs elsewhere that are told when something is written. */
+export default function WebhooksPage() {
+  const { t } = useWords();
+  return (
+    <ListPage<TriggerRow>
+      tabs="system"
+      title={t("webhook.title")}
+      add={t("webhook.add")}
+      none={t("webhook.none")}
+      route="triggers"
+      opener={{ width: "1fr" }}
+      columns={[
+        { id: "state", head: t("field.status"), width: "9rem", side: true, cell: (row) => <TriggerState row={row} /> },
+        { id: "spec", head: t("field.spec"), width: "1fr", cell: (row) => <code>{row.spec}</code> },
+        { id: "url", head: t("field.url"), width: "2fr", cell: (row) => row.url },
+      ]}
+      sheet={(id, onClose) =>
+        id === NEW ? <NewWebhook onClose={onClose} /> : <WebhookSheet key={id} triggerId={id} onClose={onClose} />
+      }
+    />
+  );
+}
+
+function TriggerState({ row }: { row: TriggerRow }) {
+  const { t } = useWords();
+  if (!row.disabled) return <Chip tone="good">{t("webhook.on")}</Chip>;
+  return row.disabledReason ? <Chip tone="bad">{t("webhook.given-up")}</Chip> : <Chip tone="">{t("webhook.off")}</Chip>;
+}
+
+function useFields(): Drawn[] {
+  const { t } = useWords();
+  return [
+    { name: "name" },
+    { name: "spec", hint: t("webhook.spec-hint") },
+    { name: "url", hint: t("webhook.url-hint") },
+  ];
+}
+
+function NewWebhook({ onClose }: { onClose: () => void }) {
+  const { t } = useWords();
+  return (
+    <NewSecretRow<TriggerRow>
+      route="triggers"
+      title={t("webhook.add")}
+      fields={useFields()}
+      fixed={{ type: "webhook" }}
+      onClose={onClose}
+      made={({ secret }) => <OnceShown label={t("webhook.secret")} value={secret ?? ""} onKept={onClose} />}
+    />
+  );
+}
+
+function WebhookSheet({ triggerId, onClose }: { triggerId: string; onClose: () => void }) {
+  const { t } = useWords();
+  const fields: Drawn[] = [...useFields(), { name: "disabled" }];
+  return (
+    <RowSheet
+      id={triggerId}
+      item="triggers/{triggerId}"
+      newTitle={t("webhook.add")}
+      onClose={onClose}
+      fields={fields}
+      tabs={[
+        { id: "calls", label: t("webhook.calls"), content: <Calls triggerId={triggerId} /> },
+        { id: "key", label: t("webhook.key"), content: <Key triggerId={triggerId} /> },
+      ]}
+    >
+      <GivenUp triggerId={triggerId} />
+    </RowSheet>
+  );
+}
+
+function GivenUp({ triggerId }: { triggerId: string }) {
+  const { t } = useWords();
+  const row = useRow<TriggerRow>("triggers/{triggerId}", { triggerId });
+  const reason = row.data?.disabledReason;
+  return reason ? <p className="fault">{t("webhook.given-up-words", { reason })}</p> : null;
+}
+
+/** What was told and whether it arrived, newest first; each can be told again. */
+function Calls({ triggerId }: { triggerId: string }) {
+  const { t, name } = useWords();
+  useFollowing("triggers/{triggerId}/deliveries");
+  return (
+    <section className="stack">
+      <div className="members-table">
+        <ListTable<TriggerDeliveryRow>
+          label={t("webhook.calls")}
+          route="triggers/{triggerId}/deliveries"
+          params={{ triggerId }}
+          sort="-createdAt"
+          columns={[
+            {
+              id: "event",
+              head: t("webhook.event"),
+              width: "1fr",
+              cell: (row) => (
+                <span title={row.reason ?? undefined}>
+                  {eventWord(row.event, name)}{" "}
+                  <small className="soft">
+                    <Moment at={row.createdAt} />
+                  </small>
+                </span>
+              ),
+            },
+            { id: "state", head: t("field.status"), width: "12rem", cell: (row) => <CallState row={row} /> },
+            {
+              id: "again",
+              head: t("webhook.again"),
+              width: "8rem",
+              side: true,
+              cell: (row) => <ReplayButton triggerId={triggerId} deliveryId={row.id} />,
+            },
+          ]}
+          empty={<p>{t("webhook.no-calls")}</p>}
+        />
+      </div>
+    </section>
+  );
+}
+
+/** `users.updated` in words. */
+function eventWord(event: string, name: (family: string, value: string) => string): string {
+  const [resource = "", op = ""] = event.split(".");
+  return `${thingWord(resource, name)}: ${name("webhook-op", op)}`;
+}
+
+function CallState({ row }: { row: TriggerDeliveryRow }) {
+  const { t, name } = useWords();
+  const answer = row.lastStatus === null ? row.reason : t("webhook.status", { status: String(row.lastStatus) });
+  return (
+    <span className="row tight" title={row.reason ?? undefined}>
+      <Chip tone={STATE_TONES[row.state] ?? ""}>{name("webhook-state", row.state)}</Chip>
+      <small className="soft">{[answer, t("webhook.tries", { n: row.attempts })].filter(Boolean).join(" · ")}</small>
+    </span>
+  );
+}
+
+function ReplayButton({ triggerId, deliveryId }: { triggerId: string; deliveryId: string }) {
+  const { t } = useWords();
+  const { client, say } = useConsole();
+  const replay = useChange<void, void>("trigger-deliveries", async () => {
+    await client.post("triggers/{triggerId}/deliveries/{deliveryId}/replay", { triggerId, deliveryId }, {});
+    say(t("webhook.replayed"));
+  });
+  return (
+    <>
+      <Button variant="default" size="compact-sm" loading={replay.isPending} onClick={() => replay.mutate()}>
+        {t("webhook.replay")}
+      </Button>
+      <FaultLine error={replay.error} />
+    </>
+  );
+}
+
+function Key({ triggerId }: { triggerId: string }) {
+  const { t } = useWords();
+  const { client } = useConsole();
+  const row = useRow<TriggerRow>("triggers/{triggerId}", { triggerId });
+  return (
+    <div className="stack">
+      <p className="soft">{t("webhook.key-words")}</p>
+      {row.data?.previousSecretUntil && (
+        <p>
+          {t("webhook.old-key")} <Moment at={row.data.previousSecretUntil} />
+        </p>
+      )}
+      <SecretRotation
+        resource="triggers"
+        label={t("webhook.secret")}
+        words={{ ask: t("webhook.rotate"), really: t("webhook.rotate-really") }}
+        isSharp={false}
+        rotate={async () =>
+          (await client.post<TriggerRow>("triggers/{triggerId}/rotate-secret", { triggerId }, {})).secret ?? ""
+        }
+      />
+      <FaultLine error={row.error} />
+    </div>
+  );
+}

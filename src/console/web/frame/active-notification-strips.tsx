@@ -1,0 +1,53 @@
+import { soundingFor } from "../api/notification-state.ts";
+import { useSounding } from "../api/use-rows.ts";
+import { useConsole, useNow } from "../console-context.tsx";
+import { elapsedText } from "../i18n/format.ts";
+import { useWords } from "../i18n/use-translation.tsx";
+import { DrillChip } from "../ui/status-chip.tsx";
+import { StopButton } from "../ui/stop-button.tsx";
+import { WaitingStrips } from "./approval-strips.tsx";
+
+/** Whether the screen is live, what waits for a second person, and what sounds: above every page. */
+export function Strips() {
+  const { feed } = useConsole();
+  return (
+    <div className="sound">
+      {!feed.live && <CutStrip since={feed.since} />}
+      <WaitingStrips />
+      <SoundingStrips />
+    </div>
+  );
+}
+
+function CutStrip({ since }: { since: number }) {
+  const now = useNow();
+  const { t } = useWords();
+  return (
+    <div className="strip cut" role="alert">
+      {t("feed.cut", { elapsed: elapsedText(now - since) })}
+    </div>
+  );
+}
+
+function SoundingStrips() {
+  const sounding = useSounding();
+  const now = useNow();
+  const { t } = useWords();
+  return (
+    <section aria-live="polite" aria-label={t("sounding.title")}>
+      {sounding.map((row) => (
+        <div key={row.id} className={row.drill ? "strip sounding drill" : "strip sounding"}>
+          <DrillChip drill={row.drill} />
+          <strong>{row.subject}</strong>
+          {row.initiationSourceType === "live-page" && (
+            <span>{t("speak.by", { name: row.initiator?.name ?? "?" })}</span>
+          )}
+          <span className="wide">{row.deviceGroups.map(({ name }) => name).join(", ")}</span>
+          <span className="space" />
+          <span aria-hidden="true">{elapsedText(soundingFor(row, now))}</span>
+          <StopButton id={row.id} subject={row.subject ?? ""} />
+        </div>
+      ))}
+    </section>
+  );
+}

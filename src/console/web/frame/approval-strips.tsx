@@ -1,0 +1,59 @@
+import { Button } from "@mantine/core";
+import { Link } from "@tanstack/react-router";
+import type { NotificationRow, SessionRow } from "../api/rows.ts";
+import { useChange, useRow, useWaiting } from "../api/use-rows.ts";
+import { useConsole, useNow } from "../console-context.tsx";
+import { faultWords } from "../i18n/error-text.ts";
+import { elapsedText } from "../i18n/format.ts";
+import { useWords } from "../i18n/use-translation.tsx";
+import { HoldButton } from "../ui/hold-button.tsx";
+
+/** What waits for a second person: above every page, so that whoever looks at any of them can decide. */
+export function WaitingStrips() {
+  const waiting = useWaiting();
+  const session = useRow<SessionRow>("session").data;
+  const { t } = useWords();
+  return (
+    <section aria-live="assertive" aria-label={t("approval.title")}>
+      {waiting.map((row) => (
+        <WaitingStrip key={row.id} row={row} isOwn={row.initiatorId === session?.userId} />
+      ))}
+    </section>
+  );
+}
+
+function WaitingStrip({ row, isOwn }: { row: NotificationRow; isOwn: boolean }) {
+  const words = useWords();
+  const { t } = words;
+  const { client, say } = useConsole();
+  const now = useNow();
+  const subject = row.subject ?? "";
+  const deciding = useChange("notifications", (decision: "approve" | "refuse") =>
+    client.post("notifications/{notificationId}/approval", { notificationId: row.id }, { decision }),
+  );
+  const decide = (decision: "approve" | "refuse") =>
+    deciding.mutate(decision, {
+      onSuccess: () => say(t(decision === "approve" ? "approval.sent" : "approval.not-sent", { subject })),
+      onError: (error) => say(faultWords(error, words)),
+    });
+  const left = elapsedText(Math.max(0, Date.parse(row.expiresAt ?? "") - now));
+  return (
+    <div className="strip waiting">
+      <span className="chip bad">{t("live.word")}</span>
+      <Link to="/broadcasts/$notificationId" params={{ notificationId: row.id }}>
+        <strong>{subject}</strong>
+      </Link>
+      <span>{isOwn ? t("approval.own") : t("approval.by", { name: row.initiator?.name ?? "?" })}</span>
+      <span className="space" />
+      <span aria-hidden="true">{left}</span>
+      {!isOwn && (
+        <HoldButton className="approve" disabled={deciding.isPending} onHeld={() => decide("approve")}>
+          <strong>{t("approval.approve")}</strong>
+        </HoldButton>
+      )}
+      <Button variant="default" size="compact-md" disabled={deciding.isPending} onClick={() => decide("refuse")}>
+        {isOwn ? t("approval.take-back") : t("approval.refuse")}
+      </Button>
+    </div>
+  );
+}

@@ -1,0 +1,48 @@
+import { CallerError, UpstreamError } from "../../../base/errors.ts";
+import type { Words } from "./translator.ts";
+
+/** What went wrong and what to do, in words; the API's own sentence where it says more. */
+export function faultWords(error: unknown, { t, name }: Words): string {
+  if (error instanceof UpstreamError)
+    return t(error.type === "outcome-unknown" ? "fault.maybe-sent" : "fault.unreachable");
+  if (!(error instanceof CallerError)) return t("fault.internal");
+  const right = error.context.right;
+  if (isLacking(error) && typeof right === "string") return t("fault.lacking", { right });
+  if (isSentAlready(error)) return t("fault.sent-already");
+  const faults = error.faults.filter(({ field }) => field !== null);
+  if (faults.length > 0) {
+    return faults.map((fault) => fieldFaultWords(fault.field ?? "", fault.type, fault.message, { t, name })).join(" ");
+  }
+  const known = name("fault", error.type);
+  return known === error.type ? error.message || t("fault.internal") : known;
+}
+
+/** Whether somebody lacks a right, so that trying again is of no use. */
+export function isLacking(error: unknown): boolean {
+  return error instanceof CallerError && error.type === "forbidden";
+}
+
+/** Whether an all-clear was refused because it has been sent: asked once more, it goes with `again`. */
+export function isSentAlready(error: unknown): boolean {
+  return (
+    error instanceof CallerError && error.type === "conflict" && error.faults.some(({ field }) => field === "again")
+  );
+}
+
+/** The words for one field, or null when it is not at fault. */
+export function fieldFault(error: unknown, field: string, words: Words): string | null {
+  if (!(error instanceof CallerError)) return null;
+  // A form may hold the inner fields of one field of the row: `config.host` is its `host`.
+  const fault = error.faults.find((each) => each.field === field || each.field?.endsWith(`.${field}`));
+  return fault ? fieldFaultWords(field, fault.type, fault.message, words) : null;
+}
+
+function fieldFaultWords(field: string, type: string, message: string, { t, name }: Pick<Words, "t" | "name">): string {
+  // The API names the first of the five fields that may say who gets a message.
+  if (type === "required" && field === "distributionListIds") return t("fault.nobody");
+  const label = name("field", field.slice(field.lastIndexOf(".") + 1));
+  if (type === "required") return t("fault.field-required", { label });
+  // The API says after its first sentence what it expects; that part is worth more than any general word.
+  const detail = /^Field \S+ is not valid\.\s*(.*)$/s.exec(message)?.[1] ?? message;
+  return `${t("fault.field-invalid", { label })} ${detail}`.trim();
+}

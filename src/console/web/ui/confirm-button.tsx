@@ -1,0 +1,50 @@
+import { Button } from "@mantine/core";
+import { useState } from "react";
+import { useWords } from "../i18n/use-translation.tsx";
+import { Dialog } from "./dialog.tsx";
+import { FaultLine } from "./error-line.tsx";
+
+interface SureButtonProps {
+  word: string;
+  /** What follows from it. */
+  words: string;
+  pending: boolean;
+  error: unknown;
+  onSure(): void;
+}
+
+/** A button for what cuts something off and can't be undone from here: it says first what follows. */
+export function SureButton({ word, words, pending, error, onSure }: SureButtonProps) {
+  const { t } = useWords();
+  const [asks, setAsks] = useState(false);
+  return (
+    <div>
+      <Button variant="default" onClick={() => setAsks(true)}>
+        {word}
+      </Button>
+      {asks && (
+        <Dialog title={word} onClose={() => setAsks(false)}>
+          <div className="stack">
+            <p>{words}</p>
+            <FaultLine error={error} />
+            <div className="row">
+              <Button
+                color="red"
+                loading={pending}
+                onClick={() => {
+                  onSure();
+                  setAsks(false);
+                }}
+              >
+                {word}
+              </Button>
+              <Button variant="default" onClick={() => setAsks(false)}>
+                {t("cancel")}
+              </Button>
+            </div>
+          </div>
+        </Dialog>
+      )}
+    </div>
+  );
+}

@@ -1,0 +1,134 @@
+import { Button } from "@mantine/core";
+import { type ReactNode, useState } from "react";
+import { ROUTES, type RouteFor, type RouteParams, type RouteQuery } from "../api/routes.ts";
+import { useChange, useRows } from "../api/use-rows.ts";
+import { useConsole } from "../console-context.tsx";
+import { useWords } from "../i18n/use-translation.tsx";
+import { FaultLine } from "./error-line.tsx";
+import { RowChoice } from "./form/row-select.tsx";
+import "./lines.css";
+
+/** Rows that another row is tied to, and the words for it. */
+export interface TiesProps<T> {
+  /** Where the ties stand: read and made. */
+  route: RouteFor<"get"> & RouteFor<"post">;
+  params: RouteParams;
+  query?: RouteQuery;
+  /** Where what can be tied is chosen from. */
+  from: RouteFor<"get">;
+  /** Id of what a line is tied to. */
+  idOf(row: T): string;
+  nameOf(row: T): string;
+  /** The line, unless its name is enough. */
+  line?(row: T): ReactNode;
+  tie(id: string): Promise<unknown>;
+  untie(id: string): Promise<unknown>;
+  words: {
+    none: string;
+    some: string;
+    add: string;
+    choose: string;
+    untied(name: string): string;
+    untie(name: string): string;
+  };
+}
+
+/** The most that the API gives at a time. */
+const MOST = 1_000;
+
+/** What a row is tied to, one by one; what is untied can be taken back. */
+export function Ties<T>({ route, params, query, from, idOf, nameOf, line, tie, untie, words }: TiesProps<T>) {
+  const { t } = useWords();
+  const { say } = useConsole();
+  const { resource } = ROUTES[route];
+  const [chosen, setChosen] = useState<string | null>(null);
+  const [start, setStart] = useState(0);
+  const ties = useRows<T>(route, params, { limit: MOST, ...(start > 0 ? { skip: start } : {}), ...query });
+  const tying = useChange(resource, async (id: string) => {
+    await tie(id);
+    setChosen(null);
+    say(t("saved"));
+  });
+  const untying = useChange(resource, async (row: T) => {
+    await untie(idOf(row));
+    say(words.untied(nameOf(row)), () => tying.mutate(idOf(row)));
+  });
+  const rows = ties.data?.data ?? [];
+  const isLeaving = (row: T) => untying.isPending && idOf(untying.variables) === idOf(row);
+  return (
+    <section className="stack">
+      <FaultLine error={ties.error ?? untying.error} />
+      <p className="soft">{ties.data?.total === 0 ? words.none : words.some}</p>
+      <ul className="plain lined">
+        {rows.map((row) => (
+          <li key={idOf(row)} className="row">
+            {line ? <span className="grow">{line(row)}</span> : <strong className="grow">{nameOf(row)}</strong>}
+            <Button
+              variant="default"
+              size="compact-sm"
+              loading={isLeaving(row)}
+              aria-label={words.untie(nameOf(row))}
+              onClick={() => untying.mutate(row)}
+            >
+              {t("remove")}
+            </Button>
+          </li>
+        ))}
+      </ul>
+      <Turning {...{ start, shown: rows.length, total: ties.data?.total ?? 0 }} onTurn={setStart} />
+      <div className="row end">
+        <div className="grow">
+          <RowChoice
+            label={words.add}
+            placeholder={words.choose}
+            route={from}
+            without={new Set(rows.map(idOf))}
+            value={chosen}
+            onChange={setChosen}
+          />
+        </div>
+        <Button disabled={!chosen} loading={tying.isPending} onClick={() => chosen && tying.mutate(chosen)}>
+          {t("add")}
+        </Button>
+      </div>
+      <FaultLine error={tying.error} />
+    </section>
+  );
+}
+
+interface TurningProps {
+  /** How many stand before the first that is shown. */
+  start: number;
+  shown: number;
+  total: number;
+  onTurn(start: number): void;
+}
+
+/** Says which part of a list is shown, and turns to another; nothing where all of it is. */
+function Turning({ start, shown, total, onTurn }: TurningProps) {
+  const { t } = useWords();
+  if (start === 0 && total <= shown) return null;
+  return (
+    <div className="row">
+      <span className="soft grow" role="status">
+        {t("ties.part", { first: Math.min(start + 1, total), last: start + shown, total })}
+      </span>
+      <Button
+        variant="default"
+        size="compact-sm"
+        disabled={start === 0}
+        onClick={() => onTurn(Math.max(0, start - MOST))}
+      >
+        {t("ties.before")}
+      </Button>
+      <Button
+        variant="default"
+        size="compact-sm"
+        disabled={start + shown >= total}
+        onClick={() => onTurn(start + MOST)}
+      >
+        {t("ties.after")}
+      </Button>
+    </div>
+  );
+}

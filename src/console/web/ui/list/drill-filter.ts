@@ -1,0 +1,14 @@
+import type { Words } from "../../i18n/translator.ts";
+import type { ListFilter } from "./table-search.ts";
+
+/** What counts, or what is practised. */
+export function drillFilter({ t }: Pick<Words, "t">): ListFilter {
+  return {
+    name: "drill",
+    label: t("send.mode"),
+    choices: [
+      { value: "false", label: t("live.word") },
+      { value: "true", label: t("drill.word") },
+    ],
+  };
+}

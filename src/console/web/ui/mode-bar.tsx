@@ -1,0 +1,21 @@
+import { useWords } from "../i18n/use-translation.tsx";
+import { ChoiceBar } from "./segmented-choice.tsx";
+
+/** Whether a message counts or is a drill: by word, colour and ground. */
+export function ModeBar({ drill, onChange }: { drill: boolean; onChange: (drill: boolean) => void }) {
+  const { t } = useWords();
+  return (
+    <div className={drill ? "mode drill row" : "mode row"}>
+      <ChoiceBar
+        label={t("send.mode")}
+        value={drill ? "drill" : "live"}
+        onChange={(value) => onChange(value === "drill")}
+        choices={[
+          { value: "live", label: t("live.word") },
+          { value: "drill", label: t("drill.word") },
+        ]}
+      />
+      <span>{drill ? t("send.mode-drill") : t("send.mode-live")}</span>
+    </div>
+  );
+}

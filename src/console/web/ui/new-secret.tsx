@@ -1,0 +1,90 @@
+import { Button } from "@mantine/core";
+import { type ReactNode, useState } from "react";
+import { ROUTES, type RouteFor } from "../api/routes.ts";
+import { useChange, useSchemas } from "../api/use-rows.ts";
+import { useConsole } from "../console-context.tsx";
+import { FaultLine } from "./error-line.tsx";
+import { Form } from "./form/form.tsx";
+import { type Drawn, drawnFields } from "./form/form-fields.ts";
+import { OnceShown } from "./one-time-secret.tsx";
+import { SideSheet } from "./side-sheet.tsx";
+
+interface NewSecretRowProps<T> {
+  route: RouteFor<"post">;
+  title: string;
+  fields: readonly Drawn[];
+  /** Members of every new row that nobody is asked for. */
+  fixed?: Readonly<Record<string, unknown>>;
+  onClose(): void;
+  /** What the answer tells once. */
+  made(row: T): ReactNode;
+}
+
+/** A new row whose secret stands in the answer alone, so its sheet stays until the secret is kept. */
+export function NewSecretRow<T extends { name: string }>(props: NewSecretRowProps<T>) {
+  const { route, title, fields, fixed, onClose, made } = props;
+  const { client } = useConsole();
+  const schemas = useSchemas();
+  const { resource } = ROUTES[route];
+  const make = useChange(resource, (body: Record<string, unknown>) => client.post<T>(route, {}, { ...fixed, ...body }));
+  return (
+    <SideSheet title={make.data?.name ?? title} onClose={onClose}>
+      {make.data ? (
+        made(make.data)
+      ) : (
+        <>
+          <FaultLine error={schemas.error} />
+          {schemas.data && (
+            <Form
+              fields={drawnFields(schemas.data.resources[resource]?.schema, fields)}
+              before={{}}
+              pending={make.isPending}
+              error={make.error}
+              onSave={(body) => make.mutate(body)}
+            />
+          )}
+        </>
+      )}
+    </SideSheet>
+  );
+}
+
+interface RotationProps {
+  resource: string;
+  /** What the secret is called. */
+  label: string;
+  words: { ask: string; really: string };
+  /** The former secret is refused at once, so the second press is red. */
+  isSharp: boolean;
+  /** Gives the new secret. */
+  rotate(): Promise<string>;
+}
+
+/** Makes a new secret at the second press, and tells it once. */
+export function SecretRotation({ resource, label, words, isSharp, rotate }: RotationProps) {
+  const [armed, setArmed] = useState(false);
+  const rotation = useChange<void, string>(resource, () => {
+    setArmed(false);
+    return rotate();
+  });
+  return (
+    <>
+      {rotation.data ? (
+        <OnceShown label={label} value={rotation.data} onKept={() => rotation.reset()} />
+      ) : (
+        <div>
+          <Button
+            variant={armed ? "filled" : "default"}
+            {...(armed && isSharp ? { color: "red" } : {})}
+            loading={rotation.isPending}
+            onBlur={() => setArmed(false)}
+            onClick={() => (armed ? rotation.mutate() : setArmed(true))}
+          >
+            {armed ? words.really : words.ask}
+          </Button>
+        </div>
+      )}
+      <FaultLine error={rotation.error} />
+    </>
+  );
+}

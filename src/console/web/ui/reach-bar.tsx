@@ -1,0 +1,23 @@
+import { countedOf } from "../api/notification-state.ts";
+import { useWords } from "../i18n/use-translation.tsx";
+
+/** How many of a broadcast's devices were reached, as a bar with its words beside it. */
+export function ReachBar({ devices }: { devices: Readonly<Record<string, number>> }) {
+  const { t } = useWords();
+  const { reached, missed, passedOver, total } = countedOf(devices);
+  const share = (n: number) => ({ width: `${total === 0 ? 0 : (100 * n) / total}%` });
+  return (
+    <div>
+      <div className="bar" aria-hidden="true">
+        <span className="good" style={share(reached)} />
+        <span className="bad" style={share(missed)} />
+        <span className="warn" style={share(passedOver)} />
+      </div>
+      <span className="soft">
+        {total === 0 ? t("reach.none-yet") : t("reach.of", { reached, total })}
+        {missed > 0 && ` · ${t("reach.missed", { n: missed })}`}
+        {passedOver > 0 && ` · ${t("reach.passed-over", { n: passedOver })}`}
+      </span>
+    </div>
+  );
+}

@@ -1,0 +1,56 @@
+import { type Standing, stateOf } from "../api/notification-state.ts";
+import { useNow } from "../console-context.tsx";
+import { useWords } from "../i18n/use-translation.tsx";
+
+const TONES: Readonly<Record<string, string>> = {
+  failed: "bad",
+  expired: "bad",
+  skipped: "warn",
+  planned: "",
+  sent: "",
+  accepted: "",
+  playing: "good",
+  heard: "good",
+  confirmed: "good",
+};
+
+const SIGNS: Readonly<Record<string, string>> = { good: "✓", bad: "✕", warn: "!" };
+
+/** How far a delivery is proven: colour, sign and word. */
+export function LevelChip({ level }: { level: string }) {
+  const { name } = useWords();
+  return <Chip tone={TONES[level] ?? ""}>{name("level", level)}</Chip>;
+}
+
+/** A word on a coloured ground, with a sign for those who don't see the colour. */
+export function Chip({ tone, children }: { tone: string; children: string }) {
+  const sign = SIGNS[tone];
+  return (
+    <span className={`chip ${tone}`}>
+      {sign && <span aria-hidden="true">{sign}</span>}
+      {children}
+    </span>
+  );
+}
+
+const STATE_TONES = {
+  waiting: "warn",
+  ready: "",
+  going: "",
+  finished: "good",
+  stopped: "warn",
+  failed: "bad",
+} as const;
+
+/** Where a broadcast stands now. */
+export function BroadcastStateChip({ row }: { row: Standing }) {
+  const { name } = useWords();
+  const state = stateOf(row, useNow());
+  return <Chip tone={STATE_TONES[state]}>{name("state", state)}</Chip>;
+}
+
+/** The mark of a drill; live messages wear none. */
+export function DrillChip({ drill }: { drill: boolean }) {
+  const { t } = useWords();
+  return drill ? <span className="chip drill">{t("drill.word")}</span> : null;
+}

@@ -1,0 +1,40 @@
+import { useEffect } from "react";
+import { useConsole } from "../console-context.tsx";
+import { useWords } from "../i18n/use-translation.tsx";
+
+/** Something said for a while. */
+export interface ToastText {
+  text: string;
+  undo?: (() => void) | undefined;
+}
+
+const SHOWN_MS = 10_000;
+
+/** Says something for ten seconds, and takes it back when asked. */
+export function Toast({ toast, onEnd }: { toast: ToastText; onEnd: () => void }) {
+  const { clock } = useConsole();
+  const { t } = useWords();
+  useEffect(() => {
+    const timer = clock.after(SHOWN_MS, () => toast && onEnd());
+    return () => timer.cancel();
+  }, [clock, toast, onEnd]);
+  const takeBack = () => {
+    toast.undo?.();
+    onEnd();
+  };
+  return (
+    <div className="toasts" role="status">
+      <div className="toast">
+        <span>{toast.text}</span>
+        {toast.undo && (
+          <button type="button" onClick={takeBack}>
+            {t("undo")}
+          </button>
+        )}
+        <button type="button" onClick={onEnd}>
+          {t("close")}
+        </button>
+      </div>
+    </div>
+  );
+}

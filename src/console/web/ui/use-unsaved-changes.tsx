@@ -1,0 +1,30 @@
+import { Button } from "@mantine/core";
+import { useBlocker } from "@tanstack/react-router";
+import type { ReactNode } from "react";
+import { useWords } from "../i18n/use-translation.tsx";
+import { Dialog } from "./dialog.tsx";
+
+/**
+ * Keeps somebody who has typed from losing it: whoever goes elsewhere in the console, closes the sheet or the window is
+ * asked first. What it gives belongs into the page.
+ */
+export function useUnsaved(dirty: boolean): ReactNode {
+  const { t } = useWords();
+  const blocker = useBlocker({ shouldBlockFn: () => dirty, enableBeforeUnload: dirty, withResolver: true });
+  if (blocker.status !== "blocked") return null;
+  return (
+    <Dialog title={t("unsaved.title")} onClose={blocker.reset}>
+      <div className="stack">
+        <p>{t("unsaved.words")}</p>
+        <div className="row">
+          <Button onClick={blocker.reset} data-autofocus>
+            {t("unsaved.stay")}
+          </Button>
+          <Button variant="default" onClick={blocker.proceed}>
+            {t("discard")}
+          </Button>
+        </div>
+      </div>
+    </Dialog>
+  );
+}
