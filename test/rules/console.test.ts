@@ -2,7 +2,7 @@ import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { ROUTES } from "../../src/console/web/api/routes.ts";
 import { de } from "../../src/console/web/i18n/de.ts";
-import { en, type WordKey } from "../../src/console/web/i18n/en.ts";
+import { en, type MessageKey } from "../../src/console/web/i18n/en.ts";
 import { actionsFor } from "../../src/rest/actions/index.ts";
 import { createCatalogue, methodsOf } from "../../src/schema/catalogue.ts";
 import type { AnyResource } from "../../src/schema/resource.ts";
@@ -95,7 +95,7 @@ describe("the console", () => {
   });
 
   it("fills the same places in every language", () => {
-    const differing = (Object.keys(en) as WordKey[]).filter((key) => placesOf(en[key]) !== placesOf(de[key]));
+    const differing = (Object.keys(en) as MessageKey[]).filter((key) => placesOf(en[key]) !== placesOf(de[key]));
     expect(differing).toEqual([]);
   });
 });

@@ -3,18 +3,18 @@ import { RouterProvider } from "@tanstack/react-router";
 import { lazy, Suspense, useCallback, useEffect, useMemo, useState } from "react";
 import { CallerError } from "../../base/errors.ts";
 import { openSocket } from "./api/browser-socket.ts";
-import { type Client, createClient } from "./api/client.ts";
+import { type ApiClient, createClient } from "./api/client.ts";
 import { createLiveFeed, type FeedState } from "./api/live-feed.ts";
 import type { SessionRow } from "./api/rows.ts";
 import { createStaleQueries } from "./api/stale-queries.ts";
 import { browserClock } from "./browser-clock.ts";
 import { type Console, ConsoleProvider } from "./console-context.tsx";
 import { BrandingColors } from "./features/branding/branding.tsx";
-import { createRemovals } from "./pending-removals.ts";
+import { createPendingRemovals } from "./pending-removals.ts";
 import { createConsoleRouter } from "./router.tsx";
-import { freshen } from "./ui/list/refresh-lists.ts";
-import { Toast, type ToastText } from "./ui/toast.tsx";
-import { type Attention, watchAttention } from "./user-activity.ts";
+import { refreshLists } from "./ui/list/refresh-lists.ts";
+import { Toast, type ToastMessage } from "./ui/toast.tsx";
+import { type UserActivity, watchUserActivity } from "./user-activity.ts";
 
 const LogInPage = lazy(() => import("./features/account/log-in-page.tsx"));
 const SetUpPage = lazy(() => import("./features/account/first-run-page.tsx"));
@@ -23,15 +23,15 @@ const SetUpPage = lazy(() => import("./features/account/first-run-page.tsx"));
 export function App() {
   const queries = useQueryClient();
   const [feed, setFeed] = useState<FeedState>({ live: true, since: browserClock.now() });
-  const [toast, setToast] = useState<ToastText | null>(null);
-  const [attention] = useState(() => watchAttention(window, browserClock));
+  const [toast, setToast] = useState<ToastMessage | null>(null);
+  const [attention] = useState(() => watchUserActivity(window, browserClock));
   const [domainId, setDomainId] = useState(() => sessionStorage.getItem(ACTING));
-  const [removals] = useState(() => createRemovals(browserClock, window));
+  const [removals] = useState(() => createPendingRemovals(browserClock, window));
   const client = useMemo(
     () =>
       createClient({
         fetch: (address, init) => fetch(address, init),
-        isUnattended: attention.isUnattended,
+        isUnattended: attention.isIdle,
         onLoggedOut() {
           keepActing(null);
           setDomainId(null);
@@ -65,7 +65,7 @@ export function App() {
   });
   const setup = useQuery({ queryKey: ["setup"], queryFn: () => client.setup(), enabled: session.data === null });
   const loggedIn = Boolean(session.data);
-  useLiveFeed({ loggedIn, client, domainId, asIfAlone: attention.asIfAlone }, setFeed);
+  useLiveFeed({ loggedIn, client, domainId, asIfAlone: attention.inBackground }, setFeed);
   const router = useMemo(createConsoleRouter, []);
   const refreshSession = useCallback(() => void queries.resetQueries(), [queries]);
   const value = useMemo<Console>(
@@ -75,7 +75,7 @@ export function App() {
       feed,
       removals,
       refreshSession,
-      say: (text, undo) => setToast({ text, undo }),
+      notify: (text, undo) => setToast({ text, undo }),
       acting: { domainId, actIn },
     }),
     [client, feed, removals, refreshSession, domainId, actIn],
@@ -111,9 +111,9 @@ function isDoubtful({ state }: Query): boolean {
 
 interface Follower {
   loggedIn: boolean;
-  client: Client;
+  client: ApiClient;
   domainId: string | null;
-  asIfAlone: Attention["asIfAlone"];
+  asIfAlone: UserActivity["inBackground"];
 }
 
 /** What the feed brings nobody has asked for, though somebody may be at the page. */
@@ -134,7 +134,7 @@ function useLiveFeed({ loggedIn, client, domainId, asIfAlone }: Follower, onStat
         wasLive = state.live;
       },
       onChanges: createStaleQueries(browserClock, (resource, changes) =>
-        asIfAlone(() => freshen({ queries, client }, resource, changes)),
+        asIfAlone(() => refreshLists({ queries, client }, resource, changes)),
       ),
       onResync: () =>
         asIfAlone(() => void queries.invalidateQueries({ predicate: ({ queryKey }) => queryKey[0] !== "session" })),

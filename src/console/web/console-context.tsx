@@ -1,18 +1,18 @@
 import { createContext, type ReactNode, useContext, useEffect, useState } from "react";
 import { BugError } from "../../base/errors.ts";
-import type { Client } from "./api/client.ts";
+import type { ApiClient } from "./api/client.ts";
 import type { FeedState } from "./api/live-feed.ts";
 import type { BrowserClock } from "./browser-clock.ts";
-import type { Removals } from "./pending-removals.ts";
+import type { PendingRemovals } from "./pending-removals.ts";
 
 /** What every page may use. */
 export interface Console {
-  client: Client;
+  client: ApiClient;
   clock: BrowserClock;
   feed: FeedState;
-  removals: Removals;
+  removals: PendingRemovals;
   /** Says something for a few seconds; with `undo`, offers to take it back. */
-  say(message: string, undo?: () => void): void;
+  notify(message: string, undo?: () => void): void;
   /** Asks anew who is logged in. */
   refreshSession(): void;
   acting: ActingDomain;

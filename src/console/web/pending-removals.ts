@@ -1,7 +1,7 @@
 import type { BrowserClock } from "./browser-clock.ts";
 
 /** What is removed unless somebody takes it back. */
-export interface Removal {
+export interface PendingRemoval {
   /** Id of the row. */
   id: string;
   /** Removes it; `leaving` when the page is about to go, so that the request must outlive it. Rejects with what the API says. */
@@ -11,9 +11,9 @@ export interface Removal {
 }
 
 /** Rows on their way out. */
-export interface Removals {
+export interface PendingRemovals {
   /** Removes after a while; until then the row is only out of sight. */
-  plan(removal: Removal): void;
+  plan(removal: PendingRemoval): void;
   undo(id: string): void;
   /** Ids of rows that are not to be shown: planned, or removed. A new set whenever it changes. */
   gone(): ReadonlySet<string>;
@@ -28,8 +28,11 @@ export const UNDO_MS = 10_000;
  * make it anew would lose its id, and with that whatever names it. When the page goes earlier, what is planned is removed
  * on the way out, since that was asked for; when the browser dies, nothing is lost.
  */
-export function createRemovals(clock: BrowserClock, page: Pick<EventTarget, "addEventListener">): Removals {
-  const planned = new Map<string, { removal: Removal; timer: { cancel(): void } }>();
+export function createPendingRemovals(
+  clock: BrowserClock,
+  page: Pick<EventTarget, "addEventListener">,
+): PendingRemovals {
+  const planned = new Map<string, { removal: PendingRemoval; timer: { cancel(): void } }>();
   const listeners = new Set<() => void>();
   let gone: ReadonlySet<string> = new Set();
   const show = (change: (ids: Set<string>) => void): void => {

@@ -8,16 +8,16 @@ import {
   useLocation,
 } from "@tanstack/react-router";
 import { Suspense } from "react";
-import NowPage from "./features/dashboard/dashboard-page.tsx";
-import { Frame } from "./frame/app-frame.tsx";
-import { LostPage, PageFault } from "./frame/not-found-page.tsx";
-import { WithAllWords } from "./i18n/use-translation.tsx";
+import DashboardPage from "./features/dashboard/dashboard-page.tsx";
+import { AppFrame } from "./frame/app-frame.tsx";
+import { NotFoundPage, PageError } from "./frame/not-found-page.tsx";
+import { FullCatalogue } from "./i18n/use-translation.tsx";
 import { readTableSearch } from "./ui/list/table-search.ts";
-import { PageToCome, WithReadings } from "./ui/page-status.tsx";
+import { PageLoading, PageQueriesProvider } from "./ui/page-status.tsx";
 
 /** The console's addresses; every page but the first is loaded when it is opened. */
 export function createConsoleRouter() {
-  const root = createRootRoute({ component: Surroundings, notFoundComponent: LostPage });
+  const root = createRootRoute({ component: Surroundings, notFoundComponent: NotFoundPage });
   const further = createRoute({ getParentRoute: () => root, id: "further", component: FurtherPages });
   const at = <P extends string>(path: P, component: RouteComponent) =>
     createRoute({ getParentRoute: () => further, path, component, validateSearch: readTableSearch });
@@ -243,30 +243,30 @@ export function createConsoleRouter() {
       lazyRouteComponent(() => import("./features/onboarding/onboarding-page.tsx")),
     ),
   ]);
-  const now = createRoute({ getParentRoute: () => root, path: "/", component: NowPage });
+  const now = createRoute({ getParentRoute: () => root, path: "/", component: DashboardPage });
   const tree = root.addChildren([now, furtherTree]);
-  return createRouter({ routeTree: tree, defaultPreload: "intent", defaultErrorComponent: PageFault });
+  return createRouter({ routeTree: tree, defaultPreload: "intent", defaultErrorComponent: PageError });
 }
 
 /** The page of a wall tablet stands alone; the frame surrounds every other. */
 function Surroundings() {
   const { pathname } = useLocation();
-  if (pathname !== "/launch") return <Frame />;
+  if (pathname !== "/launch") return <AppFrame />;
   return (
-    <WithReadings>
+    <PageQueriesProvider>
       <Suspense>
         <Outlet />
       </Suspense>
-    </WithReadings>
+    </PageQueriesProvider>
   );
 }
 
 /** Every page but the first needs words that the first page does without. */
 function FurtherPages() {
   return (
-    <WithAllWords meanwhile={<PageToCome />}>
+    <FullCatalogue meanwhile={<PageLoading />}>
       <Outlet />
-    </WithAllWords>
+    </FullCatalogue>
   );
 }
 

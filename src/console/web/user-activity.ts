@@ -1,18 +1,18 @@
 import type { BrowserClock } from "./browser-clock.ts";
 
 /** Whether somebody uses the page, so that what it reads by itself keeps no session alive. */
-export interface Attention {
+export interface UserActivity {
   /** True when nobody has touched the page for a while, and within `asIfAlone`. */
-  isUnattended(): boolean;
+  isIdle(): boolean;
   /** Whatever `fn` begins to read at once, nobody has asked for, though somebody may be there. */
-  asIfAlone<T>(fn: () => T): T;
+  inBackground<T>(fn: () => T): T;
 }
 
 /** A page that nobody has touched for so long reads on its own account. */
 const ATTENDED_MS = 15_000;
 
 /** Watches for as long as the page lives whether somebody uses it. At first it is attended. */
-export function watchAttention(target: EventTarget, clock: BrowserClock): Attention {
+export function watchUserActivity(target: EventTarget, clock: BrowserClock): UserActivity {
   let touchedAt = clock.now();
   let alone = false;
   const touch = (): void => {
@@ -21,8 +21,8 @@ export function watchAttention(target: EventTarget, clock: BrowserClock): Attent
   const kinds = ["pointerdown", "pointermove", "keydown", "wheel", "touchstart"];
   for (const kind of kinds) target.addEventListener(kind, touch, { passive: true });
   return {
-    isUnattended: () => alone || clock.now() - touchedAt > ATTENDED_MS,
-    asIfAlone(fn) {
+    isIdle: () => alone || clock.now() - touchedAt > ATTENDED_MS,
+    inBackground(fn) {
       alone = true;
       try {
         return fn();

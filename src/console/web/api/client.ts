@@ -1,15 +1,15 @@
 import { CallerError, type Fault, type FaultType, UpstreamError } from "../../../base/errors.ts";
-import { addressOf, type RouteFor, type RouteParams, type RouteQuery } from "./routes.ts";
+import { type RouteFor, type RouteParams, type RouteQuery, routeUrl } from "./routes.ts";
 
 /** A page of a list. */
-export interface Page<T> {
+export interface RowPage<T> {
   total: number;
   next: string | null;
   data: T[];
 }
 
 /** What `createClient` needs. */
-export interface ClientNeeds {
+export interface ClientOptions {
   fetch(address: string, init: RequestInit): Promise<Response>;
   /** True when nobody has touched the page for a while: what it reads then by itself must not keep the session alive. */
   isUnattended(): boolean;
@@ -20,7 +20,7 @@ export interface ClientNeeds {
 }
 
 /** The console's door to the API; each call throws CallerError (the API's own fault) or UpstreamError (no answer). */
-export interface Client {
+export interface ApiClient {
   get<T>(route: RouteFor<"get">, params?: RouteParams, query?: RouteQuery): Promise<T>;
   /** A file of the API. */
   bytes(route: RouteFor<"get">, params?: RouteParams, query?: RouteQuery): Promise<Blob>;
@@ -41,7 +41,7 @@ export interface Client {
   /** Where a browser goes to log in by an identity provider, and then to the path `to`. */
   doorTo(providerId: string, to: string): string;
   setUp(admin: SetupInput): Promise<void>;
-  schemas(): Promise<SchemaBook>;
+  schemas(): Promise<FormSchemas>;
 }
 
 /** Where the appliance and the browser stand before anything else is asked. */
@@ -101,7 +101,7 @@ export interface JsonSchema {
 }
 
 /** What the daemon says of its forms. */
-export interface SchemaBook {
+export interface FormSchemas {
   resources: Readonly<Record<string, { path: string; methods: readonly string[]; schema: JsonSchema }>>;
   /** By the extension's id. */
   extensions: Readonly<Record<string, JsonSchema>>;
@@ -110,7 +110,7 @@ export interface SchemaBook {
 }
 
 /** Makes the door. Cookies are sent by the browser; what changes something carries the console's header. */
-export function createClient({ fetch, isUnattended, onLoggedOut, domainId = null }: ClientNeeds): Client {
+export function createClient({ fetch, isUnattended, onLoggedOut, domainId = null }: ClientOptions): ApiClient {
   const acting: Record<string, string> = domainId === null ? {} : { "x-service-domain": domainId };
   const ask = async (
     method: string,
@@ -140,26 +140,26 @@ export function createClient({ fetch, isUnattended, onLoggedOut, domainId = null
     return response.status === 204 ? null : reach(() => response.json());
   };
   return {
-    get: <T>(...[route, params, query]: Parameters<Client["get"]>) =>
-      call("GET", addressOf(route, params, query)) as Promise<T>,
-    bytes: async (route, params, query) => (await ask("GET", addressOf(route, params, query))).blob(),
-    post: <T>(...[route, params, body, headers, query]: Parameters<Client["post"]>) =>
-      call("POST", addressOf(route, params, query), body, headers) as Promise<T>,
-    put: <T>(...[route, params, body, query]: Parameters<Client["put"]>) =>
-      call("PUT", addressOf(route, params, query), body) as Promise<T>,
-    putFile: <T>(...[route, params, file]: Parameters<Client["putFile"]>) =>
-      call("PUT", addressOf(route, params), file, {
-        "Content-Type": tableTypeOf(file.name),
+    get: <T>(...[route, params, query]: Parameters<ApiClient["get"]>) =>
+      call("GET", routeUrl(route, params, query)) as Promise<T>,
+    bytes: async (route, params, query) => (await ask("GET", routeUrl(route, params, query))).blob(),
+    post: <T>(...[route, params, body, headers, query]: Parameters<ApiClient["post"]>) =>
+      call("POST", routeUrl(route, params, query), body, headers) as Promise<T>,
+    put: <T>(...[route, params, body, query]: Parameters<ApiClient["put"]>) =>
+      call("PUT", routeUrl(route, params, query), body) as Promise<T>,
+    putFile: <T>(...[route, params, file]: Parameters<ApiClient["putFile"]>) =>
+      call("PUT", routeUrl(route, params), file, {
+        "Content-Type": tableContentType(file.name),
         "X-File-Name": encodeURIComponent(file.name),
       }) as Promise<T>,
     remove: async (route, params, keepalive = false) =>
-      void (await call("DELETE", addressOf(route, params), undefined, {}, { keepalive })),
+      void (await call("DELETE", routeUrl(route, params), undefined, {}, { keepalive })),
     logIn: async (email, password, newPassword) =>
       void (await call("POST", "/api/login", { email, password, newPassword })),
     doorTo: (providerId, to) => `/api/log-in/${providerId}?to=${encodeURIComponent(to)}`,
     setup: () => call("GET", "/api/setup") as Promise<SetupState>,
     setUp: async (admin) => void (await call("POST", "/api/setup", admin)),
-    schemas: () => call("GET", "/api/schema") as Promise<SchemaBook>,
+    schemas: () => call("GET", "/api/schema") as Promise<FormSchemas>,
   };
 }
 
@@ -183,7 +183,7 @@ function rightFor(method: string, address: string): string {
 }
 
 /** Whether what failed may go well by itself in a moment. */
-export function mayPass(error: unknown): boolean {
+export function isTransientError(error: unknown): boolean {
   return !(error instanceof CallerError) || ["upstream", "starting", "internal"].includes(error.type);
 }
 
@@ -201,7 +201,7 @@ function isSentAsItIs(body: object | undefined): body is FormData | Blob {
 }
 
 /** Content type of a table by its name: what browsers say of one depends on the programs of the machine. */
-export function tableTypeOf(fileName: string): "text/csv" | "application/zip" | "text/tab-separated-values" {
+export function tableContentType(fileName: string): "text/csv" | "application/zip" | "text/tab-separated-values" {
   if (/\.csv$/i.test(fileName)) return "text/csv";
   return /\.zip$/i.test(fileName) ? "application/zip" : "text/tab-separated-values";
 }

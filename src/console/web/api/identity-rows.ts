@@ -28,7 +28,7 @@ export interface Invitation {
 }
 
 /** A token; its value is told once, in the answer to the POST. */
-export interface TokenRow extends Row {
+export interface UserTokenRow extends Row {
   name: string;
   expires: string | null;
   type: string;
@@ -55,7 +55,7 @@ export interface MemberRow extends Row {
 }
 
 /** Something that a group or a user may do. */
-export interface GrantRow extends Row {
+export interface PermissionRow extends Row {
   /** Domain that it is limited to, with those below; null for wherever one may act. */
   domainId: string | null;
   verb: string;
@@ -73,7 +73,7 @@ export interface EndpointActivityRow extends Row {
 }
 
 /** A line of a plugin's log. */
-export interface LogLine {
+export interface PluginLogLine {
   seq: number;
   at: string;
   level: string;
@@ -106,7 +106,7 @@ export interface DirectoryMemberRow extends Row {
 }
 
 /** What ties a list or a security group to a group of a directory. */
-export interface DirectoryTieRow extends Row {
+export interface DirectoryLinkRow extends Row {
   scimGroupId: string;
   name: string | null;
   memberCount?: number;

@@ -1,7 +1,7 @@
 import type { RowOf } from "./rows.ts";
 
 /** How the appliance stands to its cloud. */
-export interface LinkAnswer {
+export interface CloudLink {
   role: "hub" | "appliance";
   endpointId: string;
   mode: "cloud" | "lan" | "solo";
@@ -69,7 +69,7 @@ export interface ApplianceRow {
 }
 
 /** The appliances of the organisation, and the version that lies ready for them. */
-export interface AppliancesAnswer {
+export interface ApplianceOverview {
   appliances: readonly ApplianceRow[];
   offeredVersion: string | null;
 }
@@ -78,7 +78,7 @@ export interface AppliancesAnswer {
 export type UpgradeRow = RowOf<"ApplianceUpgrade", "counts">;
 
 /** One appliance in it. */
-export type UpgradeTurnRow = RowOf<"ApplianceUpgradeTurn", "endpoint">;
+export type UpgradeStepRow = RowOf<"ApplianceUpgradeTurn", "endpoint">;
 
 /** A code that can still be used. */
 export interface EnrolmentCodeRow {

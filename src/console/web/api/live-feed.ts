@@ -1,7 +1,7 @@
 import type { BrowserClock } from "../browser-clock.ts";
 
 /** A row that changed; the row itself is read anew by whoever shows it. */
-export interface Change {
+export interface RowChange {
   resource: string;
   id: string;
   op: string;
@@ -19,13 +19,13 @@ export interface FeedSocket {
 }
 
 /** What `createLiveFeed` needs. */
-export interface FeedNeeds {
+export interface LiveFeedOptions {
   /** Domain whose changes are told; the user's first one unless given. */
   domainId?: string | null;
   clock: BrowserClock;
   /** Opens a socket that tells each message, and once that it has ended. */
   open(address: string, on: { message(text: string): void; end(): void }): FeedSocket;
-  onChanges(changes: readonly Change[]): void;
+  onChanges(changes: readonly RowChange[]): void;
   /** The feed can't tell what was missed: everything is stale. */
   onResync(): void;
   onState(state: FeedState): void;
@@ -43,7 +43,7 @@ const FIRST_RETRY_MS = 500;
 const LONGEST_RETRY_MS = 10_000;
 
 /** Makes the feed: resumes after the last sequence number it saw, opens anew with growing patience, and tells its state. */
-export function createLiveFeed(needs: FeedNeeds): LiveFeed {
+export function createLiveFeed(needs: LiveFeedOptions): LiveFeed {
   const { clock, open, onChanges, onResync, onState, domainId = null } = needs;
   let seq: number | null = null;
   let socket: FeedSocket | null = null;
@@ -105,9 +105,9 @@ export function createLiveFeed(needs: FeedNeeds): LiveFeed {
   };
 }
 
-function readMessage(text: string): { seq: number | null; changes: readonly Change[]; resync: boolean } | null {
+function readMessage(text: string): { seq: number | null; changes: readonly RowChange[]; resync: boolean } | null {
   try {
-    const { seq, changes, resync } = JSON.parse(text) as { seq?: number; changes?: Change[]; resync?: boolean };
+    const { seq, changes, resync } = JSON.parse(text) as { seq?: number; changes?: RowChange[]; resync?: boolean };
     return { seq: seq ?? null, changes: changes ?? [], resync: resync === true };
   } catch {
     return null;

@@ -1,10 +1,10 @@
 import type { NotificationRow } from "./rows.ts";
 
 /** Where a broadcast stands, in one word. */
-export type BroadcastState = "waiting" | "ready" | "going" | "finished" | "stopped" | "failed";
+export type NotificationState = "waiting" | "ready" | "going" | "finished" | "stopped" | "failed";
 
 /** What tells where a broadcast stands. */
-export interface Standing extends Pick<NotificationRow, "abortedAt"> {
+export interface NotificationProgress extends Pick<NotificationRow, "abortedAt"> {
   /** Whether a second person lets it go out; null where nobody is asked. */
   approval?: NotificationRow["approval"];
   /** When a bell is to be heard, which is made ready before its time, at `createdAt`. */
@@ -14,10 +14,10 @@ export interface Standing extends Pick<NotificationRow, "abortedAt"> {
 }
 
 /** The word for a broadcast at a moment (epoch ms), by its percentage and its diary's counts. */
-export function stateOf(
-  { abortedAt, approval = null, soundsAt = null, createdAt = "", progress }: Standing,
+export function notificationState(
+  { abortedAt, approval = null, soundsAt = null, createdAt = "", progress }: NotificationProgress,
   now: number,
-): BroadcastState {
+): NotificationState {
   if (abortedAt || approval === "refused" || approval === "expired") return "stopped";
   if (approval === "waiting") return "waiting";
   // One that is sent again goes on, though it was over before.
@@ -31,12 +31,12 @@ export function stateOf(
 }
 
 /** Those that are going on at a moment (epoch ms). */
-export function soundingOf(rows: readonly NotificationRow[], now: number): NotificationRow[] {
-  return rows.filter((row) => !row.draft && stateOf(row, now) === "going");
+export function activeNotifications(rows: readonly NotificationRow[], now: number): NotificationRow[] {
+  return rows.filter((row) => !row.draft && notificationState(row, now) === "going");
 }
 
 /** For how many ms something has been going on: a bell since it is to be heard, not since it was made ready. */
-export function soundingFor(
+export function activeDurationMs(
   { createdAt, soundsAt }: Pick<NotificationRow, "createdAt" | "soundsAt">,
   now: number,
 ): number {
@@ -44,7 +44,7 @@ export function soundingFor(
 }
 
 /** Those that wait for a second person, in their order; of one scenario the first. */
-export function waitingOf(rows: readonly NotificationRow[]): NotificationRow[] {
+export function awaitingApproval(rows: readonly NotificationRow[]): NotificationRow[] {
   const known = new Set<string>();
   return rows.filter(({ id, approval, scenarioNotificationId }) => {
     const key = scenarioNotificationId ?? id;
@@ -55,7 +55,7 @@ export function waitingOf(rows: readonly NotificationRow[]): NotificationRow[] {
 }
 
 /** The ledger's levels in four words, and their sum. */
-export interface Counted {
+export interface LevelSummary {
   reached: number;
   waiting: number;
   missed: number;
@@ -67,8 +67,8 @@ export interface Counted {
 const REACHED = ["sent", "accepted", "playing", "heard", "confirmed"];
 
 /** Adds up devices by level. */
-export function countedOf(devices: Readonly<Record<string, number>>): Counted {
-  const counted: Counted = { reached: 0, waiting: 0, missed: 0, passedOver: 0, total: 0 };
+export function levelSummary(devices: Readonly<Record<string, number>>): LevelSummary {
+  const counted: LevelSummary = { reached: 0, waiting: 0, missed: 0, passedOver: 0, total: 0 };
   for (const [level, n] of Object.entries(devices)) {
     counted.total += n;
     if (REACHED.includes(level)) counted.reached += n;

@@ -1,7 +1,7 @@
 import { createContext, useContext, useEffect, useState, useSyncExternalStore } from "react";
 
 /** Something that a page reads. */
-export interface Reading {
+export interface PageQuery {
   /** Nothing of it is known yet, and it is being read. */
   isWaiting: boolean;
   /** Why it could not be read; null unless so. */
@@ -11,29 +11,29 @@ export interface Reading {
 }
 
 /** How the readings of a page stand. */
-export interface ReadingsState {
+export interface PageQueriesState {
   isWaiting: boolean;
-  broken: readonly Reading[];
+  broken: readonly PageQuery[];
   /** Faults that no part of the page says itself, each once. */
   unsaid: readonly unknown[];
 }
 
 /** What the page on the screen reads, so that each page says alike that it reads, what it could not read, and offers to try again. */
-export interface Readings {
-  put(key: object, reading: Reading): void;
+export interface PageQueries {
+  put(key: object, reading: PageQuery): void;
   drop(key: object): void;
   /** A part of the page says this fault itself, until what it gives is called. */
   say(error: unknown): () => void;
   /** The same object until something is another. */
-  state(): ReadingsState;
+  state(): PageQueriesState;
   subscribe(listener: () => void): () => void;
 }
 
-const NOTHING: ReadingsState = { isWaiting: false, broken: [], unsaid: [] };
+const NOTHING: PageQueriesState = { isWaiting: false, broken: [], unsaid: [] };
 
 /** Makes an empty one. */
-export function createReadings(): Readings {
-  const readings = new Map<object, Reading>();
+export function createPageQueries(): PageQueries {
+  const readings = new Map<object, PageQuery>();
   const said = new Map<object, unknown>();
   const listeners = new Set<() => void>();
   let state = NOTHING;
@@ -71,7 +71,7 @@ export function createReadings(): Readings {
 }
 
 /** Null outside of a page, as in the bar above it. */
-export const ReadingsContext = createContext<Readings | null>(null);
+export const PageQueriesContext = createContext<PageQueries | null>(null);
 
 /** What of a query of any library says how its reading stands. */
 interface Query {
@@ -81,8 +81,8 @@ interface Query {
 }
 
 /** Counts a query among what the page reads. */
-export function useReading<Q extends Query>(query: Q): Q {
-  const readings = useContext(ReadingsContext);
+export function useTrackedQuery<Q extends Query>(query: Q): Q {
+  const readings = useContext(PageQueriesContext);
   const [key] = useState(() => ({}));
   const { isLoading: isWaiting, error, refetch } = query;
   useEffect(() => {
@@ -93,15 +93,15 @@ export function useReading<Q extends Query>(query: Q): Q {
 }
 
 /** How the readings of this page stand. */
-export function useReadings(): ReadingsState {
-  const readings = useContext(ReadingsContext);
+export function usePageQueries(): PageQueriesState {
+  const readings = useContext(PageQueriesContext);
   return useSyncExternalStore(readings?.subscribe ?? never, readings?.state ?? nothing);
 }
 
 /** Says that the caller shows a fault; what it gives reads anew what failed by it, null where that is no reading. */
-export function useSaid(error: unknown): (() => void) | null {
-  const readings = useContext(ReadingsContext);
-  const { broken } = useReadings();
+export function useReportedError(error: unknown): (() => void) | null {
+  const readings = useContext(PageQueriesContext);
+  const { broken } = usePageQueries();
   useEffect(() => (error && readings ? readings.say(error) : undefined), [readings, error]);
   const those = error ? broken.filter((each) => each.error === error) : [];
   if (those.length === 0) return null;

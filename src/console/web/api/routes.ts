@@ -1,7 +1,8 @@
 import type { paths } from "#client";
 
-type MethodsOf<P> = { [M in Method & keyof P]: [Exclude<P[M], undefined>] extends [never] ? never : M }[Method &
-  keyof P];
+type MethodsOf<P> = {
+  [M in RouteMethod & keyof P]: [Exclude<P[M], undefined>] extends [never] ? never : M;
+}[RouteMethod & keyof P];
 
 /** The routes that the API's description has below `/v1/`, each with the methods that it serves. */
 type Served = {
@@ -332,13 +333,13 @@ export const ROUTES = {
 } as const satisfies Served;
 
 /** What is done at a route. */
-export type Method = "get" | "post" | "put" | "delete";
+export type RouteMethod = "get" | "post" | "put" | "delete";
 
 /** One of the routes. */
 export type Route = keyof typeof ROUTES;
 
 /** The routes that are called with `M`. */
-export type RouteFor<M extends Method> = {
+export type RouteFor<M extends RouteMethod> = {
   [R in Route]: M extends (typeof ROUTES)[R]["methods"][number] ? R : never;
 }[Route];
 
@@ -349,7 +350,7 @@ export type RouteParams = Readonly<Record<string, string>>;
 export type RouteQuery = Readonly<Record<string, string | number | boolean | readonly string[] | undefined>>;
 
 /** The address of a route below `/api/v1/`, with its parameters filled in and escaped. */
-export function addressOf(route: Route, params: RouteParams = {}, query: RouteQuery = {}): string {
+export function routeUrl(route: Route, params: RouteParams = {}, query: RouteQuery = {}): string {
   const path = route.replace(/\{(\w+)\}/g, (_, name: string) => encodeURIComponent(params[name] ?? ""));
   const search = new URLSearchParams();
   for (const [name, value] of Object.entries(query)) {

@@ -52,7 +52,7 @@ export interface RollCall {
 }
 
 /** The devices of a message, by room. */
-export interface DeviceRooms {
+export interface DeliveriesByRoom {
   unplaced: number;
   rooms: readonly { room: Room; devices: readonly PlacedDevice[] }[];
 }
@@ -100,17 +100,17 @@ export interface Activation {
 }
 
 /** What a quiet test found. */
-export interface QuietTest {
+export interface ConnectivityTest {
   testedAt: string;
   provenAt: string | null;
   fault: string | null;
 }
 
 /** Who vouches for users at log-in. */
-export type ProviderRow = RowOf<"IdentityProvider">;
+export type IdentityProviderRow = RowOf<"IdentityProvider">;
 
 /** What a test of a provider found. */
-export interface ProviderTest {
+export interface IdentityProviderTest {
   ok: boolean;
   checks: readonly { what: string; ok: boolean; code: string; value: string | null; words: string }[];
 }
@@ -122,7 +122,7 @@ export type ClusterRow = RowOf<"CallmgrCluster">;
 export type ClusterServerRow = RowOf<"CallmgrOnpremServer">;
 
 /** What a test of a cluster found. */
-export interface ConnectionTest {
+export interface ClusterTest {
   ok: boolean;
   checks: readonly { what: string; host: string; ok: boolean; needed: boolean; words: string; tookMs: number }[];
 }
@@ -138,7 +138,7 @@ export interface PhoneCache {
 }
 
 /** How long the devices of a model take to begin to sound. */
-export interface ModelDelay {
+export interface StartLatency {
   model: string;
   reports: number;
   medianMs: number;
@@ -164,7 +164,7 @@ export interface HealthSample {
 export type UserRow = RowOf<"User">;
 
 /** A list of people. */
-export type ListRow = RowOf<"DistributionList">;
+export type DistributionListRow = RowOf<"DistributionList">;
 
 /** A message made ready. */
 export type TemplateRow = RowOf<"MessageTemplate">;
@@ -173,13 +173,13 @@ export type TemplateRow = RowOf<"MessageTemplate">;
 export type OptOutRow = RowOf<"OptOut", "user">;
 
 /** Answers to choose from. */
-export type ConfirmationRow = RowOf<"ConfirmationRequest">;
+export type ConfirmationRequestRow = RowOf<"ConfirmationRequest">;
 
 /** A part that extends the service. */
 export type ExtensionRow = RowOf<"Extension"> & { config: Readonly<Record<string, unknown>> };
 
 /** One setting of the appliance's file; values are JSON. */
-export interface SettingLine {
+export interface FileSetting {
   name: string;
   doc: string;
   value: string;
@@ -192,7 +192,7 @@ export interface SettingLine {
 export interface SettingsAnswer {
   file: string | null;
   fault: string | null;
-  settings: readonly SettingLine[];
+  settings: readonly FileSetting[];
 }
 
 /** The certificate that the appliance shows. */

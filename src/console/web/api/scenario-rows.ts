@@ -1,7 +1,7 @@
 import type { Named, Row, RowOf } from "./rows.ts";
 
 /** A question of a scenario. */
-export interface Question {
+export interface ScenarioQuestion {
   id?: string;
   name: string;
   variable: string;
@@ -28,13 +28,13 @@ export interface ScenarioMessage {
 export const PLACE_LEVELS = ["site", "building", "floor", "zone"] as const;
 
 /** A place by its levels; those that are not told are left out. */
-export type Place = { readonly [L in (typeof PLACE_LEVELS)[number]]?: Named };
+export type PlaceIds = { readonly [L in (typeof PLACE_LEVELS)[number]]?: Named };
 
 /** A situation made ready. */
 export type ScenarioRow = Omit<RowOf<"Scenario">, "fields" | "messages"> & {
-  fields: readonly Question[];
+  fields: readonly ScenarioQuestion[];
   messages: readonly ScenarioMessage[];
-  defaultLocation: Place | null;
+  defaultLocation: PlaceIds | null;
 };
 
 /** How many a start would reach, with the first of them. */
@@ -44,9 +44,9 @@ interface Counted {
 }
 
 /** A scenario with what a start would do. */
-export type ForeseenScenario = ScenarioRow & {
+export type ScenarioPreview = ScenarioRow & {
   preview?: {
-    location: Place | null;
+    location: PlaceIds | null;
     locationText: string;
     messages: readonly {
       messageId: string;
@@ -61,15 +61,15 @@ export type ForeseenScenario = ScenarioRow & {
 };
 
 /** A scenario that was started. */
-export type StartedRow = Omit<RowOf<"ScenarioNotification">, "messagesNotSent"> & {
+export type StartedScenarioRow = Omit<RowOf<"ScenarioNotification">, "messagesNotSent"> & {
   messagesNotSent: readonly { messageId: string; name: string }[] | null;
 };
 
 /** What is done when something happens. */
-export type PlanRow = RowOf<"IncidentPlan">;
+export type IncidentPlanRow = RowOf<"IncidentPlan">;
 
 /** A file or link of a plan or of an incident. */
-export interface AidRow extends Row {
+export interface IncidentAidRow extends Row {
   name: string;
   type: "file" | "hyperlink";
   hyperlink: string | null;

@@ -16,7 +16,7 @@ export interface AuditRow extends Row {
 }
 
 /** What a look at the chain of the audit found. */
-export interface AuditVerdict {
+export interface AuditCheck {
   intact: boolean;
   entries: number;
   last: { number: number; hash: string };
@@ -39,7 +39,7 @@ export interface ApplicationRow extends Row {
 }
 
 /** A web address that is called when rows are written. */
-export interface TriggerRow extends Row {
+export interface WebhookRow extends Row {
   name: string;
   spec: string;
   url: string;
@@ -52,7 +52,7 @@ export interface TriggerRow extends Row {
 }
 
 /** A call of a webhook. */
-export interface TriggerDeliveryRow extends Row {
+export interface WebhookDeliveryRow extends Row {
   event: string;
   resourceId: string | null;
   state: string;
@@ -65,7 +65,7 @@ export interface TriggerDeliveryRow extends Row {
 }
 
 /** A permission that decides, and where it comes from; `*` stands for everything. */
-export interface DecidingGrant {
+export interface DecidingPermission {
   verb: string;
   spec: string;
   from: "implicit" | "super-group" | "own" | "group";
@@ -76,10 +76,10 @@ export interface DecidingGrant {
 }
 
 /** Whether somebody may do something, and why. */
-export interface RightsAnswer {
+export interface AccessAnswer {
   granted: boolean;
   domainId: string | null;
-  grants: readonly DecidingGrant[];
+  grants: readonly DecidingPermission[];
   missing: readonly string[];
 }
 

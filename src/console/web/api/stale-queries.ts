@@ -1,5 +1,5 @@
 import type { BrowserClock } from "../browser-clock.ts";
-import type { Change } from "./live-feed.ts";
+import type { RowChange } from "./live-feed.ts";
 
 /** Resources whose rows stand in the answers of another; a change of the first makes the second stale too. */
 const SHOWN_IN: Readonly<Record<string, readonly string[]>> = {
@@ -41,16 +41,16 @@ const MOST_PAUSES = 10;
  */
 export function createStaleQueries(
   clock: BrowserClock,
-  refresh: (resource: string, changes: Change[]) => Promise<unknown>,
+  refresh: (resource: string, changes: RowChange[]) => Promise<unknown>,
 ) {
-  const resting = new Map<string, Change[]>();
-  const tell = (resource: string, changes: Change[]): void => {
+  const resting = new Map<string, RowChange[]>();
+  const tell = (resource: string, changes: RowChange[]): void => {
     const waiting = resting.get(resource);
     if (waiting) {
       waiting.push(...changes);
       return;
     }
-    const next: Change[] = [];
+    const next: RowChange[] = [];
     resting.set(resource, next);
     let isRead = false;
     const done = (): void => {
@@ -68,8 +68,8 @@ export function createStaleQueries(
     };
     clock.after(PAUSE_MS, look);
   };
-  return (changes: readonly Change[]): void => {
-    const byResource = new Map<string, Change[]>();
+  return (changes: readonly RowChange[]): void => {
+    const byResource = new Map<string, RowChange[]>();
     for (const change of changes.flatMap(withThoseThatShowIt)) {
       const known = byResource.get(change.resource);
       if (known) known.push(change);
@@ -83,7 +83,7 @@ export function createStaleQueries(
 const BY_NOTIFICATION: ReadonlySet<string> = new Set(["deliveries", "notification-activities", "notifications"]);
 
 /** Which other rows show a changed one is not known, but for what belongs to a notification. */
-function withThoseThatShowIt(change: Change): Change[] {
+function withThoseThatShowIt(change: RowChange): RowChange[] {
   const shown = (SHOWN_IN[change.resource] ?? []).map((resource) => {
     const isNamed = BY_NOTIFICATION.has(change.resource) && BY_NOTIFICATION.has(resource);
     return { resource, id: isNamed ? change.id : "*", op: "update" };

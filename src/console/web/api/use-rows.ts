@@ -1,13 +1,13 @@
 import { keepPreviousData, useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
 import { useEffect, useMemo } from "react";
 import { useConsole, useNow } from "../console-context.tsx";
-import type { Page } from "./client.ts";
-import type { LinkAnswer } from "./link-rows.ts";
-import { soundingOf, waitingOf } from "./notification-state.ts";
-import { useReading } from "./page-queries.ts";
+import type { RowPage } from "./client.ts";
+import type { CloudLink } from "./link-rows.ts";
+import { activeNotifications, awaitingApproval } from "./notification-state.ts";
+import { useTrackedQuery } from "./page-queries.ts";
 import { ROUTES, type RouteFor, type RouteParams, type RouteQuery } from "./routes.ts";
 import type { EndpointRow, ExtensionRow, NotificationRow } from "./rows.ts";
-import type { RightsAnswer } from "./security-rows.ts";
+import type { AccessAnswer } from "./security-rows.ts";
 
 type Readable = RouteFor<"get">;
 
@@ -25,7 +25,7 @@ export function useRow<T>(
   options: ReadingOptions = {},
 ) {
   const { client } = useConsole();
-  return useReading(
+  return useTrackedQuery(
     useQuery({
       queryKey: [ROUTES[route].resource, route, params, query],
       queryFn: () => client.get<T>(route, params, query),
@@ -42,16 +42,16 @@ export function useRows<T>(
   query: RouteQuery = {},
   options: ReadingOptions = {},
 ) {
-  return useRow<Page<T>>(route, params, query, options);
+  return useRow<RowPage<T>>(route, params, query, options);
 }
 
 /** Whether the one at the console may read a path of the API; false until it is known. */
-export function useMayRead(path: string): boolean {
-  return useRow<RightsAnswer>("permission-explanations", {}, { verb: "get", path }).data?.granted ?? false;
+export function useCanRead(path: string): boolean {
+  return useRow<AccessAnswer>("permission-explanations", {}, { verb: "get", path }).data?.granted ?? false;
 }
 
 /** Does something that changes rows of `resource`, and then reads them anew. */
-export function useChange<I, O>(resource: string, change: (input: I) => Promise<O>) {
+export function useRowMutation<I, O>(resource: string, change: (input: I) => Promise<O>) {
   const queries = useQueryClient();
   return useMutation({
     mutationFn: change,
@@ -62,7 +62,7 @@ export function useChange<I, O>(resource: string, change: (input: I) => Promise<
 const FOLLOWED_EVERY_MS = 3_000;
 
 /** Reads again every few seconds what the live feed does not tell of a route's answers. */
-export function useFollowing(route: Readable): void {
+export function usePolling(route: Readable): void {
   const queries = useQueryClient();
   const { clock, feed } = useConsole();
   useEffect(() => {
@@ -76,13 +76,13 @@ export function useFollowing(route: Readable): void {
 /** What forms are drawn from; it stays the same while the daemon runs. */
 export function useSchemas() {
   const { client } = useConsole();
-  return useReading(
+  return useTrackedQuery(
     useQuery({ queryKey: ["schema"], queryFn: () => client.schemas(), staleTime: Number.POSITIVE_INFINITY }),
   );
 }
 
 /** The newest broadcasts, newest first. */
-export function useLastBroadcasts(limit: number, options: ReadingOptions = {}) {
+export function useRecentNotifications(limit: number, options: ReadingOptions = {}) {
   return useRows<NotificationRow>("notifications", {}, { draft: false, sort: "-createdAt", limit }, options);
 }
 
@@ -90,27 +90,27 @@ export function useLastBroadcasts(limit: number, options: ReadingOptions = {}) {
 const SOUNDING_READ_EVERY_MS = 10_000;
 
 /** Broadcasts that are going on. */
-export function useSounding(): readonly NotificationRow[] {
-  const last = useLastBroadcasts(10, { refetchInterval: SOUNDING_READ_EVERY_MS });
-  return soundingOf(last.data?.data ?? [], useNow());
+export function useActiveNotifications(): readonly NotificationRow[] {
+  const last = useRecentNotifications(10, { refetchInterval: SOUNDING_READ_EVERY_MS });
+  return activeNotifications(last.data?.data ?? [], useNow());
 }
 
 /** How this appliance stands to its cloud; undefined until it is known. */
-export function useLink(): LinkAnswer | undefined {
-  return useRow<LinkAnswer>("link").data;
+export function useCloudLink(): CloudLink | undefined {
+  return useRow<CloudLink>("link").data;
 }
 
 /** Messages that wait for a second person, the oldest first; of a scenario the first one, since they go out together. */
-export function useWaiting(): readonly NotificationRow[] {
+export function useAwaitingApproval(): readonly NotificationRow[] {
   const query = { approval: "waiting", sort: "createdAt", limit: 100 };
   const { data } = useRows<NotificationRow>("notifications", {}, query, { refetchInterval: SOUNDING_READ_EVERY_MS });
-  return waitingOf(data?.data ?? []);
+  return awaitingApproval(data?.data ?? []);
 }
 
 /** Ends a broadcast; all its devices fall silent. */
-export function useStop() {
+export function useCancelNotification() {
   const { client } = useConsole();
-  return useChange("notifications", (notificationId: string) =>
+  return useRowMutation("notifications", (notificationId: string) =>
     client.post("notifications/{notificationId}/activities", { notificationId }, { type: "abort" }),
   );
 }

@@ -2,8 +2,8 @@ import { browserClock } from "../browser-clock.ts";
 import { createAlertSound } from "../inbox/alert-sound.ts";
 import { createInboxClient, type Person } from "../inbox/api/client.ts";
 import { element } from "../inbox/element.ts";
-import { invitationIn, openDoor } from "../inbox/log-in.ts";
-import { inboxWords } from "../inbox/messages.ts";
+import { invitationIn, showLogIn } from "../inbox/log-in.ts";
+import { inboxMessages } from "../inbox/messages.ts";
 import { browserName } from "../inbox/this-device.ts";
 import { createScreenClient, runsOf, type Screen, type Screening } from "./screen.ts";
 import "../inbox/inbox.css";
@@ -13,7 +13,7 @@ const KEPT = "carillon-desktop";
 /** After a fault, or an answer that was early and said nothing new, it is asked again. own choice */
 const AGAIN_MS = 1_000;
 
-const words = inboxWords(navigator.languages);
+const words = inboxMessages(navigator.languages);
 const { t } = words;
 const browserFetch = (address: string, init: RequestInit): Promise<Response> => fetch(address, init);
 const client = createInboxClient(browserFetch);
@@ -54,7 +54,7 @@ async function enter(code: string | null): Promise<Person> {
       () => true,
       () => false,
     ));
-  if (!isIn) await openDoor(place, code, { client, words, deviceName });
+  if (!isIn) await showLogIn(place, code, { client, words, deviceName });
   return enter(null);
 }
 

@@ -1,13 +1,13 @@
 import type { ActingDomains } from "../api/security-rows.ts";
 import { useRow } from "../api/use-rows.ts";
 import { useConsole } from "../console-context.tsx";
-import { useWords } from "../i18n/use-translation.tsx";
+import { useTranslation } from "../i18n/use-translation.tsx";
 import "./acting-domain.css";
 
 /** The domain that everything on the screen is of, and the way into another; nothing where there is but one. */
-export function ActingDomain() {
-  const { t } = useWords();
-  const { acting, say } = useConsole();
+export function ActingDomainBar() {
+  const { t } = useTranslation();
+  const { acting, notify } = useConsole();
   const { data } = useRow<ActingDomains>("session/domains");
   if (!data || data.data.length < 2) return null;
   const now = data.data.find(({ id }) => id === data.actingDomainId);
@@ -20,7 +20,7 @@ export function ActingDomain() {
           const next = data.data.find(({ id }) => id === event.currentTarget.value);
           if (!next) return;
           acting.actIn(next.id);
-          say(t("domain.acting-now", { name: next.name }));
+          notify(t("domain.acting-now", { name: next.name }));
         }}
       >
         {data.data.map(({ id, name, namePath }) => (

@@ -1,19 +1,19 @@
-import { soundingFor } from "../api/notification-state.ts";
-import { useSounding } from "../api/use-rows.ts";
+import { activeDurationMs } from "../api/notification-state.ts";
+import { useActiveNotifications } from "../api/use-rows.ts";
 import { useConsole, useNow } from "../console-context.tsx";
 import { elapsedText } from "../i18n/format.ts";
-import { useWords } from "../i18n/use-translation.tsx";
+import { useTranslation } from "../i18n/use-translation.tsx";
 import { DrillChip } from "../ui/status-chip.tsx";
 import { StopButton } from "../ui/stop-button.tsx";
-import { WaitingStrips } from "./approval-strips.tsx";
+import { ApprovalStrips } from "./approval-strips.tsx";
 
 /** Whether the screen is live, what waits for a second person, and what sounds: above every page. */
-export function Strips() {
+export function ActiveNotificationStrips() {
   const { feed } = useConsole();
   return (
     <div className="sound">
       {!feed.live && <CutStrip since={feed.since} />}
-      <WaitingStrips />
+      <ApprovalStrips />
       <SoundingStrips />
     </div>
   );
@@ -21,7 +21,7 @@ export function Strips() {
 
 function CutStrip({ since }: { since: number }) {
   const now = useNow();
-  const { t } = useWords();
+  const { t } = useTranslation();
   return (
     <div className="strip cut" role="alert">
       {t("feed.cut", { elapsed: elapsedText(now - since) })}
@@ -30,9 +30,9 @@ function CutStrip({ since }: { since: number }) {
 }
 
 function SoundingStrips() {
-  const sounding = useSounding();
+  const sounding = useActiveNotifications();
   const now = useNow();
-  const { t } = useWords();
+  const { t } = useTranslation();
   return (
     <section aria-live="polite" aria-label={t("sounding.title")}>
       {sounding.map((row) => (
@@ -44,7 +44,7 @@ function SoundingStrips() {
           )}
           <span className="wide">{row.deviceGroups.map(({ name }) => name).join(", ")}</span>
           <span className="space" />
-          <span aria-hidden="true">{elapsedText(soundingFor(row, now))}</span>
+          <span aria-hidden="true">{elapsedText(activeDurationMs(row, now))}</span>
           <StopButton id={row.id} subject={row.subject ?? ""} />
         </div>
       ))}

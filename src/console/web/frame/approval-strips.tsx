@@ -1,18 +1,18 @@
 import { Button } from "@mantine/core";
 import { Link } from "@tanstack/react-router";
 import type { NotificationRow, SessionRow } from "../api/rows.ts";
-import { useChange, useRow, useWaiting } from "../api/use-rows.ts";
+import { useAwaitingApproval, useRow, useRowMutation } from "../api/use-rows.ts";
 import { useConsole, useNow } from "../console-context.tsx";
-import { faultWords } from "../i18n/error-text.ts";
+import { errorText } from "../i18n/error-text.ts";
 import { elapsedText } from "../i18n/format.ts";
-import { useWords } from "../i18n/use-translation.tsx";
+import { useTranslation } from "../i18n/use-translation.tsx";
 import { HoldButton } from "../ui/hold-button.tsx";
 
 /** What waits for a second person: above every page, so that whoever looks at any of them can decide. */
-export function WaitingStrips() {
-  const waiting = useWaiting();
+export function ApprovalStrips() {
+  const waiting = useAwaitingApproval();
   const session = useRow<SessionRow>("session").data;
-  const { t } = useWords();
+  const { t } = useTranslation();
   return (
     <section aria-live="assertive" aria-label={t("approval.title")}>
       {waiting.map((row) => (
@@ -23,18 +23,18 @@ export function WaitingStrips() {
 }
 
 function WaitingStrip({ row, isOwn }: { row: NotificationRow; isOwn: boolean }) {
-  const words = useWords();
-  const { t } = words;
-  const { client, say } = useConsole();
+  const translator = useTranslation();
+  const { t } = translator;
+  const { client, notify } = useConsole();
   const now = useNow();
   const subject = row.subject ?? "";
-  const deciding = useChange("notifications", (decision: "approve" | "refuse") =>
+  const deciding = useRowMutation("notifications", (decision: "approve" | "refuse") =>
     client.post("notifications/{notificationId}/approval", { notificationId: row.id }, { decision }),
   );
   const decide = (decision: "approve" | "refuse") =>
     deciding.mutate(decision, {
-      onSuccess: () => say(t(decision === "approve" ? "approval.sent" : "approval.not-sent", { subject })),
-      onError: (error) => say(faultWords(error, words)),
+      onSuccess: () => notify(t(decision === "approve" ? "approval.sent" : "approval.not-sent", { subject })),
+      onError: (error) => notify(errorText(error, translator)),
     });
   const left = elapsedText(Math.max(0, Date.parse(row.expiresAt ?? "") - now));
   return (

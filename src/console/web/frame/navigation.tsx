@@ -1,10 +1,10 @@
 import { Link, useLocation } from "@tanstack/react-router";
 import { Brand } from "../features/branding/branding.tsx";
-import type { WordKey } from "../i18n/en.ts";
-import { useWords } from "../i18n/use-translation.tsx";
+import type { MessageKey } from "../i18n/en.ts";
+import { useTranslation } from "../i18n/use-translation.tsx";
 
 /** The places of the rail; what lies at other addresses belongs to one of them. */
-export const PLACES = [
+export const NAVIGATION = [
   { to: "/", word: "rail.now", icon: "M4 12l8-8 8 8v8h-5v-5h-6v5H4z", also: [] },
   {
     to: "/send",
@@ -72,22 +72,22 @@ export const PLACES = [
       "/webhooks",
     ],
   },
-] as const satisfies readonly { to: string; word: WordKey; icon: string; also: readonly string[] }[];
+] as const satisfies readonly { to: string; word: MessageKey; icon: string; also: readonly string[] }[];
 
 /** True when an address belongs to a place. */
-export function isAt({ to, also }: { to: string; also: readonly string[] }, pathname: string): boolean {
+export function isActiveItem({ to, also }: { to: string; also: readonly string[] }, pathname: string): boolean {
   return to === "/" ? pathname === "/" : [to, ...also].some((each) => pathname.startsWith(each));
 }
 
 /** The rail: where one can go, and where one is. */
-export function Rail() {
-  const { t } = useWords();
+export function Navigation() {
+  const { t } = useTranslation();
   const { pathname } = useLocation();
   return (
     <nav className="rail" aria-label={t("rail.label")}>
       <Brand />
-      {PLACES.map(({ to, word, icon, also }) => {
-        const on = isAt({ to, also }, pathname);
+      {NAVIGATION.map(({ to, word, icon, also }) => {
+        const on = isActiveItem({ to, also }, pathname);
         return (
           <Link key={to} to={to} data-on={on} {...(on ? { "aria-current": "page" as const } : {})}>
             <svg width="24" height="24" viewBox="0 0 24 24" aria-hidden="true">

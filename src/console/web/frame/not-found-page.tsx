@@ -1,10 +1,10 @@
 import { Link } from "@tanstack/react-router";
-import { useWords } from "../i18n/use-translation.tsx";
-import { FaultLine } from "../ui/error-line.tsx";
+import { useTranslation } from "../i18n/use-translation.tsx";
+import { ErrorLine } from "../ui/error-line.tsx";
 
 /** An address that leads nowhere. */
-export function LostPage() {
-  const { t } = useWords();
+export function NotFoundPage() {
+  const { t } = useTranslation();
   return (
     <div className="page">
       <h1>{t("lost.title")}</h1>
@@ -14,12 +14,12 @@ export function LostPage() {
 }
 
 /** A page that broke. */
-export function PageFault({ error }: { error: unknown }) {
-  const { t } = useWords();
+export function PageError({ error }: { error: unknown }) {
+  const { t } = useTranslation();
   return (
     <div className="page">
       <h1>{t("fault.page")}</h1>
-      <FaultLine error={error} />
+      <ErrorLine error={error} />
       <a href={location.href}>{t("fault.again")}</a>
     </div>
   );

@@ -4,11 +4,11 @@ import { useState } from "react";
 import type { DeviceRow, GroupRow, TemplateRow, UserRow } from "../api/rows.ts";
 import type { ScenarioRow } from "../api/scenario-rows.ts";
 import { useRows } from "../api/use-rows.ts";
-import { isLacking } from "../i18n/error-text.ts";
-import { useWords } from "../i18n/use-translation.tsx";
+import { isForbidden } from "../i18n/error-text.ts";
+import { useTranslation } from "../i18n/use-translation.tsx";
 import { Dialog } from "../ui/dialog.tsx";
-import { FaultLine } from "../ui/error-line.tsx";
-import { PLACES } from "./navigation.tsx";
+import { ErrorLine } from "../ui/error-line.tsx";
+import { NAVIGATION } from "./navigation.tsx";
 import "@mantine/core/styles/Input.css";
 
 interface Hit {
@@ -21,8 +21,8 @@ interface Hit {
 const MOST = 6;
 
 /** Ctrl-K: pages, scenarios, templates, people, devices and groups by a few letters. */
-export default function SearchSheet({ onClose }: { onClose: () => void }) {
-  const { t } = useWords();
+export default function SearchDialog({ onClose }: { onClose: () => void }) {
+  const { t } = useTranslation();
   const [text, setText] = useState("");
   const [at, setAt] = useState(0);
   const { hits, isReading, error } = useHits(text.trim());
@@ -54,7 +54,7 @@ export default function SearchSheet({ onClose }: { onClose: () => void }) {
           }}
           onKeyDown={(event) => onKey(event.key)}
         />
-        <FaultLine error={error} />
+        <ErrorLine error={error} />
         <div id="search-hits" role="listbox" aria-label={t("search.hits")} className="stack">
           {hits.map((hit, index) => (
             // biome-ignore lint/a11y/useKeyWithClickEvents: keys are read in the field
@@ -80,7 +80,7 @@ export default function SearchSheet({ onClose }: { onClose: () => void }) {
 }
 
 function useHits(text: string): { hits: Hit[]; isReading: boolean; error: unknown } {
-  const { t } = useWords();
+  const { t } = useTranslation();
   const navigate = useNavigate();
   const enabled = { enabled: text.length > 1 };
   const query = { q: text, limit: 100 };
@@ -101,7 +101,7 @@ function useHits(text: string): { hits: Hit[]; isReading: boolean; error: unknow
       .map((row) => ({ key: row.id, kind, text: words(row), go: () => void go(row) }));
   const all = [templates, scenarios, users, devices, groups];
   const hits = [
-    ...PLACES.map(({ to, word }) => ({
+    ...NAVIGATION.map(({ to, word }) => ({
       key: to,
       kind: t("search.page"),
       text: t(word),
@@ -142,6 +142,6 @@ function useHits(text: string): { hits: Hit[]; isReading: boolean; error: unknow
     hits,
     isReading: all.some((each) => each.isFetching),
     // What somebody may not see is not found.
-    error: all.map((each) => each.error).find((each) => each && !isLacking(each)) ?? null,
+    error: all.map((each) => each.error).find((each) => each && !isForbidden(each)) ?? null,
   };
 }

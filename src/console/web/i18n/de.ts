@@ -1,6 +1,6 @@
 import { alarmsDe } from "./alarms-de.ts";
 import { bellsDe } from "./bells-de.ts";
-import type { WordKey } from "./en.ts";
+import type { MessageKey } from "./en.ts";
 import { firstDe } from "./first-de.ts";
 import { identityDe } from "./identity-de.ts";
 import { linkDe } from "./link-de.ts";
@@ -16,7 +16,7 @@ import { uploadsDe } from "./uploads-de.ts";
 import { watchDe } from "./watch-de.ts";
 
 /** The catalogue in German. */
-export const de: Readonly<Record<WordKey, string>> = {
+export const de: Readonly<Record<MessageKey, string>> = {
   ...firstDe,
   ...listDe,
   ...sendDe,

@@ -252,4 +252,4 @@ export const en = {
 } as const;
 
 /** The key of a message. */
-export type WordKey = keyof typeof en;
+export type MessageKey = keyof typeof en;

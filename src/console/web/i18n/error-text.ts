@@ -1,13 +1,13 @@
 import { CallerError, UpstreamError } from "../../../base/errors.ts";
-import type { Words } from "./translator.ts";
+import type { Translator } from "./translator.ts";
 
 /** What went wrong and what to do, in words; the API's own sentence where it says more. */
-export function faultWords(error: unknown, { t, name }: Words): string {
+export function errorText(error: unknown, { t, name }: Translator): string {
   if (error instanceof UpstreamError)
     return t(error.type === "outcome-unknown" ? "fault.maybe-sent" : "fault.unreachable");
   if (!(error instanceof CallerError)) return t("fault.internal");
   const right = error.context.right;
-  if (isLacking(error) && typeof right === "string") return t("fault.lacking", { right });
+  if (isForbidden(error) && typeof right === "string") return t("fault.lacking", { right });
   if (isSentAlready(error)) return t("fault.sent-already");
   const faults = error.faults.filter(({ field }) => field !== null);
   if (faults.length > 0) {
@@ -18,7 +18,7 @@ export function faultWords(error: unknown, { t, name }: Words): string {
 }
 
 /** Whether somebody lacks a right, so that trying again is of no use. */
-export function isLacking(error: unknown): boolean {
+export function isForbidden(error: unknown): boolean {
   return error instanceof CallerError && error.type === "forbidden";
 }
 
@@ -30,14 +30,19 @@ export function isSentAlready(error: unknown): boolean {
 }
 
 /** The words for one field, or null when it is not at fault. */
-export function fieldFault(error: unknown, field: string, words: Words): string | null {
+export function fieldErrorText(error: unknown, field: string, translator: Translator): string | null {
   if (!(error instanceof CallerError)) return null;
   // A form may hold the inner fields of one field of the row: `config.host` is its `host`.
   const fault = error.faults.find((each) => each.field === field || each.field?.endsWith(`.${field}`));
-  return fault ? fieldFaultWords(field, fault.type, fault.message, words) : null;
+  return fault ? fieldFaultWords(field, fault.type, fault.message, translator) : null;
 }
 
-function fieldFaultWords(field: string, type: string, message: string, { t, name }: Pick<Words, "t" | "name">): string {
+function fieldFaultWords(
+  field: string,
+  type: string,
+  message: string,
+  { t, name }: Pick<Translator, "t" | "name">,
+): string {
   // The API names the first of the five fields that may say who gets a message.
   if (type === "required" && field === "distributionListIds") return t("fault.nobody");
   const label = name("field", field.slice(field.lastIndexOf(".") + 1));

@@ -11,7 +11,7 @@ export type Values = Readonly<Record<string, string | number>>;
  * Fills the `{name}` places of a message, numbers in the manner of the language. In a message of two halves, `one|many`,
  * the value `n` chooses the half.
  */
-export function fill(message: string, values: Values, language: Language): string {
+export function formatMessage(message: string, values: Values, language: Language): string {
   const [one = "", many] = message.split("|");
   const chosen = many !== undefined && values.n !== 1 ? many : one;
   return chosen.replace(/\{(\w+)\}/g, (place, name: string) => {
@@ -30,7 +30,7 @@ export function elapsedText(ms: number): string {
 }
 
 /** Moments in words; times are epoch ms. */
-export interface Moments {
+export interface DateFormats {
   /** Under an hour relative ("5 minutes ago"), else date and time of day. */
   short(at: number, now: number): string;
   /** Date, time and zone in full, as a hover shows it. */
@@ -38,7 +38,7 @@ export interface Moments {
 }
 
 /** The words for moments in a language; making them anew for each row would cost more than drawing it. */
-export function momentsOf(language: Language): Moments {
+export function dateFormats(language: Language): DateFormats {
   const relative = new Intl.RelativeTimeFormat(language, { numeric: "auto" });
   const short = new Intl.DateTimeFormat(language, { dateStyle: "medium", timeStyle: "short" });
   const full = new Intl.DateTimeFormat(language, { dateStyle: "full", timeStyle: "long" });

@@ -1,11 +1,11 @@
 import { createContext, type ReactNode, useCallback, useContext, useEffect, useMemo, useState } from "react";
 import { BugError } from "../../../base/errors.ts";
-import type { WordKey } from "./en.ts";
+import type { MessageKey } from "./en.ts";
 import { firstEn } from "./first-en.ts";
-import { fill, LANGUAGES, type Language, momentsOf } from "./format.ts";
-import type { Words } from "./translator.ts";
+import { dateFormats, formatMessage, LANGUAGES, type Language } from "./format.ts";
+import type { Translator } from "./translator.ts";
 
-type Catalogue = Readonly<Partial<Record<WordKey, string>>>;
+type Catalogue = Readonly<Partial<Record<MessageKey, string>>>;
 
 /** The words of the first page come with the app in English; all others are loaded by those who read them. */
 const WHOLE: Readonly<Record<Language, () => Promise<Catalogue>>> = {
@@ -21,7 +21,7 @@ interface Loaded {
   isWhole: boolean;
 }
 
-interface WordsState extends Words {
+interface WordsState extends Translator {
   isWhole: boolean;
   wantWhole(): void;
 }
@@ -29,7 +29,7 @@ interface WordsState extends Words {
 const WordsContext = createContext<WordsState | null>(null);
 
 /** Gives its children words in the language that was chosen, at first the browser's. */
-export function WordsProvider({ children }: { children: ReactNode }) {
+export function TranslationProvider({ children }: { children: ReactNode }) {
   const [wanted, setLanguage] = useState<Language>(firstLanguage);
   const [wantsWhole, setWantsWhole] = useState(false);
   const [loaded, setLoaded] = useState<Loaded | null>(null);
@@ -54,9 +54,9 @@ export function WordsProvider({ children }: { children: ReactNode }) {
     const catalogue: Readonly<Record<string, string>> = loaded?.catalogue ?? firstEn;
     return {
       language,
-      t: (key, values = {}) => fill(catalogue[key] ?? key, values, language),
+      t: (key, values = {}) => formatMessage(catalogue[key] ?? key, values, language),
       name: (family, value) => catalogue[`${family}.${value}`] ?? value,
-      moments: momentsOf(language),
+      dates: dateFormats(language),
       setLanguage,
       isWhole: loaded?.isWhole ?? false,
       wantWhole,
@@ -67,14 +67,20 @@ export function WordsProvider({ children }: { children: ReactNode }) {
 }
 
 /** Shows its children once the words of all pages are there, and something else until then. */
-export function WithAllWords({ children, meanwhile = null }: { children: ReactNode; meanwhile?: ReactNode }) {
-  const { isWhole, wantWhole } = useWords();
+export function FullCatalogue({
+  children,
+  meanwhile: fallback = null,
+}: {
+  children: ReactNode;
+  meanwhile?: ReactNode;
+}) {
+  const { isWhole, wantWhole } = useTranslation();
   useEffect(wantWhole, [wantWhole]);
-  return isWhole ? children : meanwhile;
+  return isWhole ? children : fallback;
 }
 
 /** The words of the nearest provider. */
-export function useWords(): WordsState {
+export function useTranslation(): WordsState {
   const words = useContext(WordsContext);
   if (!words) throw new BugError("no WordsProvider");
   return words;

@@ -1,15 +1,15 @@
 import { CallerError } from "../../../base/errors.ts";
 import type { InboxClient } from "./api/client.ts";
 import { element } from "./element.ts";
-import type { InboxWords, Word } from "./messages.ts";
+import type { InboxMessageKey, InboxMessages } from "./messages.ts";
 
 /** What stands behind the mark of a link in an invitation. */
 const INVITATION = /^#invitation=([\w-]+)$/;
 
 /** What the door needs. */
-export interface DoorNeeds {
+export interface LogInOptions {
   client: Pick<InboxClient, "logIn" | "accept">;
-  words: InboxWords;
+  words: InboxMessages;
   /** What the device is called among its owner's tokens. */
   deviceName: string;
 }
@@ -20,25 +20,25 @@ export function invitationIn(hash: string): string | null {
 }
 
 /** Asks who somebody is, by password or by an invitation; resolves once that is known. */
-export function openDoor(place: HTMLElement, code: string | null, { client, words, deviceName }: DoorNeeds) {
+export function showLogIn(place: HTMLElement, code: string | null, { client, words, deviceName }: LogInOptions) {
   const { t } = words;
   return new Promise<void>((resolve) => {
     const fault = element("p", { role: "alert", class: "bad" });
-    const attempt = (enter: () => Promise<void>, wrong: Word) => (event: Event) => {
+    const attempt = (enter: () => Promise<void>, wrong: InboxMessageKey) => (event: Event) => {
       event.preventDefault();
       fault.textContent = "";
       enter().then(resolve, (error) => {
         fault.textContent = t(wordOf(error, wrong));
       });
     };
-    const field = (name: Word, attributes: Record<string, string>): HTMLInputElement =>
+    const field = (name: InboxMessageKey, attributes: Record<string, string>): HTMLInputElement =>
       element("input", { id: name, required: true, ...attributes });
     const email = field("email", { type: "email", autocomplete: "username" });
     const password = field("password", { type: "password", autocomplete: "current-password" });
     const typed = field("code", { autocomplete: "one-time-code", autocapitalize: "characters", spellcheck: "false" });
     typed.value = code ?? "";
     const labelled = (input: HTMLInputElement): HTMLElement =>
-      element("label", { for: input.id }, t(input.id as Word), input);
+      element("label", { for: input.id }, t(input.id as InboxMessageKey), input);
     place.replaceChildren(
       element("h1", {}, t("doorTitle")),
       fault,
@@ -61,7 +61,7 @@ export function openDoor(place: HTMLElement, code: string | null, { client, word
   });
 }
 
-function wordOf(error: unknown, wrong: Word): Word {
+function wordOf(error: unknown, wrong: InboxMessageKey): InboxMessageKey {
   if (!(error instanceof CallerError)) return "unreachable";
   return error.type === "too-many-requests" ? "tooMany" : wrong;
 }

@@ -3,17 +3,17 @@ import { browserClock } from "../browser-clock.ts";
 import { createAlertSound } from "./alert-sound.ts";
 import { createInboxClient, type OwnDevice, type OwnMessage, type OwnOptOut, type Person } from "./api/client.ts";
 import { element } from "./element.ts";
-import { invitationIn, openDoor } from "./log-in.ts";
+import { invitationIn, showLogIn } from "./log-in.ts";
 import { messageCard, pressButton } from "./message-card.ts";
-import { inboxWords } from "./messages.ts";
+import { inboxMessages } from "./messages.ts";
 import {
   browserName,
-  type DeviceNeeds,
   type PushState,
   pushState,
   startWorker,
   switchOff,
   switchOn,
+  type ThisDeviceOptions,
 } from "./this-device.ts";
 import "./inbox.css";
 
@@ -26,7 +26,7 @@ const HEARD_MS = 600_000;
 /** Where the browser keeps that it may tell where it is. */
 const SHARES = "carillon-shares-location";
 
-const words = inboxWords(navigator.languages);
+const words = inboxMessages(navigator.languages);
 const { t } = words;
 const client = createInboxClient((address, init) => fetch(address, init));
 const place = document.getElementById("inbox") as HTMLElement;
@@ -53,7 +53,7 @@ async function enter(code: string | null): Promise<Person> {
       () => true,
       () => false,
     ));
-  if (!isIn) await openDoor(place, code, { client, words, deviceName });
+  if (!isIn) await showLogIn(place, code, { client, words, deviceName });
   const person = await client.person();
   return person ?? enter(null);
 }
@@ -164,7 +164,7 @@ async function showDevice(
   { userId }: Person,
   sound: ReturnType<typeof createAlertSound>,
 ): Promise<void> {
-  const needs: DeviceNeeds = { client, userId, userAgent: navigator.userAgent };
+  const needs: ThisDeviceOptions = { client, userId, userAgent: navigator.userAgent };
   const worker = await startWorker().catch(() => null);
   const sharing = createSharing(userId);
   const button = (word: Parameters<typeof t>[0], press: () => Promise<unknown>): HTMLElement =>

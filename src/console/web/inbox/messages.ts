@@ -50,9 +50,9 @@ const en = {
 } as const;
 
 /** A word's name. */
-export type Word = keyof typeof en;
+export type InboxMessageKey = keyof typeof en;
 
-const de: Record<Word, string> = {
+const de: Record<InboxMessageKey, string> = {
   title: "Meine Nachrichten",
   none: "Noch keine Nachricht.",
   email: "E-Mail",
@@ -104,18 +104,18 @@ const de: Record<Word, string> = {
 };
 
 /** Says a word in the browser's language, with its places filled. */
-export interface InboxWords {
+export interface InboxMessages {
   language: "en" | "de";
-  t(word: Word, values?: Readonly<Record<string, string>>): string;
+  t(word: InboxMessageKey, values?: Readonly<Record<string, string>>): string;
   /** A moment as people say it. */
   at(moment: string | number): string;
 }
 
 /** Chooses among the languages that a browser asks for. */
-export function inboxWords(languages: readonly string[]): InboxWords {
+export function inboxMessages(languages: readonly string[]): InboxMessages {
   const wanted = languages.map((each) => each.slice(0, 2).toLowerCase()).find((each) => each === "en" || each === "de");
   const language = wanted === "de" ? "de" : "en";
-  const words: Readonly<Record<Word, string>> = language === "de" ? de : en;
+  const words: Readonly<Record<InboxMessageKey, string>> = language === "de" ? de : en;
   const form = new Intl.DateTimeFormat(languages[0] ?? language, { dateStyle: "medium", timeStyle: "short" });
   return {
     language,

@@ -1,6 +1,6 @@
 import { CallerError } from "../../../base/errors.ts";
 import type { InboxClient, NewDevice, OwnDevice } from "./api/client.ts";
-import type { Word } from "./messages.ts";
+import type { InboxMessageKey } from "./messages.ts";
 
 /** Where the service worker lies; it may show messages of the pages below it. */
 const WORKER = "/inbox/worker.js";
@@ -11,10 +11,10 @@ export type PushState =
   | { kind: "off" }
   | { kind: "on"; device: OwnDevice }
   /** In words why not. */
-  | { kind: "unable"; word: Word };
+  | { kind: "unable"; word: InboxMessageKey };
 
 /** What registering needs. */
-export interface DeviceNeeds {
+export interface ThisDeviceOptions {
   client: InboxClient;
   userId: string;
   /** What the browser says of itself. */
@@ -32,7 +32,10 @@ export async function startWorker(): Promise<ServiceWorkerRegistration | null> {
  * What this browser does now; a subscription that the appliance no longer knows, or has switched off, is registered anew. What
  * somebody has switched off stays so.
  */
-export async function pushState(worker: ServiceWorkerRegistration | null, needs: DeviceNeeds): Promise<PushState> {
+export async function pushState(
+  worker: ServiceWorkerRegistration | null,
+  needs: ThisDeviceOptions,
+): Promise<PushState> {
   if (!worker || !("pushManager" in worker)) return { kind: "unable", word: "pushUnable" };
   const subscription = await worker.pushManager.getSubscription();
   if (subscription) return register(subscription, needs, false);
@@ -41,7 +44,7 @@ export async function pushState(worker: ServiceWorkerRegistration | null, needs:
 }
 
 /** Subscribes this browser and registers it as a device of the person. */
-export async function switchOn(worker: ServiceWorkerRegistration, needs: DeviceNeeds): Promise<PushState> {
+export async function switchOn(worker: ServiceWorkerRegistration, needs: ThisDeviceOptions): Promise<PushState> {
   const key = await needs.client.pushKey();
   if (key === null) return { kind: "unable", word: "pushClosed" };
   if ((await Notification.requestPermission()) !== "granted") return { kind: "unable", word: "pushDenied" };
@@ -58,7 +61,7 @@ export async function switchOn(worker: ServiceWorkerRegistration, needs: DeviceN
 export async function switchOff(
   worker: ServiceWorkerRegistration,
   device: OwnDevice,
-  { client, userId }: DeviceNeeds,
+  { client, userId }: ThisDeviceOptions,
 ): Promise<PushState> {
   await (await worker.pushManager.getSubscription())?.unsubscribe();
   await client.removeDevice(userId, device.id);
@@ -67,7 +70,7 @@ export async function switchOff(
 
 async function register(
   subscription: PushSubscription,
-  { client, userId, userAgent }: DeviceNeeds,
+  { client, userId, userAgent }: ThisDeviceOptions,
   isWanted: boolean,
 ): Promise<PushState> {
   const { endpoint, keys } = subscription.toJSON();

@@ -1,10 +1,10 @@
 import { Button } from "@mantine/core";
 import { ROUTES, type RouteFor, type RouteParams } from "../api/routes.ts";
 import type { Named } from "../api/rows.ts";
-import { useChange } from "../api/use-rows.ts";
+import { useRowMutation } from "../api/use-rows.ts";
 import { useConsole } from "../console-context.tsx";
-import { useWords } from "../i18n/use-translation.tsx";
-import { FaultLine } from "./error-line.tsx";
+import { useTranslation } from "../i18n/use-translation.tsx";
+import { ErrorLine } from "./error-line.tsx";
 
 interface CloneButtonProps {
   route: Extract<RouteFor<"post">, `${string}/clone`>;
@@ -13,11 +13,11 @@ interface CloneButtonProps {
 
 /** Makes a copy of a row, and says what it is called. */
 export function CloneButton({ route, params }: CloneButtonProps) {
-  const { t } = useWords();
-  const { client, say } = useConsole();
-  const copy = useChange<void, void>(ROUTES[route].resource, async () => {
+  const { t } = useTranslation();
+  const { client, notify } = useConsole();
+  const copy = useRowMutation<void, void>(ROUTES[route].resource, async () => {
     const made = await client.post<Named>(route, params, {});
-    say(t("profiles.copied", { name: made.name }));
+    notify(t("profiles.copied", { name: made.name }));
   });
   return (
     <div className="stack">
@@ -26,7 +26,7 @@ export function CloneButton({ route, params }: CloneButtonProps) {
           {t("profiles.copy")}
         </Button>
       </div>
-      <FaultLine error={copy.error} />
+      <ErrorLine error={copy.error} />
     </div>
   );
 }

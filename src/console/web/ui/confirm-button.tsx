@@ -1,8 +1,8 @@
 import { Button } from "@mantine/core";
 import { useState } from "react";
-import { useWords } from "../i18n/use-translation.tsx";
+import { useTranslation } from "../i18n/use-translation.tsx";
 import { Dialog } from "./dialog.tsx";
-import { FaultLine } from "./error-line.tsx";
+import { ErrorLine } from "./error-line.tsx";
 
 interface SureButtonProps {
   word: string;
@@ -14,8 +14,8 @@ interface SureButtonProps {
 }
 
 /** A button for what cuts something off and can't be undone from here: it says first what follows. */
-export function SureButton({ word, words, pending, error, onSure }: SureButtonProps) {
-  const { t } = useWords();
+export function ConfirmButton({ word, words, pending, error, onSure }: SureButtonProps) {
+  const { t } = useTranslation();
   const [asks, setAsks] = useState(false);
   return (
     <div>
@@ -26,7 +26,7 @@ export function SureButton({ word, words, pending, error, onSure }: SureButtonPr
         <Dialog title={word} onClose={() => setAsks(false)}>
           <div className="stack">
             <p>{words}</p>
-            <FaultLine error={error} />
+            <ErrorLine error={error} />
             <div className="row">
               <Button
                 color="red"

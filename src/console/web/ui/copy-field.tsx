@@ -1,18 +1,18 @@
 import { Button, TextInput } from "@mantine/core";
 import { useRef } from "react";
 import { useConsole } from "../console-context.tsx";
-import { useWords } from "../i18n/use-translation.tsx";
+import { useTranslation } from "../i18n/use-translation.tsx";
 import "./input-styles.ts";
 
 /** A text to be taken elsewhere. Over plain HTTP browsers have no clipboard to write to: the text is selected, then copied. */
 export function CopyField({ label, value, hint }: { label: string; value: string; hint?: string }) {
-  const { t } = useWords();
-  const { say } = useConsole();
+  const { t } = useTranslation();
+  const { notify } = useConsole();
   const field = useRef<HTMLInputElement>(null);
   const copy = async () => {
     field.current?.select();
     const isCopied = await writeClipboard(value);
-    say(isCopied ? t("copied") : t("copy.by-hand"));
+    notify(isCopied ? t("copied") : t("copy.by-hand"));
   };
   return (
     <div className="row copy">

@@ -1,10 +1,10 @@
 import { Modal } from "@mantine/core";
 import type { ReactNode } from "react";
-import { useWords } from "../i18n/use-translation.tsx";
+import { useTranslation } from "../i18n/use-translation.tsx";
 
 /** A question or a search before the page. Its head is no `header`: the page has one banner. */
 export function Dialog({ title, onClose, children }: { title: string; onClose: () => void; children: ReactNode }) {
-  const { t } = useWords();
+  const { t } = useTranslation();
   return (
     <Modal.Root opened onClose={onClose}>
       <Modal.Overlay />

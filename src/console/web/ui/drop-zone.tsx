@@ -1,6 +1,6 @@
 import { Button } from "@mantine/core";
 import { type DragEvent, useRef, useState } from "react";
-import { useWords } from "../i18n/use-translation.tsx";
+import { useTranslation } from "../i18n/use-translation.tsx";
 import "./lines.css";
 import "../features/uploads/uploads.css";
 
@@ -16,7 +16,7 @@ interface DropZoneProps {
 
 /** Takes one file: dropped here, or chosen. */
 export function DropZone({ label, hint, accept, busy, onFile }: DropZoneProps) {
-  const { t } = useWords();
+  const { t } = useTranslation();
   const [over, setOver] = useState(false);
   const chooser = useRef<HTMLInputElement>(null);
   const drop = (event: DragEvent) => {

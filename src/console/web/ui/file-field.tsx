@@ -1,6 +1,6 @@
 import { Button, Input } from "@mantine/core";
 import { useRef } from "react";
-import { useWords } from "../i18n/use-translation.tsx";
+import { useTranslation } from "../i18n/use-translation.tsx";
 
 interface FileFieldProps {
   id: string;
@@ -16,7 +16,7 @@ interface FileFieldProps {
 
 /** One file: chosen anew or taken away. */
 export function FileField({ accept, value, onChange, ...shown }: FileFieldProps) {
-  const { t } = useWords();
+  const { t } = useTranslation();
   const input = useRef<HTMLInputElement>(null);
   const isThere = value instanceof File || Number(value ?? 0) > 0;
   return (

@@ -1,18 +1,18 @@
 import type { ReactNode } from "react";
 import { useAppliance } from "../api/use-rows.ts";
-import { HealthWord } from "../frame/top-bar.tsx";
-import { useWords } from "../i18n/use-translation.tsx";
+import { HealthLink } from "../frame/top-bar.tsx";
+import { useTranslation } from "../i18n/use-translation.tsx";
 
 /** The health word with its reasons, and what a page adds below them. */
 export function HealthCard({ children }: { children?: ReactNode }) {
-  const { t } = useWords();
+  const { t } = useTranslation();
   const appliance = useAppliance();
   const reasons = [...(appliance?.redReasons ?? []), ...(appliance?.yellowReasons ?? [])];
   return (
     <section className="card">
       <h2>{t("now.health")}</h2>
       <div>
-        <HealthWord />
+        <HealthLink />
       </div>
       {appliance && reasons.length === 0 && <p className="soft">{t("health.fine")}</p>}
       <ul className="plain">

@@ -1,6 +1,6 @@
 import { type KeyboardEvent, type PointerEvent, type ReactNode, useEffect, useId, useRef, useState } from "react";
 import { useConsole } from "../console-context.tsx";
-import { useWords } from "../i18n/use-translation.tsx";
+import { useTranslation } from "../i18n/use-translation.tsx";
 
 interface HoldButtonProps {
   className: string;
@@ -26,7 +26,7 @@ type State = "rest" | "holding" | "armed" | "held";
  * holding; for them a second press within eight seconds does the same.
  */
 export function HoldButton({ className, disabled = false, children, onHeld }: HoldButtonProps) {
-  const { t } = useWords();
+  const { t } = useTranslation();
   const hint = useId();
   const { state, begin, end, press } = useHold(onHeld);
   const pressedAt = useRef({ x: 0, y: 0 });

@@ -1,15 +1,15 @@
 import { Button } from "@mantine/core";
 import { type ReactNode, useState } from "react";
 import { ROUTES, type RouteFor, type RouteParams, type RouteQuery } from "../api/routes.ts";
-import { useChange, useRows } from "../api/use-rows.ts";
+import { useRowMutation, useRows } from "../api/use-rows.ts";
 import { useConsole } from "../console-context.tsx";
-import { useWords } from "../i18n/use-translation.tsx";
-import { FaultLine } from "./error-line.tsx";
-import { RowChoice } from "./form/row-select.tsx";
+import { useTranslation } from "../i18n/use-translation.tsx";
+import { ErrorLine } from "./error-line.tsx";
+import { RowSelect } from "./form/row-select.tsx";
 import "./lines.css";
 
 /** Rows that another row is tied to, and the words for it. */
-export interface TiesProps<T> {
+export interface LinkedRowsProps<T> {
   /** Where the ties stand: read and made. */
   route: RouteFor<"get"> & RouteFor<"post">;
   params: RouteParams;
@@ -37,27 +37,38 @@ export interface TiesProps<T> {
 const MOST = 1_000;
 
 /** What a row is tied to, one by one; what is untied can be taken back. */
-export function Ties<T>({ route, params, query, from, idOf, nameOf, line, tie, untie, words }: TiesProps<T>) {
-  const { t } = useWords();
-  const { say } = useConsole();
+export function LinkedRows<T>({
+  route,
+  params,
+  query,
+  from,
+  idOf,
+  nameOf,
+  line,
+  tie,
+  untie,
+  words,
+}: LinkedRowsProps<T>) {
+  const { t } = useTranslation();
+  const { notify } = useConsole();
   const { resource } = ROUTES[route];
   const [chosen, setChosen] = useState<string | null>(null);
   const [start, setStart] = useState(0);
   const ties = useRows<T>(route, params, { limit: MOST, ...(start > 0 ? { skip: start } : {}), ...query });
-  const tying = useChange(resource, async (id: string) => {
+  const tying = useRowMutation(resource, async (id: string) => {
     await tie(id);
     setChosen(null);
-    say(t("saved"));
+    notify(t("saved"));
   });
-  const untying = useChange(resource, async (row: T) => {
+  const untying = useRowMutation(resource, async (row: T) => {
     await untie(idOf(row));
-    say(words.untied(nameOf(row)), () => tying.mutate(idOf(row)));
+    notify(words.untied(nameOf(row)), () => tying.mutate(idOf(row)));
   });
   const rows = ties.data?.data ?? [];
   const isLeaving = (row: T) => untying.isPending && idOf(untying.variables) === idOf(row);
   return (
     <section className="stack">
-      <FaultLine error={ties.error ?? untying.error} />
+      <ErrorLine error={ties.error ?? untying.error} />
       <p className="soft">{ties.data?.total === 0 ? words.none : words.some}</p>
       <ul className="plain lined">
         {rows.map((row) => (
@@ -78,7 +89,7 @@ export function Ties<T>({ route, params, query, from, idOf, nameOf, line, tie, u
       <Turning {...{ start, shown: rows.length, total: ties.data?.total ?? 0 }} onTurn={setStart} />
       <div className="row end">
         <div className="grow">
-          <RowChoice
+          <RowSelect
             label={words.add}
             placeholder={words.choose}
             route={from}
@@ -91,7 +102,7 @@ export function Ties<T>({ route, params, query, from, idOf, nameOf, line, tie, u
           {t("add")}
         </Button>
       </div>
-      <FaultLine error={tying.error} />
+      <ErrorLine error={tying.error} />
     </section>
   );
 }
@@ -106,7 +117,7 @@ interface TurningProps {
 
 /** Says which part of a list is shown, and turns to another; nothing where all of it is. */
 function Turning({ start, shown, total, onTurn }: TurningProps) {
-  const { t } = useWords();
+  const { t } = useTranslation();
   if (start === 0 && total <= shown) return null;
   return (
     <div className="row">

@@ -1,7 +1,7 @@
 const two = (value: number): string => String(value).padStart(2, "0");
 
 /** An ISO moment as `2026-11-21T08:30` in the browser's zone, as date and time fields take it; "" for none. */
-export function toLocalText(iso: string | null | undefined): string {
+export function toDateTimeInput(iso: string | null | undefined): string {
   if (!iso) return "";
   const at = new Date(iso);
   const day = [at.getFullYear(), two(at.getMonth() + 1), two(at.getDate())].join("-");
@@ -9,14 +9,14 @@ export function toLocalText(iso: string | null | undefined): string {
 }
 
 /** The other way round; null for "" and for what is no moment. */
-export function fromLocalText(text: string): string | null {
+export function fromDateTimeInput(text: string): string | null {
   const at = new Date(text);
   return text === "" || Number.isNaN(at.getTime()) ? null : at.toISOString();
 }
 
 /** The last whole day before an end, `2026-11-21` in the browser's zone; "" for no end. */
 export function lastDayOf(iso: string | null | undefined): string {
-  return iso ? toLocalText(new Date(Date.parse(iso) - 1).toISOString()).slice(0, 10) : "";
+  return iso ? toDateTimeInput(new Date(Date.parse(iso) - 1).toISOString()).slice(0, 10) : "";
 }
 
 /** The moment at which a day begins in the browser's zone; null for "". */

@@ -1,12 +1,12 @@
-import { useWords } from "../i18n/use-translation.tsx";
-import { ChoiceBar } from "./segmented-choice.tsx";
+import { useTranslation } from "../i18n/use-translation.tsx";
+import { SegmentedChoice } from "./segmented-choice.tsx";
 
 /** Whether a message counts or is a drill: by word, colour and ground. */
 export function ModeBar({ drill, onChange }: { drill: boolean; onChange: (drill: boolean) => void }) {
-  const { t } = useWords();
+  const { t } = useTranslation();
   return (
     <div className={drill ? "mode drill row" : "mode row"}>
-      <ChoiceBar
+      <SegmentedChoice
         label={t("send.mode")}
         value={drill ? "drill" : "live"}
         onChange={(value) => onChange(value === "drill")}

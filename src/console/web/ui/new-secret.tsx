@@ -1,18 +1,18 @@
 import { Button } from "@mantine/core";
 import { type ReactNode, useState } from "react";
 import { ROUTES, type RouteFor } from "../api/routes.ts";
-import { useChange, useSchemas } from "../api/use-rows.ts";
+import { useRowMutation, useSchemas } from "../api/use-rows.ts";
 import { useConsole } from "../console-context.tsx";
-import { FaultLine } from "./error-line.tsx";
+import { ErrorLine } from "./error-line.tsx";
 import { Form } from "./form/form.tsx";
-import { type Drawn, drawnFields } from "./form/form-fields.ts";
-import { OnceShown } from "./one-time-secret.tsx";
+import { type FieldOverrides, formFields } from "./form/form-fields.ts";
+import { OneTimeSecret } from "./one-time-secret.tsx";
 import { SideSheet } from "./side-sheet.tsx";
 
 interface NewSecretRowProps<T> {
   route: RouteFor<"post">;
   title: string;
-  fields: readonly Drawn[];
+  fields: readonly FieldOverrides[];
   /** Members of every new row that nobody is asked for. */
   fixed?: Readonly<Record<string, unknown>>;
   onClose(): void;
@@ -26,17 +26,19 @@ export function NewSecretRow<T extends { name: string }>(props: NewSecretRowProp
   const { client } = useConsole();
   const schemas = useSchemas();
   const { resource } = ROUTES[route];
-  const make = useChange(resource, (body: Record<string, unknown>) => client.post<T>(route, {}, { ...fixed, ...body }));
+  const make = useRowMutation(resource, (body: Record<string, unknown>) =>
+    client.post<T>(route, {}, { ...fixed, ...body }),
+  );
   return (
     <SideSheet title={make.data?.name ?? title} onClose={onClose}>
       {make.data ? (
         made(make.data)
       ) : (
         <>
-          <FaultLine error={schemas.error} />
+          <ErrorLine error={schemas.error} />
           {schemas.data && (
             <Form
-              fields={drawnFields(schemas.data.resources[resource]?.schema, fields)}
+              fields={formFields(schemas.data.resources[resource]?.schema, fields)}
               before={{}}
               pending={make.isPending}
               error={make.error}
@@ -63,14 +65,14 @@ interface RotationProps {
 /** Makes a new secret at the second press, and tells it once. */
 export function SecretRotation({ resource, label, words, isSharp, rotate }: RotationProps) {
   const [armed, setArmed] = useState(false);
-  const rotation = useChange<void, string>(resource, () => {
+  const rotation = useRowMutation<void, string>(resource, () => {
     setArmed(false);
     return rotate();
   });
   return (
     <>
       {rotation.data ? (
-        <OnceShown label={label} value={rotation.data} onKept={() => rotation.reset()} />
+        <OneTimeSecret label={label} value={rotation.data} onKept={() => rotation.reset()} />
       ) : (
         <div>
           <Button
@@ -84,7 +86,7 @@ export function SecretRotation({ resource, label, words, isSharp, rotate }: Rota
           </Button>
         </div>
       )}
-      <FaultLine error={rotation.error} />
+      <ErrorLine error={rotation.error} />
     </>
   );
 }

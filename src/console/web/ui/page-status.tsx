@@ -1,28 +1,28 @@
 import { type ReactNode, useState } from "react";
-import { createReadings, ReadingsContext, useReading, useReadings } from "../api/page-queries.ts";
-import { faultWords, isLacking } from "../i18n/error-text.ts";
-import { useWords } from "../i18n/use-translation.tsx";
-import { FaultText } from "./error-line.tsx";
+import { createPageQueries, PageQueriesContext, usePageQueries, useTrackedQuery } from "../api/page-queries.ts";
+import { errorText, isForbidden } from "../i18n/error-text.ts";
+import { useTranslation } from "../i18n/use-translation.tsx";
+import { ErrorText } from "./error-line.tsx";
 
 /** Keeps account of what its children read. */
-export function WithReadings({ children }: { children: ReactNode }) {
-  const [readings] = useState(createReadings);
-  return <ReadingsContext.Provider value={readings}>{children}</ReadingsContext.Provider>;
+export function PageQueriesProvider({ children }: { children: ReactNode }) {
+  const [readings] = useState(createPageQueries);
+  return <PageQueriesContext.Provider value={readings}>{children}</PageQueriesContext.Provider>;
 }
 
 const WAITING = { isLoading: true, error: null, refetch: () => undefined };
 
 /** Stands for a page whose code is on its way. */
-export function PageToCome() {
-  useReading(WAITING);
+export function PageLoading() {
+  useTrackedQuery(WAITING);
   return null;
 }
 
 /** Above a page: that something of it is being read, and what could not be read where no part of the page says so. */
-export function PageNotes() {
-  const { t } = useWords();
-  const { isWaiting, unsaid, broken } = useReadings();
-  const faults = unsaid.filter((error) => !isLacking(error));
+export function PageStatus() {
+  const { t } = useTranslation();
+  const { isWaiting, unsaid, broken } = usePageQueries();
+  const faults = unsaid.filter((error) => !isForbidden(error));
   const again = () => {
     for (const each of broken) if (faults.includes(each.error)) each.again();
   };
@@ -37,16 +37,16 @@ export function PageNotes() {
 }
 
 /** Below a page: what is left out of it since its reader lacks the right. */
-export function PageRights() {
-  const words = useWords();
-  const { unsaid } = useReadings();
-  const texts = textsOf(unsaid.filter(isLacking), words);
-  if (texts.length < MANY) return <Notes faults={unsaid.filter(isLacking)} again={null} />;
+export function MissingPermissions() {
+  const translator = useTranslation();
+  const { unsaid } = usePageQueries();
+  const texts = textsOf(unsaid.filter(isForbidden), translator);
+  if (texts.length < MANY) return <Notes faults={unsaid.filter(isForbidden)} again={null} />;
   return (
     <div className="page-notes fault">
-      <p role="alert">{words.t("page.lacking", { n: texts.length })}</p>
+      <p role="alert">{translator.t("page.lacking", { n: texts.length })}</p>
       <details>
-        <summary>{words.t("page.lacking-which")}</summary>
+        <summary>{translator.t("page.lacking-which")}</summary>
         <ul>
           {texts.map((text) => (
             <li key={text}>{text}</li>
@@ -61,17 +61,17 @@ export function PageRights() {
 const MANY = 2;
 
 /** Each only once, however many readings failed alike. */
-function textsOf(faults: readonly unknown[], words: ReturnType<typeof useWords>): string[] {
-  return [...new Set(faults.map((error) => faultWords(error, words)))];
+function textsOf(faults: readonly unknown[], translator: ReturnType<typeof useTranslation>): string[] {
+  return [...new Set(faults.map((error) => errorText(error, translator)))];
 }
 
 function Notes({ faults, again }: { faults: readonly unknown[]; again: (() => void) | null }) {
-  const words = useWords();
-  const texts = textsOf(faults, words);
+  const translator = useTranslation();
+  const texts = textsOf(faults, translator);
   if (texts.length === 0) return null;
   return (
     <div className="page-notes">
-      <FaultText again={again}>{texts.join(" ")}</FaultText>
+      <ErrorText again={again}>{texts.join(" ")}</ErrorText>
     </div>
   );
 }

@@ -1,10 +1,10 @@
-import { countedOf } from "../api/notification-state.ts";
-import { useWords } from "../i18n/use-translation.tsx";
+import { levelSummary } from "../api/notification-state.ts";
+import { useTranslation } from "../i18n/use-translation.tsx";
 
 /** How many of a broadcast's devices were reached, as a bar with its words beside it. */
 export function ReachBar({ devices }: { devices: Readonly<Record<string, number>> }) {
-  const { t } = useWords();
-  const { reached, missed, passedOver, total } = countedOf(devices);
+  const { t } = useTranslation();
+  const { reached, missed, passedOver, total } = levelSummary(devices);
   const share = (n: number) => ({ width: `${total === 0 ? 0 : (100 * n) / total}%` });
   return (
     <div>

@@ -1,7 +1,7 @@
 import { Button } from "@mantine/core";
 import type { RouteFor, RouteParams } from "../api/routes.ts";
-import { useWords } from "../i18n/use-translation.tsx";
-import { useGone, useRemoval } from "./use-removal.ts";
+import { useTranslation } from "../i18n/use-translation.tsx";
+import { usePendingRemovalIds, useRemoval } from "./use-removal.ts";
 
 interface RemoveButtonProps {
   route: RouteFor<"delete">;
@@ -15,9 +15,9 @@ interface RemoveButtonProps {
 
 /** Removes a row that stands in a sheet; for ten seconds it can be taken back, as everywhere. */
 export function RemoveButton({ route, params, id, name, label }: RemoveButtonProps) {
-  const { t } = useWords();
+  const { t } = useTranslation();
   const removeSoon = useRemoval(route);
-  const isLeaving = useGone().has(id);
+  const isLeaving = usePendingRemovalIds().has(id);
   return (
     <Button
       variant="default"

@@ -1,10 +1,10 @@
 import { Button } from "@mantine/core";
 import { useState } from "react";
 import type { Named } from "../api/rows.ts";
-import type { Place } from "../api/scenario-rows.ts";
-import { PlaceChoice } from "../features/places/place-select.tsx";
-import { useWords } from "../i18n/use-translation.tsx";
-import { FaultLine } from "./error-line.tsx";
+import type { PlaceIds } from "../api/scenario-rows.ts";
+import { PlaceSelect } from "../features/places/place-select.tsx";
+import { useTranslation } from "../i18n/use-translation.tsx";
+import { ErrorLine } from "./error-line.tsx";
 
 interface RoomCardProps {
   /** Where somebody or something is; null for nowhere. */
@@ -17,9 +17,9 @@ interface RoomCardProps {
 
 /** The room of a person or a device, and how to choose another one. */
 export function RoomCard({ zone, canChange, isSaving, error, onChange }: RoomCardProps) {
-  const { t } = useWords();
-  const [place, setPlace] = useState<Place | null>(null);
-  const choose = (next: Place): void => {
+  const { t } = useTranslation();
+  const [place, setPlace] = useState<PlaceIds | null>(null);
+  const choose = (next: PlaceIds): void => {
     setPlace(next.zone ? null : next);
     if (next.zone) onChange(next.zone.id);
   };
@@ -40,8 +40,8 @@ export function RoomCard({ zone, canChange, isSaving, error, onChange }: RoomCar
           </Button>
         )}
       </div>
-      {place && <PlaceChoice label={t("room.title")} otherwise="–" place={place} onChange={choose} />}
-      <FaultLine error={error} />
+      {place && <PlaceSelect label={t("room.title")} otherwise="–" place={place} onChange={choose} />}
+      <ErrorLine error={error} />
     </section>
   );
 }

@@ -1,6 +1,6 @@
 import type { Room } from "../api/rows.ts";
 
 /** Where a room lies, widest first. */
-export function roomWords({ siteName, buildingName, floorName }: Room): string {
+export function roomName({ siteName, buildingName, floorName }: Room): string {
   return [siteName, buildingName, floorName].join(", ");
 }

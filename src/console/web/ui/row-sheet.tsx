@@ -1,11 +1,11 @@
 import { ROUTES, type RouteFor, type RouteParams } from "../api/routes.ts";
 import type { Row } from "../api/rows.ts";
-import { useChange, useRow, useSchemas } from "../api/use-rows.ts";
+import { useRow, useRowMutation, useSchemas } from "../api/use-rows.ts";
 import { useConsole } from "../console-context.tsx";
-import { useWords } from "../i18n/use-translation.tsx";
-import { FaultLine } from "./error-line.tsx";
+import { useTranslation } from "../i18n/use-translation.tsx";
+import { ErrorLine } from "./error-line.tsx";
 import { Form } from "./form/form.tsx";
-import { bodyWith, type Drawn, drawnFields, type FormValues } from "./form/form-fields.ts";
+import { bodyWith, type FieldOverrides, type FormValues, formFields } from "./form/form-fields.ts";
 import { type SheetTab, SheetTabs } from "./sheet-tabs.tsx";
 import { SideSheet } from "./side-sheet.tsx";
 import { useRemoval } from "./use-removal.ts";
@@ -23,7 +23,7 @@ interface RowSheetProps {
   /** Ids of what the row lies in. */
   within?: RouteParams;
   /** Which fields of the declaration, and what a person needs beyond it. */
-  fields: readonly Drawn[];
+  fields: readonly FieldOverrides[];
   newTitle: string;
   /** The field that names the row; `name` unless given. */
   titleField?: string;
@@ -55,14 +55,14 @@ export function RowSheet({
   children,
   tabs = [],
 }: RowSheetProps) {
-  const { t } = useWords();
+  const { t } = useTranslation();
   const params = { ...within, ...paramsOf(item, id) };
   const isNew = id === NEW;
   const row = useRow<Row & FormValues>(item, params, {}, { enabled: !isNew });
   const saving = useSaving({ item, params, isNew, after, onClose });
   const removeSoon = useRemoval(item);
   const schemas = useSchemas();
-  const drawn = drawnFields(schemas.data?.resources[ROUTES[item].resource]?.schema, fields);
+  const drawn = formFields(schemas.data?.resources[ROUTES[item].resource]?.schema, fields);
   const found = isNew ? {} : row.data?.id === id ? row.data : null;
   const title = isNew ? newTitle : String(row.data?.[titleField] ?? "");
   const may = (verb: string) => (found as Partial<Row> | null)?.permissions?.includes(verb) ?? false;
@@ -90,7 +90,7 @@ export function RowSheet({
   );
   return (
     <SideSheet title={title} onClose={onClose} wide={wide ?? false}>
-      <FaultLine error={row.error ?? schemas.error} />
+      <ErrorLine error={row.error ?? schemas.error} />
       {isNew || tabs.length === 0 ? (
         details
       ) : (
@@ -109,15 +109,15 @@ interface Target {
 }
 
 function useSaving({ item, params, isNew, after, onClose }: Target) {
-  const { client, say } = useConsole();
-  const { t } = useWords();
-  return useChange(ROUTES[item].resource, async (changed: Record<string, unknown>) => {
+  const { client, notify } = useConsole();
+  const { t } = useTranslation();
+  return useRowMutation(ROUTES[item].resource, async (changed: Record<string, unknown>) => {
     const isApart = (name: string) => isNew && after?.fields.includes(name);
     const body = bodyWith(Object.fromEntries(Object.entries(changed).filter(([name]) => !isApart(name))));
     const { id } = isNew
       ? await client.post<Row>(collectionOf(item), params, body)
       : await client.put<Row>(item, params, body);
-    say(t("saved"));
+    notify(t("saved"));
     if (isNew && after) await after.made(id, changed);
     else onClose();
   });

@@ -1,10 +1,10 @@
 import { Link } from "@tanstack/react-router";
-import { useLink } from "../api/use-rows.ts";
-import type { WordKey } from "../i18n/en.ts";
-import { useWords } from "../i18n/use-translation.tsx";
+import { useCloudLink } from "../api/use-rows.ts";
+import type { MessageKey } from "../i18n/en.ts";
+import { useTranslation } from "../i18n/use-translation.tsx";
 
 /** The rooms of a place in the rail. */
-export const TABS = {
+export const SECTION_TABS = {
   send: [
     { to: "/send", word: "send.title" },
     { to: "/speak", word: "speak.title" },
@@ -65,15 +65,15 @@ export const TABS = {
     { to: "/site-roles", word: "roles.title" },
     { to: "/areas", word: "areas.title" },
   ],
-} as const satisfies Record<string, readonly { to: string; word: WordKey; atHub?: true }[]>;
+} as const satisfies Record<string, readonly { to: string; word: MessageKey; atHub?: true }[]>;
 
 /** Links to the rooms of a place; some there are only at the cloud of an organisation. */
-export function Tabs({ of }: { of: keyof typeof TABS }) {
-  const { t } = useWords();
-  const isHub = useLink()?.role === "hub";
+export function SectionTabs({ of }: { of: keyof typeof SECTION_TABS }) {
+  const { t } = useTranslation();
+  const isHub = useCloudLink()?.role === "hub";
   return (
     <nav className="tabs" aria-label={t("tabs.label")} ref={showCurrent}>
-      {TABS[of]
+      {SECTION_TABS[of]
         .filter((tab) => isHub || !("atHub" in tab))
         .map(({ to, word }) => (
           <Link key={to} to={to} activeProps={{ "data-on": "true" }}>

@@ -1,6 +1,6 @@
 import { Drawer } from "@mantine/core";
 import type { ReactNode } from "react";
-import { useWords } from "../i18n/use-translation.tsx";
+import { useTranslation } from "../i18n/use-translation.tsx";
 import "@mantine/core/styles/Drawer.css";
 
 interface SideSheetProps {
@@ -12,7 +12,7 @@ interface SideSheetProps {
 
 /** What a row opens, beside the list that stays; a stray click does not throw away what was typed. Its head is no `header`: the page has one banner. */
 export function SideSheet({ title, onClose, wide = false, children }: SideSheetProps) {
-  const { t } = useWords();
+  const { t } = useTranslation();
   return (
     <Drawer.Root opened onClose={onClose} position="right" size={wide ? "56rem" : "lg"} closeOnClickOutside={false}>
       <Drawer.Overlay backgroundOpacity={0.35} />

@@ -1,6 +1,6 @@
-import { type Standing, stateOf } from "../api/notification-state.ts";
+import { type NotificationProgress, notificationState } from "../api/notification-state.ts";
 import { useNow } from "../console-context.tsx";
-import { useWords } from "../i18n/use-translation.tsx";
+import { useTranslation } from "../i18n/use-translation.tsx";
 
 const TONES: Readonly<Record<string, string>> = {
   failed: "bad",
@@ -18,7 +18,7 @@ const SIGNS: Readonly<Record<string, string>> = { good: "✓", bad: "✕", warn:
 
 /** How far a delivery is proven: colour, sign and word. */
 export function LevelChip({ level }: { level: string }) {
-  const { name } = useWords();
+  const { name } = useTranslation();
   return <Chip tone={TONES[level] ?? ""}>{name("level", level)}</Chip>;
 }
 
@@ -43,14 +43,14 @@ const STATE_TONES = {
 } as const;
 
 /** Where a broadcast stands now. */
-export function BroadcastStateChip({ row }: { row: Standing }) {
-  const { name } = useWords();
-  const state = stateOf(row, useNow());
+export function NotificationStateChip({ row }: { row: NotificationProgress }) {
+  const { name } = useTranslation();
+  const state = notificationState(row, useNow());
   return <Chip tone={STATE_TONES[state]}>{name("state", state)}</Chip>;
 }
 
 /** The mark of a drill; live messages wear none. */
 export function DrillChip({ drill }: { drill: boolean }) {
-  const { t } = useWords();
+  const { t } = useTranslation();
   return drill ? <span className="chip drill">{t("drill.word")}</span> : null;
 }

@@ -1,18 +1,18 @@
 import { Button } from "@mantine/core";
-import { useStop } from "../api/use-rows.ts";
+import { useCancelNotification } from "../api/use-rows.ts";
 import { useConsole } from "../console-context.tsx";
-import { faultWords } from "../i18n/error-text.ts";
-import { useWords } from "../i18n/use-translation.tsx";
+import { errorText } from "../i18n/error-text.ts";
+import { useTranslation } from "../i18n/use-translation.tsx";
 
 /** Ends a broadcast with one click, without a question: what sounds must be stoppable at once. */
 export function StopButton({ id, subject }: { id: string; subject: string }) {
-  const words = useWords();
-  const { say } = useConsole();
-  const stop = useStop();
+  const translator = useTranslation();
+  const { notify } = useConsole();
+  const stop = useCancelNotification();
   const end = () =>
     stop.mutate(id, {
-      onSuccess: () => say(words.t("stop.done", { subject })),
-      onError: (error) => say(faultWords(error, words)),
+      onSuccess: () => notify(translator.t("stop.done", { subject })),
+      onError: (error) => notify(errorText(error, translator)),
     });
   return (
     <Button
@@ -20,9 +20,9 @@ export function StopButton({ id, subject }: { id: string; subject: string }) {
       size="compact-md"
       loading={stop.isPending}
       onClick={end}
-      aria-label={words.t("stop.label", { subject })}
+      aria-label={translator.t("stop.label", { subject })}
     >
-      {words.t("stop")}
+      {translator.t("stop")}
     </Button>
   );
 }

@@ -1,9 +1,9 @@
 import { useEffect } from "react";
 import { useConsole } from "../console-context.tsx";
-import { useWords } from "../i18n/use-translation.tsx";
+import { useTranslation } from "../i18n/use-translation.tsx";
 
 /** Something said for a while. */
-export interface ToastText {
+export interface ToastMessage {
   text: string;
   undo?: (() => void) | undefined;
 }
@@ -11,9 +11,9 @@ export interface ToastText {
 const SHOWN_MS = 10_000;
 
 /** Says something for ten seconds, and takes it back when asked. */
-export function Toast({ toast, onEnd }: { toast: ToastText; onEnd: () => void }) {
+export function Toast({ toast, onEnd }: { toast: ToastMessage; onEnd: () => void }) {
   const { clock } = useConsole();
-  const { t } = useWords();
+  const { t } = useTranslation();
   useEffect(() => {
     const timer = clock.after(SHOWN_MS, () => toast && onEnd());
     return () => timer.cancel();

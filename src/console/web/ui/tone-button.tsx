@@ -1,13 +1,13 @@
 import { Button } from "@mantine/core";
 import { useEffect, useRef, useState } from "react";
-import { addressOf } from "../api/routes.ts";
+import { routeUrl } from "../api/routes.ts";
 import { useConsole } from "../console-context.tsx";
-import { useWords } from "../i18n/use-translation.tsx";
+import { useTranslation } from "../i18n/use-translation.tsx";
 
 /** Plays an alert tone in the browser, as devices play it. */
 export function ToneButton({ tone }: { tone: string }) {
-  const { t } = useWords();
-  const { say } = useConsole();
+  const { t } = useTranslation();
+  const { notify } = useConsole();
   const player = useRef<HTMLAudioElement | null>(null);
   const [playing, setPlaying] = useState(false);
   const stop = () => {
@@ -18,14 +18,14 @@ export function ToneButton({ tone }: { tone: string }) {
   // biome-ignore lint/correctness/useExhaustiveDependencies: another tone ends this one
   useEffect(() => stop, [tone]);
   const play = () => {
-    const audio = new Audio(addressOf("alert-tones/{alertTone}/audio", { alertTone: tone }));
+    const audio = new Audio(routeUrl("alert-tones/{alertTone}/audio", { alertTone: tone }));
     player.current = audio;
     setPlaying(true);
     audio.onended = stop;
     audio.play().catch(() => {
       if (player.current !== audio) return;
       stop();
-      say(t("fault.unreachable"));
+      notify(t("fault.unreachable"));
     });
   };
   return (

@@ -1,13 +1,13 @@
 import { useQuery } from "@tanstack/react-query";
 import { useEffect, useState } from "react";
-import { useReading } from "../api/page-queries.ts";
+import { useTrackedQuery } from "../api/page-queries.ts";
 import { ROUTES, type RouteFor, type RouteParams } from "../api/routes.ts";
 import { useConsole } from "../console-context.tsx";
 
 /** A picture of the API as an address for this page; null until it is there. `version` differs when its bytes do; null for none. */
-export function usePicture(route: RouteFor<"get">, params: RouteParams, version: string | null) {
+export function useImage(route: RouteFor<"get">, params: RouteParams, version: string | null) {
   const { client } = useConsole();
-  const picture = useReading(
+  const picture = useTrackedQuery(
     useQuery({
       queryKey: [ROUTES[route].resource, route, params, version],
       queryFn: () => client.bytes(route, params),

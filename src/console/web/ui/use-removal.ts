@@ -2,14 +2,14 @@ import { useQueryClient } from "@tanstack/react-query";
 import { useSyncExternalStore } from "react";
 import { ROUTES, type RouteFor, type RouteParams } from "../api/routes.ts";
 import { useConsole } from "../console-context.tsx";
-import { faultWords } from "../i18n/error-text.ts";
-import { useWords } from "../i18n/use-translation.tsx";
+import { errorText } from "../i18n/error-text.ts";
+import { useTranslation } from "../i18n/use-translation.tsx";
 
 /** A row that is removed unless somebody takes it back within ten seconds. */
 export function useRemoval(route: RouteFor<"delete">) {
-  const { client, removals, say } = useConsole();
+  const { client, removals, notify } = useConsole();
   const queries = useQueryClient();
-  const words = useWords();
+  const translator = useTranslation();
   return ({ id, name, params }: { id: string; name: string; params: RouteParams }): void => {
     removals.plan({
       id,
@@ -17,14 +17,14 @@ export function useRemoval(route: RouteFor<"delete">) {
         await client.remove(route, params, leaving);
         await queries.invalidateQueries({ queryKey: [ROUTES[route].resource] });
       },
-      onFault: (error) => say(faultWords(error, words)),
+      onFault: (error) => notify(errorText(error, translator)),
     });
-    say(words.t("removed.soon", { name }), () => removals.undo(id));
+    notify(translator.t("removed.soon", { name }), () => removals.undo(id));
   };
 }
 
 /** Ids of rows that are not to be shown, since they are on their way out. */
-export function useGone(): ReadonlySet<string> {
+export function usePendingRemovalIds(): ReadonlySet<string> {
   const { removals } = useConsole();
   return useSyncExternalStore(removals.onChange, removals.gone);
 }

@@ -3,7 +3,7 @@ import { useConsole } from "../console-context.tsx";
 import { useSound } from "./use-sound.ts";
 
 /** Words that are spoken to whoever listens at the browser. */
-export interface SpokenWords {
+export interface SpeechPreview {
   speak(message: object): void;
   stop(): void;
   /** They are being made. */
@@ -13,7 +13,7 @@ export interface SpokenWords {
 }
 
 /** Has words spoken by the appliance, as devices would hear them, and plays them here; leaving the page ends it. */
-export function useSpokenWords(): SpokenWords {
+export function useSpeechPreview(): SpeechPreview {
   const { client } = useConsole();
   const { play, stop, isPlaying } = useSound();
   const speaking = useMutation({

@@ -1,15 +1,15 @@
 import { Button } from "@mantine/core";
 import { useBlocker } from "@tanstack/react-router";
 import type { ReactNode } from "react";
-import { useWords } from "../i18n/use-translation.tsx";
+import { useTranslation } from "../i18n/use-translation.tsx";
 import { Dialog } from "./dialog.tsx";
 
 /**
  * Keeps somebody who has typed from losing it: whoever goes elsewhere in the console, closes the sheet or the window is
  * asked first. What it gives belongs into the page.
  */
-export function useUnsaved(dirty: boolean): ReactNode {
-  const { t } = useWords();
+export function useUnsavedChanges(dirty: boolean): ReactNode {
+  const { t } = useTranslation();
   const blocker = useBlocker({ shouldBlockFn: () => dirty, enableBeforeUnload: dirty, withResolver: true });
   if (blocker.status !== "blocked") return null;
   return (

@@ -1,13 +1,18 @@
 import { expect, it } from "vitest";
 import type { ApplianceRow } from "../../../../src/console/web/api/link-rows.ts";
-import { byCare, careOf, worstOf } from "../../../../src/console/web/features/cloud/appliance-attention.ts";
+import {
+  attentionLevelOf,
+  byAttention,
+  mostUrgent,
+} from "../../../../src/console/web/features/cloud/appliance-attention.ts";
 
 const NOW = Date.parse("2026-01-12T08:00:00.000Z");
 const well = {
   ...{ link: "linked", version: "2.0.0", alarms: [], rowsBehind: 0, behindSince: null },
   health: { status: "GREEN", reasons: [], at: "" },
 } as unknown as ApplianceRow;
-const care = (part: Partial<ApplianceRow>, offered: string | null = null) => careOf({ ...well, ...part }, offered, NOW);
+const care = (part: Partial<ApplianceRow>, offered: string | null = null) =>
+  attentionLevelOf({ ...well, ...part }, offered, NOW);
 
 it("says of each appliance what it needs", () => {
   const told = (status: "RED" | "YELLOW") => ({ health: { status, reasons: [], at: "" } });
@@ -24,6 +29,6 @@ it("says of each appliance what it needs", () => {
 
 it("puts those first that need most", () => {
   const rows = (["well", "away", "never", "trouble", "away"] as const).map((each, at) => ({ care: each, at }));
-  expect(byCare(rows).map(({ at }) => at)).toEqual([3, 1, 4, 0, 2]);
-  expect([worstOf(["well", "old", "uneasy"]), worstOf([])]).toEqual(["uneasy", "well"]);
+  expect(byAttention(rows).map(({ at }) => at)).toEqual([3, 1, 4, 0, 2]);
+  expect([mostUrgent(["well", "old", "uneasy"]), mostUrgent([])]).toEqual(["uneasy", "well"]);
 });

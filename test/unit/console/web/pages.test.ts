@@ -1,18 +1,23 @@
 import { describe, expect, it } from "vitest";
-import { countedOf, soundingFor, soundingOf, stateOf } from "../../../../src/console/web/api/notification-state.ts";
+import {
+  activeDurationMs,
+  activeNotifications,
+  levelSummary,
+  notificationState,
+} from "../../../../src/console/web/api/notification-state.ts";
 import type { DeliveryRow } from "../../../../src/console/web/api/rows.ts";
 import {
-  draftOf,
-  expressionFault,
+  expressionError,
   groupBodyOf,
-  isComplete,
+  groupDraftOf,
+  isGroupComplete,
 } from "../../../../src/console/web/features/devices/group-definition.ts";
 import { deviceBody, NEW_DEVICE } from "../../../../src/console/web/features/devices/new-device.ts";
 import { deliveryCsv } from "../../../../src/console/web/features/notifications/delivery-csv.ts";
 import { de } from "../../../../src/console/web/i18n/de.ts";
 import { en } from "../../../../src/console/web/i18n/en.ts";
-import { elapsedText, fill, momentsOf } from "../../../../src/console/web/i18n/format.ts";
-import { carriedOver, changedValues, drawnFields, fieldsOf } from "../../../../src/console/web/ui/form/form-fields.ts";
+import { dateFormats, elapsedText, formatMessage } from "../../../../src/console/web/i18n/format.ts";
+import { changedValues, fieldsOf, formFields, mergedValues } from "../../../../src/console/web/ui/form/form-fields.ts";
 import { NOTIFICATION_ACTIVITY_TYPES } from "../../../../src/resources/broadcasts/activity-types.ts";
 import { DELIVERY_LEVELS } from "../../../../src/resources/broadcasts/delivery-levels.ts";
 import incidentActivities from "../../../../src/resources/incidents/incident-activities.ts";
@@ -23,36 +28,38 @@ describe("a broadcast", () => {
   const now = Date.parse(AT_EIGHT);
 
   it("has one word for where it stands", () => {
-    expect(stateOf({ abortedAt: null, progress }, now)).toBe("going");
-    expect(stateOf({ abortedAt: null, approval: "waiting", progress }, now)).toBe("waiting");
-    expect(stateOf({ abortedAt: null, approval: "expired", progress }, now)).toBe("stopped");
-    expect(stateOf({ abortedAt: null, progress: { ...progress, percentComplete: 100 } }, now)).toBe("finished");
-    expect(stateOf({ abortedAt: null, progress: { ...progress, expireCount: 1 } }, now)).toBe("finished");
+    expect(notificationState({ abortedAt: null, progress }, now)).toBe("going");
+    expect(notificationState({ abortedAt: null, approval: "waiting", progress }, now)).toBe("waiting");
+    expect(notificationState({ abortedAt: null, approval: "expired", progress }, now)).toBe("stopped");
+    expect(notificationState({ abortedAt: null, progress: { ...progress, percentComplete: 100 } }, now)).toBe(
+      "finished",
+    );
+    expect(notificationState({ abortedAt: null, progress: { ...progress, expireCount: 1 } }, now)).toBe("finished");
     const failed = { ...progress, percentComplete: 100, broadcastFailedCount: 1 };
-    expect(stateOf({ abortedAt: null, progress: failed }, now)).toBe("failed");
-    expect(stateOf({ abortedAt: "2026-01-01T00:00:00.000Z", progress }, now)).toBe("stopped");
+    expect(notificationState({ abortedAt: null, progress: failed }, now)).toBe("failed");
+    expect(notificationState({ abortedAt: "2026-01-01T00:00:00.000Z", progress }, now)).toBe("stopped");
   });
 
   it("does not sound as a preview", () => {
-    expect(soundingOf([{ draft: true, abortedAt: null, progress } as never], now)).toEqual([]);
+    expect(activeNotifications([{ draft: true, abortedAt: null, progress } as never], now)).toEqual([]);
   });
 
   it("sounds when it is to be heard, not as soon as a bell is made ready", () => {
     const bell = { draft: false, abortedAt: null, createdAt: "2026-01-01T07:59:30.000Z", soundsAt: AT_EIGHT, progress };
     const before = Date.parse(AT_EIGHT) - 1;
-    expect(stateOf(bell, before)).toBe("ready");
-    expect(soundingOf([bell as never], before)).toEqual([]);
-    expect(stateOf(bell, before + 1)).toBe("going");
-    expect(soundingOf([bell as never], before + 1)).toEqual([bell]);
+    expect(notificationState(bell, before)).toBe("ready");
+    expect(activeNotifications([bell as never], before)).toEqual([]);
+    expect(notificationState(bell, before + 1)).toBe("going");
+    expect(activeNotifications([bell as never], before + 1)).toEqual([bell]);
     const slow = Date.parse(bell.createdAt) - 1;
-    expect(stateOf(bell, slow)).toBe("going");
-    expect(soundingFor(bell, before + 5_001)).toBe(5_000);
-    expect(soundingFor({ ...bell, soundsAt: null }, before + 1)).toBe(30_000);
-    expect(stateOf({ ...bell, abortedAt: "2026-01-01T07:59:59.000Z" }, before)).toBe("stopped");
+    expect(notificationState(bell, slow)).toBe("going");
+    expect(activeDurationMs(bell, before + 5_001)).toBe(5_000);
+    expect(activeDurationMs({ ...bell, soundsAt: null }, before + 1)).toBe(30_000);
+    expect(notificationState({ ...bell, abortedAt: "2026-01-01T07:59:59.000Z" }, before)).toBe("stopped");
   });
 
   it("counts its devices in four words, and what was passed over on purpose is not missed", () => {
-    expect(countedOf({ sent: 10, playing: 47, failed: 2, skipped: 1, planned: 4 })).toEqual({
+    expect(levelSummary({ sent: 10, playing: 47, failed: 2, skipped: 1, planned: 4 })).toEqual({
       reached: 57,
       missed: 2,
       passedOver: 1,
@@ -75,21 +82,21 @@ describe("a group's definition", () => {
   const filter = { attribute: "Name", comparison: "EQUALS", value: "x" };
 
   it("explains what is wrong with an expression, and where", () => {
-    const draft = { ...draftOf(null), filterType: "LOGICAL_EXPRESSION", filters: [filter, filter] };
-    expect(expressionFault({ ...draft, logicalExpression: "(1 AND 2) OR NOT 1" })).toBeNull();
-    expect(expressionFault({ ...draft, logicalExpression: "1 AND (2" })).toBe("The ( at position 7 is never closed.");
-    expect(expressionFault({ ...draft, logicalExpression: "3" })).toBe("There are filters 1 to 2, not 3 (position 1).");
-    expect(expressionFault({ ...draft, filterType: "AND", logicalExpression: "(" })).toBeNull();
+    const draft = { ...groupDraftOf(null), filterType: "LOGICAL_EXPRESSION", filters: [filter, filter] };
+    expect(expressionError({ ...draft, logicalExpression: "(1 AND 2) OR NOT 1" })).toBeNull();
+    expect(expressionError({ ...draft, logicalExpression: "1 AND (2" })).toBe("The ( at position 7 is never closed.");
+    expect(expressionError({ ...draft, logicalExpression: "3" })).toBe("There are filters 1 to 2, not 3 (position 1).");
+    expect(expressionError({ ...draft, filterType: "AND", logicalExpression: "(" })).toBeNull();
   });
 
   it("leaves out empty lines and an expression that is not used", () => {
-    const body = groupBodyOf({ ...draftOf(null), name: "A", logicalExpression: "1", additionIds: [" SEP1 ", ""] });
+    const body = groupBodyOf({ ...groupDraftOf(null), name: "A", logicalExpression: "1", additionIds: [" SEP1 ", ""] });
     expect(body).toMatchObject({ logicalExpression: null, additionIds: ["SEP1"], filterType: "AND" });
   });
 
   it("is complete when each filter says what it compares", () => {
-    expect(isComplete({ ...draftOf(null), filters: [filter] })).toBe(true);
-    expect(isComplete({ ...draftOf(null), filters: [{ ...filter, value: "" }] })).toBe(false);
+    expect(isGroupComplete({ ...groupDraftOf(null), filters: [filter] })).toBe(true);
+    expect(isGroupComplete({ ...groupDraftOf(null), filters: [{ ...filter, value: "" }] })).toBe(false);
   });
 });
 
@@ -140,7 +147,7 @@ describe("a form", () => {
     const schema = {
       properties: { name: { type: "string", maxLength: 140, description: "x" }, on: { type: "boolean" } },
     };
-    expect(drawnFields(schema, [{ name: "on", hint: "y" }, { name: "name" }, { name: "new" }])).toEqual([
+    expect(formFields(schema, [{ name: "on", hint: "y" }, { name: "name" }, { name: "new" }])).toEqual([
       { name: "on", kind: "switch", hint: "y" },
       { name: "name", kind: "text", max: 140 },
       { name: "new", kind: "text" },
@@ -157,7 +164,7 @@ describe("a form", () => {
   it("takes over what somebody else has changed meanwhile, but not over what is typed", () => {
     const before = { name: "Ann", phone: null, email: "a@example.org" };
     const after = { name: "Anna", phone: "1", email: "b@example.org" };
-    const values = carriedOver({ ...before, phone: "", email: "typed" }, before, after);
+    const values = mergedValues({ ...before, phone: "", email: "typed" }, before, after);
     expect(values).toEqual({ name: "Anna", phone: "1", email: "typed" });
     expect(changedValues(after, values)).toEqual({ email: "typed" });
   });
@@ -175,10 +182,10 @@ describe("words", () => {
   });
 
   it("fill their places, numbers in the manner of the language", () => {
-    expect(fill("{n} of {total}", { n: 1_234, total: "many" }, "de")).toBe("1.234 of many");
-    expect(fill("{n} device|{n} devices", { n: 1 }, "en")).toBe("1 device");
-    expect(fill("{n} device|{n} devices", { n: 0 }, "en")).toBe("0 devices");
-    expect(fill("{gone}", {}, "en")).toBe("{gone}");
+    expect(formatMessage("{n} of {total}", { n: 1_234, total: "many" }, "de")).toBe("1.234 of many");
+    expect(formatMessage("{n} device|{n} devices", { n: 1 }, "en")).toBe("1 device");
+    expect(formatMessage("{n} device|{n} devices", { n: 0 }, "en")).toBe("0 devices");
+    expect(formatMessage("{gone}", {}, "en")).toBe("{gone}");
   });
 
   it("tell elapsed time", () => {
@@ -189,7 +196,7 @@ describe("words", () => {
 
   it("tell moments: near ones relative, others by date", () => {
     const now = Date.parse("2026-01-12T08:00:00.000Z");
-    expect(momentsOf("en").short(now - 5 * 60_000, now)).toBe("5 minutes ago");
-    expect(momentsOf("en").short(now - 26 * 3_600_000, now)).toContain("Jan 11, 2026");
+    expect(dateFormats("en").short(now - 5 * 60_000, now)).toBe("5 minutes ago");
+    expect(dateFormats("en").short(now - 26 * 3_600_000, now)).toContain("Jan 11, 2026");
   });
 });

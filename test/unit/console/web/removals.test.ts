@@ -1,10 +1,10 @@
 import { beforeEach, describe, expect, it } from "vitest";
-import { createRemovals, type Removals, UNDO_MS } from "../../../../src/console/web/pending-removals.ts";
+import { createPendingRemovals, type PendingRemovals, UNDO_MS } from "../../../../src/console/web/pending-removals.ts";
 import { createFakeClock, type FakeClock } from "../../../support/fake-clock.ts";
 
 let clock: FakeClock;
 let page: EventTarget;
-let removals: Removals;
+let removals: PendingRemovals;
 let done: { id: string; leaving: boolean }[];
 let faults: unknown[];
 let changes: number;
@@ -12,7 +12,7 @@ let changes: number;
 beforeEach(() => {
   clock = createFakeClock();
   page = new EventTarget();
-  removals = createRemovals(clock, page);
+  removals = createPendingRemovals(clock, page);
   [done, faults, changes] = [[], [], 0];
   removals.onChange(() => changes++);
 });

@@ -2,15 +2,15 @@ import { Button, useMantineColorScheme } from "@mantine/core";
 import type { SessionRow } from "../../api/rows.ts";
 import { useConsole } from "../../console-context.tsx";
 import { LANGUAGES } from "../../i18n/format.ts";
-import { useWords } from "../../i18n/use-translation.tsx";
+import { useTranslation } from "../../i18n/use-translation.tsx";
 import { Dialog } from "../../ui/dialog.tsx";
-import { ChoiceBar } from "../../ui/segmented-choice.tsx";
+import { SegmentedChoice } from "../../ui/segmented-choice.tsx";
 
 const LOOKS = ["auto", "light", "dark"] as const;
 
 /** Who is logged in, in which language and which light, and the way out. */
-export default function UserSheet({ session, onClose }: { session: SessionRow; onClose: () => void }) {
-  const { t, name, language, setLanguage } = useWords();
+export default function AccountSheet({ session, onClose }: { session: SessionRow; onClose: () => void }) {
+  const { t, name, language, setLanguage } = useTranslation();
   const { client, refreshSession } = useConsole();
   const { colorScheme, setColorScheme } = useMantineColorScheme();
   const logOut = () =>
@@ -23,14 +23,14 @@ export default function UserSheet({ session, onClose }: { session: SessionRow; o
       <div className="stack">
         <p className="soft">{session.email}</p>
         <h3>{t("user.language")}</h3>
-        <ChoiceBar
+        <SegmentedChoice
           label={t("user.language")}
           value={language}
           choices={LANGUAGES.map((value) => ({ value, label: name("language", value) }))}
           onChange={setLanguage}
         />
         <h3>{t("user.look")}</h3>
-        <ChoiceBar
+        <SegmentedChoice
           label={t("user.look")}
           value={colorScheme}
           choices={LOOKS.map((value) => ({ value, label: name("look", value) }))}

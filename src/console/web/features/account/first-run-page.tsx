@@ -2,15 +2,15 @@ import { Button, PasswordInput, TextInput } from "@mantine/core";
 import { useMutation } from "@tanstack/react-query";
 import { useState } from "react";
 import { useConsole } from "../../console-context.tsx";
-import { fieldFault } from "../../i18n/error-text.ts";
-import { useWords } from "../../i18n/use-translation.tsx";
-import { RefusalLine } from "./log-in-error.tsx";
+import { fieldErrorText } from "../../i18n/error-text.ts";
+import { useTranslation } from "../../i18n/use-translation.tsx";
+import { LogInError } from "./log-in-error.tsx";
 import "@mantine/core/styles/PasswordInput.css";
 
 /** The first run: the code that only who stands at the machine can read makes the first administrator. */
-export default function SetUpPage() {
-  const words = useWords();
-  const { t } = words;
+export default function FirstRunPage() {
+  const translator = useTranslation();
+  const { t } = translator;
   const { client, refreshSession } = useConsole();
   const [admin, setAdmin] = useState({ code: "", name: "", email: "", password: "" });
   const setUp = useMutation({
@@ -24,7 +24,7 @@ export default function SetUpPage() {
     label: t(`field.${name}`),
     required: true,
     value: admin[name],
-    error: fieldFault(setUp.error, name, words),
+    error: fieldErrorText(setUp.error, name, translator),
     onChange: (event: { currentTarget: { value: string } }) => {
       const { value } = event.currentTarget;
       setAdmin((old) => ({ ...old, [name]: value }));
@@ -49,7 +49,7 @@ export default function SetUpPage() {
           autoComplete="new-password"
           visibilityToggleButtonProps={{ "aria-label": t("form.reveal") }}
         />
-        <RefusalLine error={setUp.error} refused="set-up.refused" />
+        <LogInError error={setUp.error} refused="set-up.refused" />
         <Button type="submit" loading={setUp.isPending}>
           {t("set-up.go")}
         </Button>

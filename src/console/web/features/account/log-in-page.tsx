@@ -4,14 +4,14 @@ import { useState } from "react";
 import { CallerError } from "../../../../base/errors.ts";
 import type { SetupState } from "../../api/client.ts";
 import { useConsole } from "../../console-context.tsx";
-import { useWords } from "../../i18n/use-translation.tsx";
-import { DoorSign, WhomToAsk } from "../branding/branding.tsx";
-import { RefusalLine } from "./log-in-error.tsx";
+import { useTranslation } from "../../i18n/use-translation.tsx";
+import { LogInHeader, SupportContact } from "../branding/branding.tsx";
+import { LogInError } from "./log-in-error.tsx";
 import "@mantine/core/styles/PasswordInput.css";
 
 /** Who are you? */
 export default function LogInPage() {
-  const { t } = useWords();
+  const { t } = useTranslation();
   const { client, refreshSession } = useConsole();
   const [email, setEmail] = useState("");
   const [password, setPassword] = useState("");
@@ -36,7 +36,7 @@ export default function LogInPage() {
           logIn.mutate();
         }}
       >
-        <DoorSign />
+        <LogInHeader />
         {doors.map(({ id, name }) => (
           <Button key={id} component="a" variant="default" href={client.doorTo(id, herePath())}>
             {t("log-in.by", { name })}
@@ -72,11 +72,11 @@ export default function LogInPage() {
             onChange={(event) => setNewPassword(event.currentTarget.value)}
           />
         ) : null}
-        <RefusalLine error={logIn.error} refused="log-in.refused" />
+        <LogInError error={logIn.error} refused="log-in.refused" />
         <Button type="submit" loading={logIn.isPending}>
           {t("log-in")}
         </Button>
-        <WhomToAsk />
+        <SupportContact />
       </form>
     </main>
   );

@@ -1,13 +1,13 @@
 import { Button, TextInput } from "@mantine/core";
 import { useState } from "react";
 import type { AlarmRow } from "../../api/alarm-rows.ts";
-import { useChange } from "../../api/use-rows.ts";
+import { useRowMutation } from "../../api/use-rows.ts";
 import { useConsole } from "../../console-context.tsx";
-import { fieldFault } from "../../i18n/error-text.ts";
-import { useWords } from "../../i18n/use-translation.tsx";
-import { FaultLine } from "../../ui/error-line.tsx";
+import { fieldErrorText } from "../../i18n/error-text.ts";
+import { useTranslation } from "../../i18n/use-translation.tsx";
+import { ErrorLine } from "../../ui/error-line.tsx";
 import { Chip } from "../../ui/status-chip.tsx";
-import { Moment } from "../../ui/timestamp.tsx";
+import { Timestamp } from "../../ui/timestamp.tsx";
 import "../../ui/input-styles.ts";
 
 /** Who sees to an alarm, or the way to say that one does oneself; nothing while nothing is wrong. */
@@ -17,12 +17,12 @@ export function Acknowledgement({ row }: { row: AlarmRow }) {
 }
 
 function Acknowledged({ row }: { row: AlarmRow }) {
-  const { t } = useWords();
+  const { t } = useTranslation();
   return (
     <p className="row tight">
       <Chip tone="">{t("alarm.acknowledged")}</Chip>
       <span>
-        {row.acknowledgedBy} <Moment at={row.acknowledgedAt} />
+        {row.acknowledgedBy} <Timestamp at={row.acknowledgedAt} />
       </span>
       {row.acknowledgementNote && <span className="soft">{row.acknowledgementNote}</span>}
     </p>
@@ -30,13 +30,13 @@ function Acknowledged({ row }: { row: AlarmRow }) {
 }
 
 function Acknowledge({ alarmId }: { alarmId: string }) {
-  const words = useWords();
-  const { t } = words;
-  const { client, say } = useConsole();
+  const translator = useTranslation();
+  const { t } = translator;
+  const { client, notify } = useConsole();
   const [note, setNote] = useState("");
-  const saying = useChange<void, void>("alarms", async () => {
+  const saying = useRowMutation<void, void>("alarms", async () => {
     await client.post("alarms/{alarmId}/acknowledge", { alarmId }, note === "" ? {} : { note });
-    say(t("saved"));
+    notify(t("saved"));
   });
   return (
     <form
@@ -51,10 +51,10 @@ function Acknowledge({ alarmId }: { alarmId: string }) {
         description={t("alarm.acknowledge-hint")}
         maxLength={255}
         value={note}
-        error={fieldFault(saying.error, "note", words)}
+        error={fieldErrorText(saying.error, "note", translator)}
         onChange={(event) => setNote(event.currentTarget.value)}
       />
-      <FaultLine error={saying.error} />
+      <ErrorLine error={saying.error} />
       <div>
         <Button type="submit" loading={saying.isPending}>
           {t("alarm.acknowledge")}

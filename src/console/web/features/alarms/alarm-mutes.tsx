@@ -2,26 +2,26 @@ import { Button } from "@mantine/core";
 import { useState } from "react";
 import type { AlarmMuteRow, MutePreview } from "../../api/alarm-rows.ts";
 import { useRow, useRows } from "../../api/use-rows.ts";
-import { useWords } from "../../i18n/use-translation.tsx";
-import { FaultLine } from "../../ui/error-line.tsx";
-import type { Drawn } from "../../ui/form/form-fields.ts";
+import { useTranslation } from "../../i18n/use-translation.tsx";
+import { ErrorLine } from "../../ui/error-line.tsx";
+import type { FieldOverrides } from "../../ui/form/form-fields.ts";
 import { RemoveButton } from "../../ui/remove-button.tsx";
 import { NEW, RowSheet } from "../../ui/row-sheet.tsx";
-import { Moment } from "../../ui/timestamp.tsx";
-import { useGone } from "../../ui/use-removal.ts";
+import { Timestamp } from "../../ui/timestamp.tsx";
+import { usePendingRemovalIds } from "../../ui/use-removal.ts";
 
 const ROUTE = "alarms/{alarmId}/mutes";
 
 /** What of an alarm's messages is kept back, and until when. */
 export function AlarmMutes({ alarmId }: { alarmId: string }) {
-  const { t } = useWords();
+  const { t } = useTranslation();
   const [adding, setAdding] = useState(false);
-  const gone = useGone();
+  const gone = usePendingRemovalIds();
   const found = useRows<AlarmMuteRow>(ROUTE, { alarmId }, { limit: 100 });
   const mutes = (found.data?.data ?? []).filter(({ id }) => !gone.has(id));
   return (
     <section className="stack">
-      <FaultLine error={found.error} />
+      <ErrorLine error={found.error} />
       {found.data && mutes.length === 0 && <p className="soft">{t("alarm.no-mutes")}</p>}
       <ul className="plain">
         {mutes.map((row) => {
@@ -33,7 +33,7 @@ export function AlarmMutes({ alarmId }: { alarmId: string }) {
                 <small className="soft">
                   {row.until ? (
                     <>
-                      {t("alarm.until")} <Moment at={row.until} />
+                      {t("alarm.until")} <Timestamp at={row.until} />
                     </>
                   ) : (
                     t("alarm.for-ever")
@@ -64,8 +64,8 @@ export function AlarmMutes({ alarmId }: { alarmId: string }) {
 }
 
 function NewMute({ alarmId, onClose }: { alarmId: string; onClose: () => void }) {
-  const { t } = useWords();
-  const fields: Drawn[] = [
+  const { t } = useTranslation();
+  const fields: FieldOverrides[] = [
     { name: "reason", hint: t("alarm.reason-hint") },
     { name: "until", hint: t("alarm.until-hint") },
     { name: "note" },
@@ -89,7 +89,7 @@ function NewMute({ alarmId, onClose }: { alarmId: string; onClose: () => void })
 
 /** What it would have kept back lately. */
 function Preview({ alarmId, reason }: { alarmId: string; reason: string }) {
-  const { t } = useWords();
+  const { t } = useTranslation();
   const given = { reason: reason === "" ? undefined : reason };
   const { data } = useRow<MutePreview>("alarms/{alarmId}/mute-preview", { alarmId }, given);
   return (

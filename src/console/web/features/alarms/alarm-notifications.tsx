@@ -1,30 +1,30 @@
 import { Button } from "@mantine/core";
 import { useState } from "react";
 import type { AlarmActionRow } from "../../api/alarm-rows.ts";
-import { useChange, useRows } from "../../api/use-rows.ts";
+import { useRowMutation, useRows } from "../../api/use-rows.ts";
 import { useConsole } from "../../console-context.tsx";
-import type { Words } from "../../i18n/translator.ts";
-import { useWords } from "../../i18n/use-translation.tsx";
-import { FaultLine } from "../../ui/error-line.tsx";
-import type { Drawn } from "../../ui/form/form-fields.ts";
+import type { Translator } from "../../i18n/translator.ts";
+import { useTranslation } from "../../i18n/use-translation.tsx";
+import { ErrorLine } from "../../ui/error-line.tsx";
+import type { FieldOverrides } from "../../ui/form/form-fields.ts";
 import { RemoveButton } from "../../ui/remove-button.tsx";
 import { NEW, RowSheet } from "../../ui/row-sheet.tsx";
-import { useGone } from "../../ui/use-removal.ts";
+import { usePendingRemovalIds } from "../../ui/use-removal.ts";
 
 const ROUTE = "alarms/{alarmId}/actions";
 const STATUSES = ["ACTIVE", "OK"] as const;
 
 /** Who is told when an alarm becomes active and when it is over. */
-export function AlarmMessages({ alarmId }: { alarmId: string }) {
-  const words = useWords();
-  const { t, name } = words;
+export function AlarmNotifications({ alarmId }: { alarmId: string }) {
+  const translator = useTranslation();
+  const { t, name } = translator;
   const [adding, setAdding] = useState(false);
-  const gone = useGone();
+  const gone = usePendingRemovalIds();
   const found = useRows<AlarmActionRow>(ROUTE, { alarmId }, { limit: 1_000 });
   const actions = (found.data?.data ?? []).filter(({ id }) => !gone.has(id));
   return (
     <section className="stack">
-      <FaultLine error={found.error} />
+      <ErrorLine error={found.error} />
       {found.data && actions.length === 0 && <p className="soft">{t("alarm.no-messages")}</p>}
       <ul className="plain">
         {actions.map((row) => {
@@ -34,7 +34,7 @@ export function AlarmMessages({ alarmId }: { alarmId: string }) {
               <span>
                 {when}
                 {row.messageTemplate && `: ${row.messageTemplate.name}`}{" "}
-                <small className="soft">{recipientsOf(row, words)}</small>
+                <small className="soft">{recipientsOf(row, translator)}</small>
               </span>
               {row.permissions.includes("delete") && (
                 <RemoveButton
@@ -59,7 +59,7 @@ export function AlarmMessages({ alarmId }: { alarmId: string }) {
   );
 }
 
-function recipientsOf(row: AlarmActionRow, { t }: Pick<Words, "t">): string {
+function recipientsOf(row: AlarmActionRow, { t }: Pick<Translator, "t">): string {
   if (row.messageTemplateId === null) return t("alarm.to-admins");
   const lists = [row.areaOfInterestIds, row.collaborationGroupIds, row.deviceGroupIds, row.distributionListIds];
   const n = lists.reduce((sum, ids) => sum + ids.length, row.userIds.length);
@@ -68,14 +68,14 @@ function recipientsOf(row: AlarmActionRow, { t }: Pick<Words, "t">): string {
 
 /** One click tells the administration of both, as far as it is not told yet. */
 function TellAdministration({ alarmId, actions }: { alarmId: string; actions: readonly AlarmActionRow[] }) {
-  const { t } = useWords();
-  const { client, say } = useConsole();
+  const { t } = useTranslation();
+  const { client, notify } = useConsole();
   const missing = STATUSES.filter(
     (status) => !actions.some((row) => row.triggerOnStatus === status && row.messageTemplateId === null),
   );
-  const tell = useChange<void, void>("alarm-actions", async () => {
+  const tell = useRowMutation<void, void>("alarm-actions", async () => {
     for (const triggerOnStatus of missing) await client.post(ROUTE, { alarmId }, { triggerOnStatus });
-    say(t("alarm.told"));
+    notify(t("alarm.told"));
   });
   if (missing.length === 0) return null;
   return (
@@ -86,15 +86,15 @@ function TellAdministration({ alarmId, actions }: { alarmId: string; actions: re
           {t("alarm.tell-admins")}
         </Button>
       </div>
-      <FaultLine error={tell.error} />
+      <ErrorLine error={tell.error} />
     </div>
   );
 }
 
 function NewMessage({ alarmId, onClose }: { alarmId: string; onClose: () => void }) {
-  const { t, name } = useWords();
+  const { t, name } = useTranslation();
   const who = { hint: t("alarm.who-hint"), kind: "rows" } as const;
-  const fields: Drawn[] = [
+  const fields: FieldOverrides[] = [
     {
       name: "triggerOnStatus",
       choices: STATUSES.map((value) => ({ value, label: name("alarm.message-on", value) })),

@@ -1,35 +1,35 @@
 import { Switch } from "@mantine/core";
 import type { AlarmEventRow, AlarmRow } from "../../api/alarm-rows.ts";
-import { useAppliance, useChange, useRow } from "../../api/use-rows.ts";
+import { useAppliance, useRow, useRowMutation } from "../../api/use-rows.ts";
 import { useConsole } from "../../console-context.tsx";
-import { useWords } from "../../i18n/use-translation.tsx";
-import { FaultLine } from "../../ui/error-line.tsx";
+import { useTranslation } from "../../i18n/use-translation.tsx";
+import { ErrorLine } from "../../ui/error-line.tsx";
 import { Form } from "../../ui/form/form.tsx";
 import { ListTable } from "../../ui/list/list-table.tsx";
 import { SheetTabs } from "../../ui/sheet-tabs.tsx";
 import { SideSheet } from "../../ui/side-sheet.tsx";
 import { Chip } from "../../ui/status-chip.tsx";
-import { Moment } from "../../ui/timestamp.tsx";
+import { Timestamp } from "../../ui/timestamp.tsx";
 import { Acknowledgement } from "./acknowledgement.tsx";
 import { AlarmMutes } from "./alarm-mutes.tsx";
-import { AlarmMessages } from "./alarm-notifications.tsx";
+import { AlarmNotifications } from "./alarm-notifications.tsx";
 
 /** One alarm: what is wrong now, what happened, who is told, what is kept quiet. */
 export function AlarmSheet({ alarmId, onClose }: { alarmId: string; onClose: () => void }) {
-  const { t, name } = useWords();
+  const { t, name } = useTranslation();
   const alarm = useRow<AlarmRow>("alarms/{alarmId}", { alarmId }, { includeThresholds: true });
   const row = alarm.data?.id === alarmId ? alarm.data : null;
   const title = row ? name("alarm-type", row.type) : "";
   return (
     <SideSheet title={title} onClose={onClose}>
-      <FaultLine error={alarm.error} />
+      <ErrorLine error={alarm.error} />
       {row ? (
         <SheetTabs
           label={title}
           tabs={[
             { id: "now", label: t("alarm.now"), content: <Now row={row} /> },
             { id: "history", label: t("alarm.history"), content: <History alarmId={alarmId} /> },
-            { id: "messages", label: t("alarm.messages"), content: <AlarmMessages alarmId={alarmId} /> },
+            { id: "messages", label: t("alarm.messages"), content: <AlarmNotifications alarmId={alarmId} /> },
             { id: "quiet", label: t("alarm.quiet"), content: <AlarmMutes alarmId={alarmId} /> },
           ]}
         />
@@ -41,16 +41,16 @@ export function AlarmSheet({ alarmId, onClose }: { alarmId: string; onClose: () 
 }
 
 function useAlarmChange(alarmId: string) {
-  const { t } = useWords();
-  const { client, say } = useConsole();
-  return useChange<object, void>("alarms", async (changed) => {
+  const { t } = useTranslation();
+  const { client, notify } = useConsole();
+  return useRowMutation<object, void>("alarms", async (changed) => {
     await client.put("alarms/{alarmId}", { alarmId }, changed);
-    say(t("saved"));
+    notify(t("saved"));
   });
 }
 
 function Now({ row }: { row: AlarmRow }) {
-  const { t } = useWords();
+  const { t } = useTranslation();
   const change = useAlarmChange(row.id);
   return (
     <div className="stack">
@@ -60,7 +60,7 @@ function Now({ row }: { row: AlarmRow }) {
           <li key={`${endpointId} ${reason}`}>
             {reason}{" "}
             <small className="soft">
-              {endpointName} {t("alarm.since")} <Moment at={since} />
+              {endpointName} {t("alarm.since")} <Timestamp at={since} />
             </small>
           </li>
         ))}
@@ -73,7 +73,7 @@ function Now({ row }: { row: AlarmRow }) {
         disabled={change.isPending || !row.permissions.includes("put")}
         onChange={(event) => change.mutate({ muted: event.currentTarget.checked })}
       />
-      <FaultLine error={change.error} />
+      <ErrorLine error={change.error} />
       {row.type === "speakers_unregistered" && <Threshold row={row} />}
     </div>
   );
@@ -81,7 +81,7 @@ function Now({ row }: { row: AlarmRow }) {
 
 /** How many speakers of this appliance may be unregistered. */
 function Threshold({ row }: { row: AlarmRow }) {
-  const { t } = useWords();
+  const { t } = useTranslation();
   const change = useAlarmChange(row.id);
   const endpointId = useAppliance()?.id;
   if (!endpointId || !row.permissions.includes("put")) return null;
@@ -101,7 +101,7 @@ function Threshold({ row }: { row: AlarmRow }) {
 }
 
 function History({ alarmId }: { alarmId: string }) {
-  const { t, name } = useWords();
+  const { t, name } = useTranslation();
   return (
     <div className="members-table">
       <ListTable<AlarmEventRow>
@@ -126,7 +126,7 @@ function History({ alarmId }: { alarmId: string }) {
               <span title={row.reasons.join("\n")}>
                 {row.reasons[0] ?? "–"}{" "}
                 <small className="soft">
-                  {row.endpointName} <Moment at={row.createdAt} />
+                  {row.endpointName} <Timestamp at={row.createdAt} />
                 </small>
               </span>
             ),

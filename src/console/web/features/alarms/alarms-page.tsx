@@ -1,5 +1,5 @@
 import type { AlarmRow } from "../../api/alarm-rows.ts";
-import { useWords } from "../../i18n/use-translation.tsx";
+import { useTranslation } from "../../i18n/use-translation.tsx";
 import { ListPage } from "../../ui/list/list-page.tsx";
 import { Chip } from "../../ui/status-chip.tsx";
 import { AlarmSheet } from "./alarm-sheet.tsx";
@@ -7,7 +7,7 @@ import "../../ui/lines.css";
 
 /** What the appliance watches of itself. */
 export default function AlarmsPage() {
-  const { t, name } = useWords();
+  const { t, name } = useTranslation();
   return (
     <ListPage<AlarmRow>
       tabs="system"
@@ -26,7 +26,7 @@ export default function AlarmsPage() {
 }
 
 function AlarmState({ row }: { row: AlarmRow }) {
-  const { t, name } = useWords();
+  const { t, name } = useTranslation();
   return (
     <span className="row tight">
       <Chip tone={row.status === "ACTIVE" ? "bad" : "good"}>{name("alarm.state", row.status)}</Chip>

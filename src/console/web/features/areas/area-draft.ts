@@ -10,19 +10,19 @@ export interface AreaDraft {
 }
 
 /** A middle and how far it is round it. */
-export type Circle = Pick<AreaDraft, "latitude" | "longitude" | "radiusInM">;
+export type AreaCircle = Pick<AreaDraft, "latitude" | "longitude" | "radiusInM">;
 
 /** A millionth of a degree is a tenth of a metre. */
 const FINE = 1e6;
 
 /** An area that is there, to be drawn anew. */
-export function draftOf({ name, geometryValue, syncedDeviceTypes }: AreaRow): AreaDraft {
+export function areaDraftOf({ name, geometryValue, syncedDeviceTypes }: AreaRow): AreaDraft {
   const [longitude = 0, latitude = 0] = geometryValue.geometry?.coordinates ?? [];
   return { name, latitude, longitude, radiusInM: geometryValue.properties?.radiusInM ?? 1, syncedDeviceTypes };
 }
 
 /** What is sent of a draft. */
-export function bodyOf({
+export function areaBody({
   name,
   latitude,
   longitude,
@@ -42,18 +42,18 @@ export function bodyOf({
 }
 
 /** The draft with its middle elsewhere, brought back to within half a turn of Greenwich. */
-export function movedTo(draft: AreaDraft, latitude: number, longitude: number): AreaDraft {
+export function withCenter(draft: AreaDraft, latitude: number, longitude: number): AreaDraft {
   const turned = ((((longitude + 180) % 360) + 360) % 360) - 180;
   return { ...draft, latitude: fine(Math.min(90, Math.max(-90, latitude))), longitude: fine(turned) };
 }
 
 /** The draft with another radius, to whole metres within what areas may have. */
-export function sizedTo(draft: AreaDraft, radiusInM: number): AreaDraft {
+export function withRadius(draft: AreaDraft, radiusInM: number): AreaDraft {
   return { ...draft, radiusInM: Math.min(1_000_000, Math.max(1, Math.round(radiusInM))) };
 }
 
 /** True when there is all that an area needs. */
-export function isWhole({ name, latitude, longitude, radiusInM }: AreaDraft): boolean {
+export function isAreaComplete({ name, latitude, longitude, radiusInM }: AreaDraft): boolean {
   return name.trim() !== "" && [latitude, longitude, radiusInM].every(Number.isFinite);
 }
 

@@ -1,9 +1,9 @@
 import { Button, MultiSelect, NumberInput, TextInput } from "@mantine/core";
-import { fieldFault } from "../../i18n/error-text.ts";
-import { useWords } from "../../i18n/use-translation.tsx";
-import { FaultLine } from "../../ui/error-line.tsx";
-import { useUnsaved } from "../../ui/use-unsaved-changes.tsx";
-import { type AreaDraft, isWhole, sizedTo } from "./area-draft.ts";
+import { fieldErrorText } from "../../i18n/error-text.ts";
+import { useTranslation } from "../../i18n/use-translation.tsx";
+import { ErrorLine } from "../../ui/error-line.tsx";
+import { useUnsavedChanges } from "../../ui/use-unsaved-changes.tsx";
+import { type AreaDraft, isAreaComplete, withRadius } from "./area-draft.ts";
 import "../../ui/input-styles.ts";
 
 const KINDS = ["mobile", "desktop"];
@@ -22,18 +22,18 @@ interface AreaFormProps {
 
 /** An area in numbers, which follow the map, as the map follows them. */
 export function AreaForm({ draft, before, pending, error, onDraw, onSave, onDiscard, onRemove }: AreaFormProps) {
-  const words = useWords();
-  const { t, name } = words;
+  const translator = useTranslation();
+  const { t, name } = translator;
   const isDirty = JSON.stringify(draft) !== JSON.stringify(before);
   const isTyped = before === null ? draft.name !== "" : isDirty;
-  const unsaved = useUnsaved(isTyped && !pending);
+  const unsaved = useUnsavedChanges(isTyped && !pending);
   const number = (field: "latitude" | "longitude" | "radiusInM", most: number) => ({
     label: name("field", field),
     required: true,
     max: most,
     hideControls: true,
     value: draft[field],
-    error: fieldFault(error, field, words),
+    error: fieldErrorText(error, field, translator),
     onChange: (value: string | number) => onDraw({ ...draft, [field]: value === "" ? Number.NaN : Number(value) }),
   });
   return (
@@ -41,7 +41,7 @@ export function AreaForm({ draft, before, pending, error, onDraw, onSave, onDisc
       className="stack"
       onSubmit={(event) => {
         event.preventDefault();
-        if (isWhole(draft)) onSave();
+        if (isAreaComplete(draft)) onSave();
       }}
     >
       <TextInput
@@ -49,7 +49,7 @@ export function AreaForm({ draft, before, pending, error, onDraw, onSave, onDisc
         required
         maxLength={140}
         value={draft.name}
-        error={fieldFault(error, "name", words)}
+        error={fieldErrorText(error, "name", translator)}
         onChange={(event) => onDraw({ ...draft, name: event.currentTarget.value })}
       />
       <div className="row end">
@@ -61,7 +61,7 @@ export function AreaForm({ draft, before, pending, error, onDraw, onSave, onDisc
         min={1}
         allowDecimal={false}
         description={t("areas.radius-hint")}
-        onBlur={() => Number.isFinite(draft.radiusInM) && onDraw(sizedTo(draft, draft.radiusInM))}
+        onBlur={() => Number.isFinite(draft.radiusInM) && onDraw(withRadius(draft, draft.radiusInM))}
       />
       <MultiSelect
         label={name("field", "syncedDeviceTypes")}
@@ -71,9 +71,9 @@ export function AreaForm({ draft, before, pending, error, onDraw, onSave, onDisc
         onChange={(syncedDeviceTypes) => onDraw({ ...draft, syncedDeviceTypes })}
       />
       {unsaved}
-      <FaultLine error={error} />
+      <ErrorLine error={error} />
       <div className="row">
-        <Button type="submit" loading={pending} disabled={!isDirty || !isWhole(draft)}>
+        <Button type="submit" loading={pending} disabled={!isDirty || !isAreaComplete(draft)}>
           {t("save")}
         </Button>
         {isDirty && before && (

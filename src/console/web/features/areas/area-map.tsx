@@ -1,9 +1,9 @@
 import { useEffect, useRef, useState } from "react";
 import type { AreaRow } from "../../api/place-rows.ts";
-import { useWords } from "../../i18n/use-translation.tsx";
-import type { Background } from "../../ui/map/map-background.ts";
+import { useTranslation } from "../../i18n/use-translation.tsx";
+import type { MapBackground } from "../../ui/map/map-background.ts";
 import type { AreaDraft } from "./area-draft.ts";
-import { type DrawnMap, drawMap, type MapEvents } from "./editable-map.ts";
+import { createEditableMap, type EditableMap, type MapEvents } from "./editable-map.ts";
 import "leaflet/dist/leaflet.css";
 import "./areas.css";
 
@@ -12,18 +12,18 @@ interface AreaMapProps extends MapEvents {
   /** The area that is drawn anew; null for a new one, or none. */
   drawnId: string | null;
   draft: AreaDraft | null;
-  background: Background;
+  background: MapBackground;
   /** The map is there. */
-  onReady(map: DrawnMap): void;
+  onReady(map: EditableMap): void;
 }
 
 /** Areas on a map, and the one that is drawn. */
 export function AreaMap({ areas, drawnId, draft, background, onSelect, onDraw, onReady }: AreaMapProps) {
-  const { t } = useWords();
+  const { t } = useTranslation();
   const place = useRef<HTMLElement>(null);
   const events = useRef<MapEvents>({ onSelect, onDraw });
   events.current = { onSelect, onDraw };
-  const [map, setMap] = useState<DrawnMap | null>(null);
+  const [map, setMap] = useState<EditableMap | null>(null);
   const words = JSON.stringify({
     zoomIn: t("areas.zoom-in"),
     zoomOut: t("areas.zoom-out"),
@@ -32,7 +32,7 @@ export function AreaMap({ areas, drawnId, draft, background, onSelect, onDraw, o
   });
   useEffect(() => {
     if (!place.current) return;
-    const made = drawMap(place.current, JSON.parse(words), {
+    const made = createEditableMap(place.current, JSON.parse(words), {
       onSelect: (areaId) => events.current.onSelect(areaId),
       onDraw: (next) => events.current.onDraw(next),
     });

@@ -1,14 +1,14 @@
 import { Button } from "@mantine/core";
 import type { AreaRow } from "../../api/place-rows.ts";
-import { useChange } from "../../api/use-rows.ts";
+import { useRowMutation } from "../../api/use-rows.ts";
 import { useConsole } from "../../console-context.tsx";
-import { useWords } from "../../i18n/use-translation.tsx";
+import { useTranslation } from "../../i18n/use-translation.tsx";
 import { SheetTabs } from "../../ui/sheet-tabs.tsx";
 import { useRemoval } from "../../ui/use-removal.ts";
-import { type AreaDraft, bodyOf, draftOf } from "./area-draft.ts";
+import { type AreaDraft, areaBody, areaDraftOf } from "./area-draft.ts";
 import { AreaForm } from "./area-form.tsx";
-import { Triggers } from "./boundary-triggers.tsx";
-import { InsideNow } from "./people-inside.tsx";
+import { BoundaryTriggers } from "./boundary-triggers.tsx";
+import { PeopleInside } from "./people-inside.tsx";
 
 interface AreaPanelProps {
   /** Null for a new area. */
@@ -21,15 +21,15 @@ interface AreaPanelProps {
 
 /** One area beside the map: what it is, who is inside now, and what happens at its edge. */
 export function AreaPanel({ row, draft, onDraw, onClose }: AreaPanelProps) {
-  const { t } = useWords();
-  const { client, say } = useConsole();
+  const { t } = useTranslation();
+  const { client, notify } = useConsole();
   const removeSoon = useRemoval("areas-of-interest/{areaOfInterestId}");
-  const save = useChange("areas-of-interest", async (body: Record<string, unknown>) => {
+  const save = useRowMutation("areas-of-interest", async (body: Record<string, unknown>) => {
     const saved = row
       ? await client.put<AreaRow>("areas-of-interest/{areaOfInterestId}", { areaOfInterestId: row.id }, body)
       : await client.post<AreaRow>("areas-of-interest", {}, body);
-    say(t("saved"));
-    onDraw(draftOf(saved));
+    notify(t("saved"));
+    onDraw(areaDraftOf(saved));
     if (!row) onClose(saved.id);
   });
   const remove = () => {
@@ -37,13 +37,13 @@ export function AreaPanel({ row, draft, onDraw, onClose }: AreaPanelProps) {
     removeSoon({ id: row.id, name: row.name, params: { areaOfInterestId: row.id } });
     onClose();
   };
-  const before = row && draftOf(row);
+  const before = row && areaDraftOf(row);
   const form = (
     <AreaForm
       {...{ draft, before, onDraw }}
       pending={save.isPending}
       error={save.error}
-      onSave={() => save.mutate(bodyOf(draft))}
+      onSave={() => save.mutate(areaBody(draft))}
       onDiscard={() => before && onDraw(before)}
       onRemove={row?.permissions.includes("delete") ? remove : undefined}
     />
@@ -61,8 +61,8 @@ export function AreaPanel({ row, draft, onDraw, onClose }: AreaPanelProps) {
           label={row.name}
           tabs={[
             { id: "details", label: t("details"), content: form },
-            { id: "inside", label: t("areas.inside"), content: <InsideNow areaOfInterestId={row.id} /> },
-            { id: "triggers", label: t("boundary.title"), content: <Triggers areaOfInterestId={row.id} /> },
+            { id: "inside", label: t("areas.inside"), content: <PeopleInside areaOfInterestId={row.id} /> },
+            { id: "triggers", label: t("boundary.title"), content: <BoundaryTriggers areaOfInterestId={row.id} /> },
           ]}
         />
       ) : (

@@ -2,20 +2,20 @@ import { Button } from "@mantine/core";
 import { useCallback, useEffect, useMemo, useState } from "react";
 import type { AreaRow, SiteRow } from "../../api/place-rows.ts";
 import { useRows } from "../../api/use-rows.ts";
-import { useWords } from "../../i18n/use-translation.tsx";
-import { FaultLine } from "../../ui/error-line.tsx";
+import { useTranslation } from "../../i18n/use-translation.tsx";
+import { ErrorLine } from "../../ui/error-line.tsx";
 import { useTableSearch } from "../../ui/list/use-table-search.ts";
-import type { Background } from "../../ui/map/map-background.ts";
+import type { MapBackground } from "../../ui/map/map-background.ts";
 import { NEW } from "../../ui/row-sheet.tsx";
-import { Tabs } from "../../ui/section-tabs.tsx";
-import { type AreaDraft, draftOf, movedTo, sizedTo } from "./area-draft.ts";
+import { SectionTabs } from "../../ui/section-tabs.tsx";
+import { type AreaDraft, areaDraftOf, withCenter, withRadius } from "./area-draft.ts";
 import { AreaMap } from "./area-map.tsx";
 import { AreaPanel } from "./area-panel.tsx";
-import { BackgroundChoice } from "./background-select.tsx";
-import type { DrawnMap } from "./editable-map.ts";
+import { BackgroundSelect } from "./background-select.tsx";
+import type { EditableMap } from "./editable-map.ts";
 import "../../ui/lines.css";
 
-const GRID: Background = { kind: "grid" };
+const GRID: MapBackground = { kind: "grid" };
 /** What is seen around a site where there is no area yet. */
 const AROUND_SITE_M = 300;
 /** There are at most twenty. */
@@ -23,19 +23,19 @@ const MOST = 100;
 
 /** Areas on a map: whoever is inside one can be reached. */
 export default function AreasPage() {
-  const { t } = useWords();
+  const { t } = useTranslation();
   const [{ open }, show] = useTableSearch();
   const areas = useRows<AreaRow>("areas-of-interest", {}, { limit: MOST, sort: "name" });
   const rows = useMemo<readonly AreaRow[]>(() => areas.data?.data ?? [], [areas.data]);
-  const [map, setMap] = useState<DrawnMap | null>(null);
-  const [background, setBackground] = useState<Background>(GRID);
+  const [map, setMap] = useState<EditableMap | null>(null);
+  const [background, setBackground] = useState<MapBackground>(GRID);
   const row = rows.find(({ id }) => id === open) ?? null;
   const isInSight = useFirstView(map, areas.data ? rows : null, row !== null);
   const [draft, setDraft] = useDraft(open, row, isInSight ? map : null);
   const onSelect = useCallback((id: string) => show({ open: id }), [show]);
   return (
     <div className="page">
-      <Tabs of="devices" />
+      <SectionTabs of="devices" />
       <div className="head">
         <h1>{t("areas.title")}</h1>
         <span className="space" />
@@ -44,7 +44,7 @@ export default function AreasPage() {
         </Button>
       </div>
       <p className="soft">{t("areas.words")}</p>
-      <FaultLine error={areas.error} />
+      <ErrorLine error={areas.error} />
       <div className="area-page">
         <div className="stack">
           <AreaMap
@@ -55,7 +55,7 @@ export default function AreasPage() {
             onReady={setMap}
           />
           {draft && <p className="soft">{t("areas.map-hint")}</p>}
-          <BackgroundChoice onChoose={setBackground} />
+          <BackgroundSelect onChoose={setBackground} />
         </div>
         {draft && (row || open === NEW) ? (
           <AreaPanel key={open} {...{ row, draft }} onDraw={setDraft} onClose={(madeId) => show({ open: madeId })} />
@@ -68,9 +68,9 @@ export default function AreasPage() {
 }
 
 /** What is drawn: the area that is open, or a new one in the middle of what is seen. */
-function useDraft(open: string | undefined, row: AreaRow | null, map: DrawnMap | null) {
+function useDraft(open: string | undefined, row: AreaRow | null, map: EditableMap | null) {
   const [draft, setDraft] = useState<AreaDraft | null>(null);
-  const saved = useMemo(() => row && draftOf(row), [row]);
+  const saved = useMemo(() => row && areaDraftOf(row), [row]);
   const isThere = saved !== null;
   // biome-ignore lint/correctness/useExhaustiveDependencies: what is drawn stays while the row is read anew
   useEffect(() => {
@@ -78,7 +78,7 @@ function useDraft(open: string | undefined, row: AreaRow | null, map: DrawnMap |
     if (open === NEW) {
       const { latitude, longitude, radiusInM } = map.circleInView();
       const bare = { name: "", latitude: 0, longitude: 0, radiusInM: 1, syncedDeviceTypes: [] };
-      setDraft(sizedTo(movedTo(bare, latitude, longitude), radiusInM));
+      setDraft(withRadius(withCenter(bare, latitude, longitude), radiusInM));
     } else {
       setDraft(saved);
       if (saved) map.goTo([saved]);
@@ -88,7 +88,7 @@ function useDraft(open: string | undefined, row: AreaRow | null, map: DrawnMap |
 }
 
 /** At first all areas are seen; where there is none, the first site. True once that is so, or one area is open instead. */
-function useFirstView(map: DrawnMap | null, rows: readonly AreaRow[] | null, isOpen: boolean): boolean {
+function useFirstView(map: EditableMap | null, rows: readonly AreaRow[] | null, isOpen: boolean): boolean {
   const sites = useRows<SiteRow>("sites", {}, { limit: MOST });
   const site = sites.data?.data.find(({ latitude, longitude }) => latitude !== null && longitude !== null);
   const [isDone, setDone] = useState(false);
@@ -96,7 +96,7 @@ function useFirstView(map: DrawnMap | null, rows: readonly AreaRow[] | null, isO
     if (!map || rows === null || isDone || (rows.length === 0 && sites.isLoading)) return;
     setDone(true);
     if (isOpen) return;
-    if (rows.length > 0) map.goTo(rows.map(draftOf));
+    if (rows.length > 0) map.goTo(rows.map(areaDraftOf));
     else if (site) {
       map.goTo([{ latitude: site.latitude ?? 0, longitude: site.longitude ?? 0, radiusInM: AROUND_SITE_M }]);
     }
@@ -105,7 +105,7 @@ function useFirstView(map: DrawnMap | null, rows: readonly AreaRow[] | null, isO
 }
 
 function AreaList({ rows, onSelect }: { rows: readonly AreaRow[] | null; onSelect: (id: string) => void }) {
-  const { t } = useWords();
+  const { t } = useTranslation();
   return (
     <section className="card area-panel">
       <h2>{t("areas.list")}</h2>
@@ -115,7 +115,7 @@ function AreaList({ rows, onSelect }: { rows: readonly AreaRow[] | null; onSelec
           <li key={row.id}>
             <button type="button" className="tile wide" onClick={() => onSelect(row.id)}>
               {row.name}
-              <small>{t("areas.size", { n: draftOf(row).radiusInM })}</small>
+              <small>{t("areas.size", { n: areaDraftOf(row).radiusInM })}</small>
             </button>
           </li>
         ))}

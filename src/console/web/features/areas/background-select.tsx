@@ -1,20 +1,20 @@
 import { useEffect, useState } from "react";
 import type { FloorRow } from "../../api/place-rows.ts";
 import { useRow } from "../../api/use-rows.ts";
-import { useWords } from "../../i18n/use-translation.tsx";
-import { RowChoice } from "../../ui/form/row-select.tsx";
-import { type Background, isGeoJson } from "../../ui/map/map-background.ts";
-import { ChoiceBar } from "../../ui/segmented-choice.tsx";
-import { usePicture } from "../../ui/use-image.ts";
-import { readGround } from "../places/georeference.ts";
+import { useTranslation } from "../../i18n/use-translation.tsx";
+import { RowSelect } from "../../ui/form/row-select.tsx";
+import { isGeoJson, type MapBackground } from "../../ui/map/map-background.ts";
+import { SegmentedChoice } from "../../ui/segmented-choice.tsx";
+import { useImage } from "../../ui/use-image.ts";
+import { parseGeoreference } from "../places/georeference.ts";
 
 const KINDS = ["grid", "plan", "file"] as const;
 type Kind = (typeof KINDS)[number];
-const GRID: Background = { kind: "grid" };
+const GRID: MapBackground = { kind: "grid" };
 
 /** What lies below the areas: a graticule, a plan of a floor, or a GeoJSON file of one's own. Nothing comes from elsewhere. */
-export function BackgroundChoice({ onChoose }: { onChoose: (background: Background) => void }) {
-  const { t } = useWords();
+export function BackgroundSelect({ onChoose }: { onChoose: (background: MapBackground) => void }) {
+  const { t } = useTranslation();
   const [kind, setKind] = useState<Kind>("grid");
   const choose = (next: Kind) => {
     setKind(next);
@@ -24,7 +24,7 @@ export function BackgroundChoice({ onChoose }: { onChoose: (background: Backgrou
     <details>
       <summary>{t("areas.background")}</summary>
       <div className="stack">
-        <ChoiceBar
+        <SegmentedChoice
           label={t("areas.background")}
           value={kind}
           choices={KINDS.map((value) => ({ value, label: t(`areas.background-${value}`) }))}
@@ -37,8 +37,8 @@ export function BackgroundChoice({ onChoose }: { onChoose: (background: Backgrou
   );
 }
 
-function PlanChoice({ onChoose }: { onChoose: (background: Background) => void }) {
-  const { t } = useWords();
+function PlanChoice({ onChoose }: { onChoose: (background: MapBackground) => void }) {
+  const { t } = useTranslation();
   const [siteId, setSite] = useState<string | null>(null);
   const [buildingId, setBuilding] = useState<string | null>(null);
   const [floorId, setFloor] = useState<string | null>(null);
@@ -55,8 +55,8 @@ function PlanChoice({ onChoose }: { onChoose: (background: Background) => void }
   const choices = { placeholder: t("form.choose") };
   return (
     <div className="row end">
-      <RowChoice {...choices} label={t("field.siteId")} route="sites" value={siteId} onChange={chooseSite} />
-      <RowChoice
+      <RowSelect {...choices} label={t("field.siteId")} route="sites" value={siteId} onChange={chooseSite} />
+      <RowSelect
         {...choices}
         label={t("field.buildingId")}
         route="sites/{siteId}/buildings"
@@ -65,7 +65,7 @@ function PlanChoice({ onChoose }: { onChoose: (background: Background) => void }
         value={buildingId}
         onChange={chooseBuilding}
       />
-      <RowChoice
+      <RowSelect
         {...choices}
         label={t("field.floorId")}
         route={route}
@@ -81,17 +81,17 @@ function PlanChoice({ onChoose }: { onChoose: (background: Background) => void }
 
 interface ChosenPlanProps {
   params: { siteId: string; buildingId: string; floorId: string };
-  onChoose(background: Background): void;
+  onChoose(background: MapBackground): void;
 }
 
 function ChosenPlan({ params, onChoose }: ChosenPlanProps) {
-  const { t } = useWords();
+  const { t } = useTranslation();
   const route = "sites/{siteId}/buildings/{buildingId}/floors/{floorId}";
   const floor = useRow<FloorRow>(route, params).data;
-  const { url } = usePicture(`${route}/floorPlanImage`, params, floor?.floorPlanImage ? floor.updatedAt : null);
-  const ground = JSON.stringify(readGround(floor?.imageOrigins));
+  const { url } = useImage(`${route}/floorPlanImage`, params, floor?.floorPlanImage ? floor.updatedAt : null);
+  const ground = JSON.stringify(parseGeoreference(floor?.imageOrigins));
   useEffect(() => {
-    const known = JSON.parse(ground) as ReturnType<typeof readGround>;
+    const known = JSON.parse(ground) as ReturnType<typeof parseGeoreference>;
     if (url && known) onChoose({ kind: "plan", url, ground: known });
   }, [url, ground, onChoose]);
   if (!floor) return null;
@@ -99,8 +99,8 @@ function ChosenPlan({ params, onChoose }: ChosenPlanProps) {
   return ground === "null" ? <p className="fault">{t("areas.no-ground")}</p> : null;
 }
 
-function FileChoice({ onChoose }: { onChoose: (background: Background) => void }) {
-  const { t } = useWords();
+function FileChoice({ onChoose }: { onChoose: (background: MapBackground) => void }) {
+  const { t } = useTranslation();
   const [isBad, setBad] = useState(false);
   const take = async (file: File | undefined) => {
     if (!file) return;

@@ -3,14 +3,14 @@ import { Link } from "@tanstack/react-router";
 import { useState } from "react";
 import type { BoundaryActivityRow, BoundaryTriggerRow } from "../../api/place-rows.ts";
 import { useRows } from "../../api/use-rows.ts";
-import type { Words } from "../../i18n/translator.ts";
-import { useWords } from "../../i18n/use-translation.tsx";
-import { FaultLine } from "../../ui/error-line.tsx";
-import type { Drawn } from "../../ui/form/form-fields.ts";
+import type { Translator } from "../../i18n/translator.ts";
+import { useTranslation } from "../../i18n/use-translation.tsx";
+import { ErrorLine } from "../../ui/error-line.tsx";
+import type { FieldOverrides } from "../../ui/form/form-fields.ts";
 import { ListTable } from "../../ui/list/list-table.tsx";
 import { NEW, RowSheet } from "../../ui/row-sheet.tsx";
 import { Chip } from "../../ui/status-chip.tsx";
-import { Moment } from "../../ui/timestamp.tsx";
+import { Timestamp } from "../../ui/timestamp.tsx";
 import "../../ui/lines.css";
 
 const ACTIONS = ["entered", "exited", "both"];
@@ -18,21 +18,21 @@ const THEN = ["send-to-none", "send-to-user", "send-to-message-template-recipien
 const ROUTE = "areas-of-interest/{areaOfInterestId}/boundary-triggers";
 
 /** What happens when somebody crosses the edge of an area. */
-export function Triggers({ areaOfInterestId }: { areaOfInterestId: string }) {
-  const words = useWords();
-  const { t } = words;
+export function BoundaryTriggers({ areaOfInterestId }: { areaOfInterestId: string }) {
+  const translator = useTranslation();
+  const { t } = translator;
   const [open, setOpen] = useState<string | null>(null);
   const triggers = useRows<BoundaryTriggerRow>(ROUTE, { areaOfInterestId }, { limit: 1_000, sort: "name" });
   return (
     <section className="stack">
-      <FaultLine error={triggers.error} />
+      <ErrorLine error={triggers.error} />
       {triggers.data?.total === 0 && <p className="soft">{t("boundary.none")}</p>}
       <ul className="plain">
         {triggers.data?.data.map((row) => (
           <li key={row.id}>
             <button type="button" className="tile wide" onClick={() => setOpen(row.id)}>
               {row.name}
-              <small>{sentenceOf(row, words)}</small>
+              <small>{sentenceOf(row, translator)}</small>
               {row.perUserThrottlingInSecs > 0 && (
                 <small>{t("boundary.every", { n: row.perUserThrottlingInSecs })}</small>
               )}
@@ -51,7 +51,7 @@ export function Triggers({ areaOfInterestId }: { areaOfInterestId: string }) {
 }
 
 /** `When somebody enters: Send to that person (Welcome)`. */
-function sentenceOf(row: BoundaryTriggerRow, { t, name }: Pick<Words, "t" | "name">): string {
+function sentenceOf(row: BoundaryTriggerRow, { t, name }: Pick<Translator, "t" | "name">): string {
   const says = row.subject ?? row.messageTemplate?.name;
   const deed = name("boundary-then", row.notificationAction);
   return t("boundary.sentence", {
@@ -67,10 +67,10 @@ interface TriggerSheetProps {
 }
 
 function TriggerSheet({ id, areaOfInterestId, onClose }: TriggerSheetProps) {
-  const { t, name } = useWords();
+  const { t, name } = useTranslation();
   const choices = (family: string, values: readonly string[]) =>
     values.map((value) => ({ value, label: name(family, value) }));
-  const fields: Drawn[] = [
+  const fields: FieldOverrides[] = [
     { name: "name" },
     { name: "action", choices: choices("boundary-action", ACTIONS) },
     { name: "perUserThrottlingInSecs", min: 0, hint: t("boundary.throttle-hint") },
@@ -102,7 +102,7 @@ function TriggerSheet({ id, areaOfInterestId, onClose }: TriggerSheetProps) {
 }
 
 function Activities(params: { areaOfInterestId: string; boundaryTriggerId: string }) {
-  const { t, name } = useWords();
+  const { t, name } = useTranslation();
   return (
     <div className="members-table">
       <ListTable<BoundaryActivityRow>
@@ -120,7 +120,7 @@ function Activities(params: { areaOfInterestId: string; boundaryTriggerId: strin
               <span className="row tight">
                 {name("boundary-reason", row.reason ?? "")}{" "}
                 <small className="soft">
-                  <Moment at={row.createdAt} />
+                  <Timestamp at={row.createdAt} />
                 </small>
               </span>
             ),

@@ -1,11 +1,11 @@
 import L from "leaflet";
 import type { AreaRow } from "../../api/place-rows.ts";
-import { type BaseWords, drawBaseMap } from "../../ui/map/base-map.ts";
-import type { Background } from "../../ui/map/map-background.ts";
-import { type AreaDraft, type Circle, draftOf, movedTo, sizedTo } from "./area-draft.ts";
+import { type BaseMapLabels, createBaseMap } from "../../ui/map/base-map.ts";
+import type { MapBackground } from "../../ui/map/map-background.ts";
+import { type AreaCircle, type AreaDraft, areaDraftOf, withCenter, withRadius } from "./area-draft.ts";
 
 /** Words on the map. */
-export interface MapWords extends BaseWords {
+export interface EditableMapLabels extends BaseMapLabels {
   middle: string;
   edge: string;
 }
@@ -17,23 +17,23 @@ export interface MapEvents {
 }
 
 /** A map in a page. */
-export interface DrawnMap {
+export interface EditableMap {
   /** Shows the areas, but for the one that is drawn. */
   showAreas(areas: readonly AreaRow[], drawnId: string | null): void;
   /** Shows what is drawn, with a handle in its middle and one at its edge; null for nothing. */
   showDraft(draft: AreaDraft | null): void;
   /** Shows it in the place of another, and moves to where it is. */
-  showBackground(background: Background): void;
+  showBackground(background: MapBackground): void;
   /** Moves to where circles are; stays when there is none. */
-  goTo(circles: readonly Circle[]): void;
+  goTo(circles: readonly AreaCircle[]): void;
   /** A circle in the middle of what is seen. */
-  circleInView(): Circle;
+  circleInView(): AreaCircle;
   remove(): void;
 }
 
 /** Draws a map into `place`: areas over a background. */
-export function drawMap(place: HTMLElement, words: MapWords, events: MapEvents): DrawnMap {
-  const { map, showBackground, remove } = drawBaseMap(place, words);
+export function createEditableMap(place: HTMLElement, words: EditableMapLabels, events: MapEvents): EditableMap {
+  const { map, showBackground, remove } = createBaseMap(place, words);
   const areas = L.featureGroup().addTo(map);
   const drawn = createHandles(map, words, events);
   return {
@@ -41,7 +41,7 @@ export function drawMap(place: HTMLElement, words: MapWords, events: MapEvents):
       areas.clearLayers();
       for (const row of rows) {
         if (row.id === drawnId) continue;
-        const { latitude, longitude, radiusInM } = draftOf(row);
+        const { latitude, longitude, radiusInM } = areaDraftOf(row);
         L.circle([latitude, longitude], { radius: radiusInM, className: "map-area", weight: 2 })
           .bindTooltip(textOf(row.name), { permanent: true, direction: "center", className: "map-name" })
           .on("click", () => events.onSelect(row.id))
@@ -72,7 +72,11 @@ export function drawMap(place: HTMLElement, words: MapWords, events: MapEvents):
 }
 
 /** The circle that is drawn and its two handles; those are for the hand, for keys there are the numbers beside the map. */
-function createHandles(map: L.Map, words: MapWords, events: MapEvents): { show(draft: AreaDraft | null): void } {
+function createHandles(
+  map: L.Map,
+  words: EditableMapLabels,
+  events: MapEvents,
+): { show(draft: AreaDraft | null): void } {
   const circle = L.circle([0, 0], { radius: 1, className: "map-draft", weight: 3, interactive: false });
   const handle = (className: string, title: string) =>
     L.marker([0, 0], {
@@ -104,10 +108,10 @@ function createHandles(map: L.Map, words: MapWords, events: MapEvents): { show(d
   }
   middle.on("drag", () => {
     const { lat, lng } = middle.getLatLng();
-    if (drawn) tell(movedTo(drawn, lat, lng));
+    if (drawn) tell(withCenter(drawn, lat, lng));
   });
   edge.on("drag", () => {
-    if (drawn) tell(sizedTo(drawn, map.distance(middle.getLatLng(), edge.getLatLng())));
+    if (drawn) tell(withRadius(drawn, map.distance(middle.getLatLng(), edge.getLatLng())));
   });
   function place(draft: AreaDraft): void {
     drawn = draft;

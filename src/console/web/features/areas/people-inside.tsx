@@ -1,20 +1,20 @@
 import { Link } from "@tanstack/react-router";
 import type { UserRow } from "../../api/rows.ts";
-import { useFollowing, useRows } from "../../api/use-rows.ts";
-import { useWords } from "../../i18n/use-translation.tsx";
-import { FaultLine } from "../../ui/error-line.tsx";
+import { usePolling, useRows } from "../../api/use-rows.ts";
+import { useTranslation } from "../../i18n/use-translation.tsx";
+import { ErrorLine } from "../../ui/error-line.tsx";
 
 const MOST = 100;
 
 /** Who is inside an area now; it follows by itself. */
-export function InsideNow({ areaOfInterestId }: { areaOfInterestId: string }) {
-  const { t } = useWords();
+export function PeopleInside({ areaOfInterestId }: { areaOfInterestId: string }) {
+  const { t } = useTranslation();
   const users = useRows<UserRow>("users", {}, { areaOfInterestId, limit: MOST, sort: "name" });
-  useFollowing("users");
+  usePolling("users");
   const { data } = users;
   return (
     <section className="stack">
-      <FaultLine error={users.error} />
+      <ErrorLine error={users.error} />
       {data && (
         <p role="status">{data.total === 0 ? t("areas.inside-none") : t("areas.inside-n", { n: data.total })}</p>
       )}

@@ -2,25 +2,25 @@ import { Button } from "@mantine/core";
 import type { BellScheduleRow, RingListRow } from "../../api/bell-rows.ts";
 import { useRows } from "../../api/use-rows.ts";
 import { useConsole } from "../../console-context.tsx";
-import { useWords } from "../../i18n/use-translation.tsx";
-import { FaultLine } from "../../ui/error-line.tsx";
-import { RowsChoice } from "../../ui/form/rows-select.tsx";
-import { Tabs } from "../../ui/section-tabs.tsx";
-import { dayIn, dayWords, shortTime, weekdayNames } from "./calendar-dates.ts";
-import { type DayKind, dayKindsOf } from "./cycle-day-types.ts";
-import { spanWords } from "./day-change-text.ts";
-import { useChosenIds, useDrawnSchedules, useSiteZone } from "./use-bells.ts";
+import { useTranslation } from "../../i18n/use-translation.tsx";
+import { ErrorLine } from "../../ui/error-line.tsx";
+import { RowsSelect } from "../../ui/form/rows-select.tsx";
+import { SectionTabs } from "../../ui/section-tabs.tsx";
+import { dayInZone, dayText, shortTime, weekdayNames } from "./calendar-dates.ts";
+import { type CycleDayType, cycleDayTypes } from "./cycle-day-types.ts";
+import { dateRangeText } from "./day-change-text.ts";
+import { useSelectedScheduleIds, useSiteTimeZone, useVisibleSchedules } from "./use-bells.ts";
 import "./bells.css";
 import "./print.css";
 
 /** Bell sheets for the wall of a classroom, one page each. */
 export default function BellPrintPage() {
-  const { t } = useWords();
-  const [ids, choose] = useChosenIds();
-  const drawn = useDrawnSchedules();
+  const { t } = useTranslation();
+  const [ids, choose] = useSelectedScheduleIds();
+  const drawn = useVisibleSchedules();
   return (
     <div className="page bells">
-      <Tabs of="bells" />
+      <SectionTabs of="bells" />
       <div className="head">
         <h1>{t("print.title")}</h1>
         <span className="space" />
@@ -28,14 +28,14 @@ export default function BellPrintPage() {
           {t("print.print")}
         </Button>
       </div>
-      <RowsChoice
+      <RowsSelect
         label={t("bells.schedules-shown")}
         placeholder={t("bells.all-schedules")}
         route="bell-schedules"
         value={ids}
         onChange={choose}
       />
-      <FaultLine error={drawn.error} />
+      <ErrorLine error={drawn.error} />
       {drawn.data && drawn.total === 0 && <p>{t("bells.none")}</p>}
       {drawn.schedules.map((schedule) => (
         <Sheet key={schedule.id} schedule={schedule} />
@@ -45,10 +45,10 @@ export default function BellPrintPage() {
 }
 
 function Sheet({ schedule }: { schedule: BellScheduleRow }) {
-  const { t, language } = useWords();
-  const site = useSiteZone();
+  const { t, language } = useTranslation();
+  const site = useSiteTimeZone();
   const { clock } = useConsole();
-  const kinds = dayKindsOf(schedule);
+  const kinds = cycleDayTypes(schedule);
   const ids = kinds.map(({ ringListId }) => ringListId);
   const lists = useRows<RingListRow>("ring-lists", {}, { ids, limit: 1_000 }, { enabled: ids.length > 0 });
   const listOf = (id: string) => lists.data?.data.find((row) => row.id === id);
@@ -56,28 +56,28 @@ function Sheet({ schedule }: { schedule: BellScheduleRow }) {
     <article className="card bell-print">
       <h2>{schedule.name}</h2>
       <p>
-        {t("print.zone", { zone: schedule.timeZone ?? site })} · {spanWords(schedule, language, "short")}
+        {t("print.zone", { zone: schedule.timeZone ?? site })} · {dateRangeText(schedule, language, "short")}
       </p>
-      <FaultLine error={lists.error} />
+      <ErrorLine error={lists.error} />
       {kinds.length === 0 && <p>{t("print.nothing")}</p>}
       <div className="print-kinds">
         {kinds.map((kind) => (
           <Kind key={kind.ringListId} kind={kind} numWeeks={schedule.numWeeks} list={listOf(kind.ringListId)} />
         ))}
       </div>
-      <p className="soft">{t("print.as-of", { day: dayWords(dayIn(site, clock.now()), language, "short") })}</p>
+      <p className="soft">{t("print.as-of", { day: dayText(dayInZone(site, clock.now()), language, "short") })}</p>
     </article>
   );
 }
 
 interface KindProps {
-  kind: DayKind;
+  kind: CycleDayType;
   numWeeks: number;
   list: RingListRow | undefined;
 }
 
 function Kind({ kind, numWeeks, list }: KindProps) {
-  const { t, language } = useWords();
+  const { t, language } = useTranslation();
   const names = weekdayNames(language, "short");
   const days = kind.weeks.map(({ week, days: numbers }) => {
     const words = numbers.map((day) => names[day]).join(", ");

@@ -1,22 +1,22 @@
 import { Link } from "@tanstack/react-router";
-import type { BellScheduleRow, Rehearsed } from "../../api/bell-rows.ts";
+import type { BellScheduleRow, DryRunResult } from "../../api/bell-rows.ts";
 import { useConsole } from "../../console-context.tsx";
-import { useWords } from "../../i18n/use-translation.tsx";
+import { useTranslation } from "../../i18n/use-translation.tsx";
 import { CloneButton } from "../../ui/clone-button.tsx";
-import type { OwnField } from "../../ui/form/form-fields.ts";
+import type { CustomFieldProps } from "../../ui/form/form-fields.ts";
 import { ListPage } from "../../ui/list/list-page.tsx";
 import { NEW, RowSheet } from "../../ui/row-sheet.tsx";
-import { dayIn } from "./calendar-dates.ts";
-import { Feeds } from "./calendar-feeds.tsx";
+import { dayInZone } from "./calendar-dates.ts";
+import { CalendarFeeds } from "./calendar-feeds.tsx";
 import { CycleEditor } from "./cycle-editor.tsx";
-import { spanWords } from "./day-change-text.ts";
+import { dateRangeText } from "./day-change-text.ts";
 import { ExceptionsEditor } from "./exceptions-editor.tsx";
 import { HolidayImport } from "./holiday-import.tsx";
 import { ScheduleOverlaps } from "./overlaps.tsx";
-import { Difference } from "./ring-diff.tsx";
-import { FIRST, FirstBells, FirstSteps } from "./starter-schedule.tsx";
-import { useSiteZone } from "./use-bells.ts";
-import { useRingDifference } from "./use-ring-diff.ts";
+import { RingDiff } from "./ring-diff.tsx";
+import { FirstSchedule, STARTER, StarterSchedule } from "./starter-schedule.tsx";
+import { useSiteTimeZone } from "./use-bells.ts";
+import { useRingDiff } from "./use-ring-diff.ts";
 import "./bells.css";
 import "../../ui/lines.css";
 
@@ -24,7 +24,7 @@ const ROUTE = "bell-schedules/{bellScheduleId}";
 
 /** Which kind of day is rung when. */
 export default function BellSchedulesPage() {
-  const { t, language } = useWords();
+  const { t, language } = useTranslation();
   return (
     <ListPage<BellScheduleRow>
       tabs="bells"
@@ -33,12 +33,12 @@ export default function BellSchedulesPage() {
       none={
         <>
           <p>{t("schedules.none")}</p>
-          <FirstSteps />
+          <FirstSchedule />
         </>
       }
       route="bell-schedules"
       columns={[
-        { id: "span", head: t("schedules.days"), width: "2fr", cell: (row) => spanWords(row, language, "short") },
+        { id: "span", head: t("schedules.days"), width: "2fr", cell: (row) => dateRangeText(row, language, "short") },
         { id: "weeks", head: t("field.numWeeks"), width: "7rem", cell: (row) => String(row.numWeeks) },
         {
           id: "zone",
@@ -50,8 +50,8 @@ export default function BellSchedulesPage() {
         { id: "more", head: t("schedules.shown"), width: "10rem", cell: (row) => <ScheduleLinks id={row.id} /> },
       ]}
       sheet={(id, onClose) =>
-        id === FIRST ? (
-          <FirstBells onClose={onClose} />
+        id === STARTER ? (
+          <StarterSchedule onClose={onClose} />
         ) : (
           <ScheduleSheet key={id} bellScheduleId={id} onClose={onClose} />
         )
@@ -61,7 +61,7 @@ export default function BellSchedulesPage() {
 }
 
 function ScheduleLinks({ id }: { id: string }) {
-  const { t } = useWords();
+  const { t } = useTranslation();
   return (
     <span className="row tight">
       <Link to="/bells" search={{ schedules: id }}>
@@ -75,9 +75,9 @@ function ScheduleLinks({ id }: { id: string }) {
 }
 
 function ScheduleSheet({ bellScheduleId, onClose }: { bellScheduleId: string; onClose: () => void }) {
-  const { t, name } = useWords();
-  const zone = useSiteZone();
-  const today = dayIn(zone, useConsole().clock.now());
+  const { t, name } = useTranslation();
+  const zone = useSiteTimeZone();
+  const today = dayInZone(zone, useConsole().clock.now());
   return (
     <RowSheet
       id={bellScheduleId}
@@ -124,7 +124,7 @@ function ScheduleSheet({ bellScheduleId, onClose }: { bellScheduleId: string; on
           label: t("calendar.title"),
           content: (
             <div className="stack">
-              <Feeds bellScheduleId={bellScheduleId} />
+              <CalendarFeeds bellScheduleId={bellScheduleId} />
               <HolidayImport bellScheduleId={bellScheduleId} />
             </div>
           ),
@@ -151,17 +151,17 @@ const MEMBERS = [
   "bellScheduleExceptions",
 ];
 
-function ScheduleDifference({ bellScheduleId, values }: OwnField & { bellScheduleId: string }) {
-  const { t } = useWords();
+function ScheduleDifference({ bellScheduleId, values }: CustomFieldProps & { bellScheduleId: string }) {
+  const { t } = useTranslation();
   const { client } = useConsole();
   const isNew = bellScheduleId === NEW;
   const given = Object.fromEntries(MEMBERS.map((member) => [member, values[member] ?? null]));
   const isComplete = !isNew || (Boolean(values.name) && Boolean(given.startDate) && Boolean(given.endDate));
   const body = isComplete ? { ...given, ...(isNew ? { name: values.name } : {}) } : null;
-  const found = useRingDifference(body, (asked, query) =>
+  const found = useRingDiff(body, (asked, query) =>
     isNew
-      ? client.post<Rehearsed>("bell-schedules", {}, asked, {}, query)
-      : client.put<Rehearsed>(ROUTE, { bellScheduleId }, asked, query),
+      ? client.post<DryRunResult>("bell-schedules", {}, asked, {}, query)
+      : client.put<DryRunResult>(ROUTE, { bellScheduleId }, asked, query),
   );
-  return found ? <Difference {...found} before={t("difference.counting")} ofMany={false} /> : null;
+  return found ? <RingDiff {...found} before={t("difference.counting")} ofMany={false} /> : null;
 }

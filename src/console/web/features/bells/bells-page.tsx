@@ -4,42 +4,42 @@ import { useState } from "react";
 import { dayAfter } from "../../../../bells/calendar-days.ts";
 import type { BellScheduleRow } from "../../api/bell-rows.ts";
 import { useNow } from "../../console-context.tsx";
-import { useWords } from "../../i18n/use-translation.tsx";
-import { FaultLine } from "../../ui/error-line.tsx";
-import { RowsChoice } from "../../ui/form/rows-select.tsx";
+import { useTranslation } from "../../i18n/use-translation.tsx";
+import { ErrorLine } from "../../ui/error-line.tsx";
+import { RowsSelect } from "../../ui/form/rows-select.tsx";
 import { useTableSearch } from "../../ui/list/use-table-search.ts";
-import { Tabs } from "../../ui/section-tabs.tsx";
-import { ChoiceBar } from "../../ui/segmented-choice.tsx";
-import { dayIn, dayWords, monthsFrom, monthWords, weekOf } from "./calendar-dates.ts";
-import { ChangeSheet } from "./day-change-sheet.tsx";
+import { SectionTabs } from "../../ui/section-tabs.tsx";
+import { SegmentedChoice } from "../../ui/segmented-choice.tsx";
+import { dayInZone, dayText, monthsFrom, monthText, weekOf } from "./calendar-dates.ts";
+import { DayChangeSheet } from "./day-change-sheet.tsx";
 import { DayChanges } from "./day-changes.tsx";
 import { DaySheet } from "./day-sheet.tsx";
 import { RingSheet } from "./ring-sheet.tsx";
-import { FirstSteps } from "./starter-schedule.tsx";
+import { FirstSchedule } from "./starter-schedule.tsx";
 import {
-  MOST_DRAWN,
-  useChosenIds,
-  useDrawnSchedules,
+  MAX_VISIBLE_SCHEDULES,
   useRingLists,
   useRings,
-  useSiteZone,
+  useSelectedScheduleIds,
+  useSiteTimeZone,
   useTemplateNames,
+  useVisibleSchedules,
 } from "./use-bells.ts";
 import { WeekCalendar } from "./week-calendar.tsx";
-import { type Block, blocksOf, nextInstantOf } from "./week-layout.ts";
+import { blocksOf, type CalendarBlock, nextInstantOf } from "./week-layout.ts";
 import { YearCalendar } from "./year-calendar.tsx";
-import { markOfAll } from "./year-markers.ts";
+import { combinedDayMarker } from "./year-markers.ts";
 import "../../ui/list/list.css";
 import "./bells.css";
 import "../../ui/lines.css";
 
 /** What rings when: by the week or by the year, of all schedules or some; and the way to change a day. */
 export default function BellsPage() {
-  const { t } = useWords();
+  const { t } = useTranslation();
   const [{ view = "week", since, open, day }, show] = useTableSearch();
-  const [ids, choose] = useChosenIds();
-  const drawn = useDrawnSchedules();
-  const today = dayIn(useSiteZone(), useNow());
+  const [ids, choose] = useSelectedScheduleIds();
+  const drawn = useVisibleSchedules();
+  const today = dayInZone(useSiteTimeZone(), useNow());
   const from = since ?? (view === "year" ? yearStart(drawn.schedules, today) : today);
   const close = () => show({ open: undefined, day: undefined });
   const changeDay = (chosen: string) => show({ open: "change", day: chosen });
@@ -47,14 +47,14 @@ export default function BellsPage() {
   const shared = { schedules: drawn.schedules, today, from, onDay: openDay };
   return (
     <div className="page bells">
-      <Tabs of="bells" />
+      <SectionTabs of="bells" />
       <div className="head">
         <h1>{t("bells.title")}</h1>
         <span className="space" />
         <Button onClick={() => changeDay(today)}>{t("change.title")}</Button>
       </div>
       <div className="row bells-tools">
-        <ChoiceBar
+        <SegmentedChoice
           label={t("bells.view")}
           value={view === "year" ? "year" : "week"}
           choices={[
@@ -64,7 +64,7 @@ export default function BellsPage() {
           onChange={(next) => show({ view: next === "week" ? undefined : next, since: undefined })}
         />
         <Steps from={from} view={view} onShow={(next) => show({ since: next })} />
-        <RowsChoice
+        <RowsSelect
           label={t("bells.schedules-shown")}
           placeholder={t("bells.all-schedules")}
           route="bell-schedules"
@@ -72,11 +72,13 @@ export default function BellsPage() {
           onChange={choose}
         />
       </div>
-      <FaultLine error={drawn.error} />
+      <ErrorLine error={drawn.error} />
       {drawn.data && drawn.total === 0 && <NoSchedules />}
-      {drawn.total > MOST_DRAWN && <p className="soft">{t("bells.too-many", { n: drawn.total, most: MOST_DRAWN })}</p>}
+      {drawn.total > MAX_VISIBLE_SCHEDULES && (
+        <p className="soft">{t("bells.too-many", { n: drawn.total, most: MAX_VISIBLE_SCHEDULES })}</p>
+      )}
       {view === "year" ? <Year {...shared} /> : <Week {...shared} />}
-      {open === "change" && <ChangeSheet day={day ?? today} bellScheduleIds={ids} onClose={close} />}
+      {open === "change" && <DayChangeSheet day={day ?? today} bellScheduleIds={ids} onClose={close} />}
       {open === "day" && day && (
         <DaySheet day={day} schedules={drawn.schedules} onChange={() => changeDay(day)} onClose={close} />
       )}
@@ -85,12 +87,12 @@ export default function BellsPage() {
 }
 
 function NoSchedules() {
-  const { t } = useWords();
+  const { t } = useTranslation();
   return (
     <div className="row">
       <span>{t("bells.none")}</span>
       <Link to="/bell-schedules">{t("bells.go-to-schedules")}</Link>
-      <FirstSteps />
+      <FirstSchedule />
     </div>
   );
 }
@@ -112,14 +114,14 @@ interface StepsProps {
 }
 
 function Steps({ from, view, onShow }: StepsProps) {
-  const { t, language } = useWords();
+  const { t, language } = useTranslation();
   const days = view === "year" ? 365 : 7;
   const week = weekOf(from);
   const months = monthsFrom(from);
   const words =
     view === "year"
-      ? `${monthWords(months[0] ?? "", language)} – ${monthWords(months[11] ?? "", language)}`
-      : `${dayWords(week[0] ?? from, language, "column")} – ${dayWords(week[6] ?? from, language, "short")}`;
+      ? `${monthText(months[0] ?? "", language)} – ${monthText(months[11] ?? "", language)}`
+      : `${dayText(week[0] ?? from, language, "column")} – ${dayText(week[6] ?? from, language, "short")}`;
   return (
     <div className="row steps">
       <Button variant="default" aria-label={t("bells.earlier")} onClick={() => onShow(dayAfter(from, -days))}>
@@ -154,7 +156,7 @@ function Year({ from, today, schedules, onDay }: ViewProps) {
 }
 
 function Week({ from, today, schedules, onDay }: ViewProps) {
-  const { t, name } = useWords();
+  const { t, name } = useTranslation();
   const now = useNow();
   const days = weekOf(from);
   const [first = from, last = from] = [days[0], days[6]];
@@ -162,17 +164,17 @@ function Week({ from, today, schedules, onDay }: ViewProps) {
   const blocks = blocksOf(found.rings);
   const names = useTemplateNames(blocks.map(({ messageTemplateId }) => messageTemplateId));
   const lists = useRingLists();
-  const [opened, setOpened] = useState<{ block: Block; to: string | null } | null>(null);
-  const listOf = ({ ringListId }: Block) => lists.data?.data.find(({ id }) => id === ringListId) ?? null;
-  const nameOf = ({ messageTemplateId }: Block) => names.get(messageTemplateId ?? "") ?? "";
+  const [opened, setOpened] = useState<{ block: CalendarBlock; to: string | null } | null>(null);
+  const listOf = ({ ringListId }: CalendarBlock) => lists.data?.data.find(({ id }) => id === ringListId) ?? null;
+  const nameOf = ({ messageTemplateId }: CalendarBlock) => names.get(messageTemplateId ?? "") ?? "";
   const noteOf = (day: string) => {
-    const { mark, why } = markOfAll(schedules, day);
+    const { mark, why } = combinedDayMarker(schedules, day);
     if (mark === "changed" || mark === "no-bells" || mark === "otherwise") return why ?? name("day-mark", mark);
     return null;
   };
   return (
     <>
-      <FaultLine error={found.error ?? lists.error} />
+      <ErrorLine error={found.error ?? lists.error} />
       {found.isPartial && <p className="soft">{t("bells.partial")}</p>}
       <WeekCalendar
         {...{ days, today, blocks, nameOf, noteOf, onDay }}

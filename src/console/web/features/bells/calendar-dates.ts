@@ -7,12 +7,12 @@ const DAY_MS = 86_400_000;
 const SOME_MONDAY = dayOf("2024-01-01");
 
 /** The day, `YYYY-MM-DD`, that it is at an instant (epoch ms) in a zone. */
-export function dayIn(timeZone: string, at: number): string {
+export function dayInZone(timeZone: string, at: number): string {
   return new Intl.DateTimeFormat("sv-SE", { timeZone, dateStyle: "short" }).format(at);
 }
 
 /** A `YYYY-MM-DD` in words: `long` names the day of the week too. */
-export function dayWords(day: string, language: Language, style: "long" | "short" | "column"): string {
+export function dayText(day: string, language: Language, style: "long" | "short" | "column"): string {
   const formats: Record<typeof style, Intl.DateTimeFormatOptions> = {
     long: { dateStyle: "full" },
     short: { dateStyle: "medium" },
@@ -22,7 +22,7 @@ export function dayWords(day: string, language: Language, style: "long" | "short
 }
 
 /** The name of a month, `YYYY-MM`, with its year. */
-export function monthWords(month: string, language: Language): string {
+export function monthText(month: string, language: Language): string {
   const format = new Intl.DateTimeFormat(language, { month: "long", year: "numeric", timeZone: "UTC" });
   return format.format(dayOf(`${month}-01`) * DAY_MS);
 }

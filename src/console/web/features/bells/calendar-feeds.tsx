@@ -1,33 +1,33 @@
 import { Button, TextInput } from "@mantine/core";
 import { useState } from "react";
-import type { FeedRow } from "../../api/bell-rows.ts";
-import { useChange, useRows } from "../../api/use-rows.ts";
+import type { CalendarFeedRow } from "../../api/bell-rows.ts";
+import { useRowMutation, useRows } from "../../api/use-rows.ts";
 import { useConsole } from "../../console-context.tsx";
-import { useWords } from "../../i18n/use-translation.tsx";
-import { FaultLine } from "../../ui/error-line.tsx";
-import { OnceShown } from "../../ui/one-time-secret.tsx";
+import { useTranslation } from "../../i18n/use-translation.tsx";
+import { ErrorLine } from "../../ui/error-line.tsx";
+import { OneTimeSecret } from "../../ui/one-time-secret.tsx";
 import { RemoveButton } from "../../ui/remove-button.tsx";
-import { Moment } from "../../ui/timestamp.tsx";
-import { useGone } from "../../ui/use-removal.ts";
+import { Timestamp } from "../../ui/timestamp.tsx";
+import { usePendingRemovalIds } from "../../ui/use-removal.ts";
 
 const ROUTE = "bell-schedules/{bellScheduleId}/feeds";
 
 /** The addresses at which calendar programs follow a schedule; a new one is shown once. */
-export function Feeds({ bellScheduleId }: { bellScheduleId: string }) {
-  const { t } = useWords();
+export function CalendarFeeds({ bellScheduleId }: { bellScheduleId: string }) {
+  const { t } = useTranslation();
   const { client } = useConsole();
-  const gone = useGone();
+  const gone = usePendingRemovalIds();
   const [name, setName] = useState("");
-  const found = useRows<FeedRow>(ROUTE, { bellScheduleId }, { limit: 100 });
-  const make = useChange<string, FeedRow>("bell-schedule-feeds", (who) =>
-    client.post<FeedRow>(ROUTE, { bellScheduleId }, { name: who }),
+  const found = useRows<CalendarFeedRow>(ROUTE, { bellScheduleId }, { limit: 100 });
+  const make = useRowMutation<string, CalendarFeedRow>("bell-schedule-feeds", (who) =>
+    client.post<CalendarFeedRow>(ROUTE, { bellScheduleId }, { name: who }),
   );
   const feeds = (found.data?.data ?? []).filter(({ id }) => !gone.has(id));
   return (
     <section className="stack" aria-label={t("calendar.out")}>
       <h3>{t("calendar.out")}</h3>
       <p className="soft">{t("calendar.words")}</p>
-      <FaultLine error={found.error} />
+      <ErrorLine error={found.error} />
       <ul className="plain lined">
         {feeds.map((row) => (
           <li key={row.id} className="row">
@@ -35,7 +35,7 @@ export function Feeds({ bellScheduleId }: { bellScheduleId: string }) {
               {row.name}{" "}
               <small className="soft">
                 {row.lastReadAt ? t("calendar.read") : t("calendar.never-read")}{" "}
-                {row.lastReadAt && <Moment at={row.lastReadAt} />}
+                {row.lastReadAt && <Timestamp at={row.lastReadAt} />}
               </small>
             </span>
             {row.permissions.includes("delete") && (
@@ -50,7 +50,7 @@ export function Feeds({ bellScheduleId }: { bellScheduleId: string }) {
         ))}
       </ul>
       {make.data ? (
-        <OnceShown
+        <OneTimeSecret
           label={t("calendar.address")}
           value={make.data.url ?? ""}
           onKept={() => {
@@ -79,7 +79,7 @@ export function Feeds({ bellScheduleId }: { bellScheduleId: string }) {
           </Button>
         </form>
       )}
-      <FaultLine error={make.error} />
+      <ErrorLine error={make.error} />
     </section>
   );
 }

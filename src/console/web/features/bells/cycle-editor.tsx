@@ -1,8 +1,8 @@
 import { Button, NativeSelect } from "@mantine/core";
 import type { CycleDay } from "../../api/bell-rows.ts";
-import { useWords } from "../../i18n/use-translation.tsx";
-import { FaultLine } from "../../ui/error-line.tsx";
-import type { OwnField } from "../../ui/form/form-fields.ts";
+import { useTranslation } from "../../i18n/use-translation.tsx";
+import { ErrorLine } from "../../ui/error-line.tsx";
+import type { CustomFieldProps } from "../../ui/form/form-fields.ts";
 import { weekdayNames } from "./calendar-dates.ts";
 import { useRingLists } from "./use-bells.ts";
 
@@ -11,8 +11,8 @@ const DAYS = 7;
 const WORKDAYS = [0, 1, 2, 3, 4];
 
 /** Which ring list each day of the cycle rings. */
-export function CycleEditor({ values, change }: OwnField) {
-  const { t } = useWords();
+export function CycleEditor({ values, change }: CustomFieldProps) {
+  const { t } = useTranslation();
   const lists = useRingLists();
   const cycle = (values.bellScheduleEntries ?? []) as readonly CycleDay[];
   const weeks = Math.min(MOST_WEEKS, Math.max(1, Number(values.numWeeks) || 1));
@@ -34,7 +34,7 @@ export function CycleEditor({ values, change }: OwnField) {
     <section className="stack" aria-label={t("schedules.cycle")}>
       <h3 className="form-heading">{t("schedules.cycle")}</h3>
       <p className="soft">{t("schedules.cycle-words")}</p>
-      <FaultLine error={lists.error} />
+      <ErrorLine error={lists.error} />
       {numbersTo(weeks).map((week) => (
         <Week key={week} {...{ week, weeks, cycle, options }} onDays={(days) => set(days)} />
       ))}
@@ -55,7 +55,7 @@ interface WeekProps {
 }
 
 function Week({ week, weeks, cycle, options, onDays }: WeekProps) {
-  const { t, language } = useWords();
+  const { t, language } = useTranslation();
   const first = week * DAYS;
   const listOn = (entryNum: number) => cycle.find((day) => day.entryNum === entryNum)?.ringListId ?? null;
   const days = (

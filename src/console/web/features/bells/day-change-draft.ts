@@ -1,16 +1,16 @@
 import { readTime } from "../../../../bells/local-times.ts";
 
 /** What can be done with a day; `exception` stays in the schedules, all else is for once. */
-export const CHANGE_KINDS = [
+export const DAY_CHANGE_TYPES = [
   ...(["delay", "early-dismissal", "other-day", "no-bells", "mute", "mute-hours", "exception"] as const),
 ] as const;
 
 /** One of them. */
-export type ChangeKind = (typeof CHANGE_KINDS)[number];
+export type DayChangeType = (typeof DAY_CHANGE_TYPES)[number];
 
 /** A change of days as it is being made; times as `HH:mm:ss`, days as `YYYY-MM-DD`, "" for none. */
-export interface ChangeDraft {
-  kind: ChangeKind;
+export interface DayChangeDraft {
+  kind: DayChangeType;
   startDate: string;
   endDate: string;
   minutes: number;
@@ -26,7 +26,7 @@ export interface ChangeDraft {
 }
 
 /** The draft with which a sheet opens: an hour later, which is what is wanted most. */
-export function newDraft(day: string, bellScheduleIds: readonly string[]): ChangeDraft {
+export function newDayChangeDraft(day: string, bellScheduleIds: readonly string[]): DayChangeDraft {
   return {
     ...{ kind: "delay", startDate: day, endDate: "", minutes: 60, from: "", until: "12:00:00", as: "date" },
     ...{ likeDate: "", ringListId: null, description: "", all: bellScheduleIds.length === 0, bellScheduleIds },
@@ -34,7 +34,7 @@ export function newDraft(day: string, bellScheduleIds: readonly string[]): Chang
 }
 
 /** What is sent, and where; null while something is missing. */
-export function bodyOfChange(draft: ChangeDraft): { isLasting: boolean; body: Record<string, unknown> } | null {
+export function dayChangeRequest(draft: DayChangeDraft): { isLasting: boolean; body: Record<string, unknown> } | null {
   const { kind, startDate, all, bellScheduleIds } = draft;
   const own = membersOf(draft);
   if (!own || startDate === "" || (!all && bellScheduleIds.length === 0)) return null;
@@ -49,7 +49,7 @@ export function bodyOfChange(draft: ChangeDraft): { isLasting: boolean; body: Re
 }
 
 /** The members that a kind has beside days and schedules; null while one is missing. */
-function membersOf(draft: ChangeDraft): Record<string, unknown> | null {
+function membersOf(draft: DayChangeDraft): Record<string, unknown> | null {
   const { kind, minutes, from, until, as, likeDate, ringListId } = draft;
   const isTime = (time: string): boolean => readTime(time) !== null || time === "24:00:00";
   switch (kind) {

@@ -1,21 +1,21 @@
 import { Button, NumberInput, TextInput } from "@mantine/core";
 import { useQueryClient } from "@tanstack/react-query";
 import { useState } from "react";
-import type { DayChangeRow, Rehearsed } from "../../api/bell-rows.ts";
+import type { DayChangeRow, DryRunResult } from "../../api/bell-rows.ts";
 import type { RouteQuery } from "../../api/routes.ts";
-import { useChange } from "../../api/use-rows.ts";
+import { useRowMutation } from "../../api/use-rows.ts";
 import { useConsole } from "../../console-context.tsx";
-import { useWords } from "../../i18n/use-translation.tsx";
-import { FaultLine } from "../../ui/error-line.tsx";
-import { RowChoice } from "../../ui/form/row-select.tsx";
-import { RowsChoice } from "../../ui/form/rows-select.tsx";
-import { ChoiceBar } from "../../ui/segmented-choice.tsx";
+import { useTranslation } from "../../i18n/use-translation.tsx";
+import { ErrorLine } from "../../ui/error-line.tsx";
+import { RowSelect } from "../../ui/form/row-select.tsx";
+import { RowsSelect } from "../../ui/form/rows-select.tsx";
+import { SegmentedChoice } from "../../ui/segmented-choice.tsx";
 import { SideSheet } from "../../ui/side-sheet.tsx";
 import { TimeField } from "../../ui/time-field.tsx";
-import { useUnsaved } from "../../ui/use-unsaved-changes.tsx";
-import { bodyOfChange, CHANGE_KINDS, type ChangeDraft, newDraft } from "./day-change-draft.ts";
-import { Difference, DifferenceLine } from "./ring-diff.tsx";
-import { DRY_RUN, useDifference } from "./use-ring-diff.ts";
+import { useUnsavedChanges } from "../../ui/use-unsaved-changes.tsx";
+import { DAY_CHANGE_TYPES, type DayChangeDraft, dayChangeRequest, newDayChangeDraft } from "./day-change-draft.ts";
+import { RingDiff, RingDiffSummary } from "./ring-diff.tsx";
+import { DRY_RUN, useDryRunDiff } from "./use-ring-diff.ts";
 
 interface ChangeSheetProps {
   day: string;
@@ -25,15 +25,15 @@ interface ChangeSheetProps {
 }
 
 /** Some days that ring otherwise: what, when, for whom, and what that does to the rings before it is saved. */
-export function ChangeSheet({ day, bellScheduleIds, onClose }: ChangeSheetProps) {
-  const { t, name } = useWords();
-  const [start] = useState(() => newDraft(day, bellScheduleIds));
+export function DayChangeSheet({ day, bellScheduleIds, onClose }: ChangeSheetProps) {
+  const { t, name } = useTranslation();
+  const [start] = useState(() => newDayChangeDraft(day, bellScheduleIds));
   const [draft, setDraft] = useState(start);
-  const change = (part: Partial<ChangeDraft>) => setDraft((old) => ({ ...old, ...part }));
-  const made = bodyOfChange(draft);
+  const change = (part: Partial<DayChangeDraft>) => setDraft((old) => ({ ...old, ...part }));
+  const made = dayChangeRequest(draft);
   const { send, saving } = useSaving(onClose);
-  const difference = useDifference(made, (asked: NonNullable<typeof made>) => send(asked, DRY_RUN));
-  const unsaved = useUnsaved(draft !== start && !saving.isPending && !saving.isSuccess);
+  const difference = useDryRunDiff(made, (asked: NonNullable<typeof made>) => send(asked, DRY_RUN));
+  const unsaved = useUnsavedChanges(draft !== start && !saving.isPending && !saving.isSuccess);
   return (
     <SideSheet title={t("change.title")} onClose={onClose}>
       <form
@@ -43,10 +43,10 @@ export function ChangeSheet({ day, bellScheduleIds, onClose }: ChangeSheetProps)
           if (made) saving.mutate(made);
         }}
       >
-        <ChoiceBar
+        <SegmentedChoice
           label={t("change.what")}
           value={draft.kind}
-          choices={CHANGE_KINDS.map((value) => ({ value, label: name("change-kind", value) }))}
+          choices={DAY_CHANGE_TYPES.map((value) => ({ value, label: name("change-kind", value) }))}
           onChange={(kind) => change({ kind })}
         />
         <p className="soft">{name("change-hint", draft.kind)}</p>
@@ -59,59 +59,59 @@ export function ChangeSheet({ day, bellScheduleIds, onClose }: ChangeSheetProps)
           value={draft.description}
           onChange={(event) => change({ description: event.currentTarget.value })}
         />
-        <Difference
+        <RingDiff
           difference={made ? difference.answer?.ringDiff : null}
           error={difference.error}
           isPending={difference.isPending}
           before={t("change.incomplete")}
         />
         {unsaved}
-        <FaultLine error={saving.error} />
+        <ErrorLine error={saving.error} />
         <div className="savebar">
           <Button type="submit" loading={saving.isPending} disabled={!made || Boolean(difference.error)}>
             {t("change.save")}
           </Button>
-          {made && difference.answer?.ringDiff && <DifferenceLine difference={difference.answer.ringDiff} />}
+          {made && difference.answer?.ringDiff && <RingDiffSummary difference={difference.answer.ringDiff} />}
         </div>
       </form>
     </SideSheet>
   );
 }
 
-type Sent = NonNullable<ReturnType<typeof bodyOfChange>>;
+type Sent = NonNullable<ReturnType<typeof dayChangeRequest>>;
 
 function useSaving(onClose: () => void) {
-  const { t } = useWords();
-  const { client, say } = useConsole();
+  const { t } = useTranslation();
+  const { client, notify } = useConsole();
   const queries = useQueryClient();
   const send = ({ isLasting, body }: Sent, query: RouteQuery = {}) => {
     const route = isLasting ? "bell-schedules-bulk-exceptions" : "bell-schedules-day-changes";
-    return client.post<DayChangeRow & Rehearsed>(route, {}, body, {}, query);
+    return client.post<DayChangeRow & DryRunResult>(route, {}, body, {}, query);
   };
   const takeBack = async (dayChangeId: string) => {
     await client.remove("bell-schedules-day-changes/{dayChangeId}", { dayChangeId });
     await queries.invalidateQueries({ queryKey: ["bell-schedules"] });
     await queries.invalidateQueries({ queryKey: ["bell-schedules-day-changes"] });
   };
-  const saving = useChange<Sent, void>("bell-schedules-day-changes", async (made) => {
+  const saving = useRowMutation<Sent, void>("bell-schedules-day-changes", async (made) => {
     const { id, schedulesAffected } = await send(made);
     await queries.invalidateQueries({ queryKey: ["bell-schedules"] });
     const words = t("change.saved", { n: schedulesAffected.length });
-    say(words, made.isLasting ? undefined : () => void takeBack(id));
+    notify(words, made.isLasting ? undefined : () => void takeBack(id));
     onClose();
   });
   return { send, saving };
 }
 
 interface PartProps {
-  draft: ChangeDraft;
-  change(part: Partial<ChangeDraft>): void;
+  draft: DayChangeDraft;
+  change(part: Partial<DayChangeDraft>): void;
 }
 
 const QUICK_MINUTES = [60, 120] as const;
 
 function KindFields({ draft, change }: PartProps) {
-  const { t } = useWords();
+  const { t } = useTranslation();
   switch (draft.kind) {
     case "delay":
       return (
@@ -149,10 +149,10 @@ function KindFields({ draft, change }: PartProps) {
 }
 
 function OtherDay({ draft, change }: PartProps) {
-  const { t } = useWords();
+  const { t } = useTranslation();
   return (
     <>
-      <ChoiceBar
+      <SegmentedChoice
         label={t("change.as")}
         value={draft.as}
         choices={[
@@ -176,9 +176,9 @@ function OtherDay({ draft, change }: PartProps) {
 }
 
 function RingListField({ draft, change, placeholder }: PartProps & { placeholder: string }) {
-  const { t } = useWords();
+  const { t } = useTranslation();
   return (
-    <RowChoice
+    <RowSelect
       label={t("change.ring-list")}
       placeholder={placeholder}
       route="ring-lists"
@@ -189,7 +189,7 @@ function RingListField({ draft, change, placeholder }: PartProps & { placeholder
 }
 
 function DayFields({ draft, change }: PartProps) {
-  const { t } = useWords();
+  const { t } = useTranslation();
   return (
     <div className="row end">
       <TextInput
@@ -211,10 +211,10 @@ function DayFields({ draft, change }: PartProps) {
 }
 
 function WhichSchedules({ draft, change }: PartProps) {
-  const { t } = useWords();
+  const { t } = useTranslation();
   return (
     <>
-      <ChoiceBar
+      <SegmentedChoice
         label={t("change.which")}
         value={draft.all ? "all" : "some"}
         choices={[
@@ -224,7 +224,7 @@ function WhichSchedules({ draft, change }: PartProps) {
         onChange={(value) => change({ all: value === "all" })}
       />
       {!draft.all && (
-        <RowsChoice
+        <RowsSelect
           label={t("change.schedules")}
           placeholder={t("bells.choose")}
           route="bell-schedules"

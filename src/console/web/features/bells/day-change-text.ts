@@ -1,9 +1,9 @@
 import type { DayChangeRow } from "../../api/bell-rows.ts";
-import type { Words } from "../../i18n/translator.ts";
-import { dayWords, shortTime } from "./calendar-dates.ts";
+import type { Translator } from "../../i18n/translator.ts";
+import { dayText, shortTime } from "./calendar-dates.ts";
 
 /** What a day change does, in words. */
-export function changeWords(change: DayChangeRow, { t, language }: Pick<Words, "t" | "language">): string {
+export function dayChangeText(change: DayChangeRow, { t, language }: Pick<Translator, "t" | "language">): string {
   const { kind, minutes, from, until, likeDate } = change;
   const times = { from: shortTime(from ?? "00:00:00"), until: shortTime(until ?? "") };
   if (kind === "delay") return t("change.words-delay", { n: minutes ?? 0 });
@@ -12,21 +12,21 @@ export function changeWords(change: DayChangeRow, { t, language }: Pick<Words, "
   if (kind === "mute") return t("change.words-mute", times);
   if (kind === "move-ring") return t("change.words-move", times);
   if (kind === "mute-hours") return t("change.words-mute-hours", times);
-  return likeDate ? t("change.words-like", { day: dayWords(likeDate, language, "long") }) : t("change.words-list");
+  return likeDate ? t("change.words-like", { day: dayText(likeDate, language, "long") }) : t("change.words-list");
 }
 
 /** Days from the first to the last in words; `short` tells the year, `column` the day of the week. */
-export function spanWords(
+export function dateRangeText(
   { startDate, endDate }: { startDate: string; endDate: string | null },
-  language: Words["language"],
+  language: Translator["language"],
   style: "column" | "short" = "column",
 ): string {
-  const first = dayWords(startDate, language, style);
-  return endDate === null || endDate === startDate ? first : `${first} – ${dayWords(endDate, language, style)}`;
+  const first = dayText(startDate, language, style);
+  return endDate === null || endDate === startDate ? first : `${first} – ${dayText(endDate, language, style)}`;
 }
 
 /** What is changed in a ring list on some days, in words: `delay 60` and its kin. */
-export function ringListChangeWords(change: string, { t }: Pick<Words, "t">): string {
+export function ringListChangeText(change: string, { t }: Pick<Translator, "t">): string {
   const [kind, first = "", second = ""] = change.split(" ");
   if (kind === "delay") return t("change.words-delay", { n: Number(first) });
   if (kind === "earlier") return t("change.words-earlier", { n: Number(first) });

@@ -1,25 +1,25 @@
 import type { DayChangeRow } from "../../api/bell-rows.ts";
 import { useRows } from "../../api/use-rows.ts";
-import { useWords } from "../../i18n/use-translation.tsx";
-import { FaultLine } from "../../ui/error-line.tsx";
+import { useTranslation } from "../../i18n/use-translation.tsx";
+import { ErrorLine } from "../../ui/error-line.tsx";
 import { RemoveButton } from "../../ui/remove-button.tsx";
-import { useGone } from "../../ui/use-removal.ts";
-import { changeWords, spanWords } from "./day-change-text.ts";
+import { usePendingRemovalIds } from "../../ui/use-removal.ts";
+import { dateRangeText, dayChangeText } from "./day-change-text.ts";
 
 const SHOWN_NAMES = 3;
 
 /** The day changes that touch one of some days, each to be taken back. */
 export function DayChanges({ first, last }: { first: string; last: string }) {
-  const words = useWords();
-  const { t, language } = words;
-  const gone = useGone();
+  const translator = useTranslation();
+  const { t, language } = translator;
+  const gone = usePendingRemovalIds();
   const found = useRows<DayChangeRow>("bell-schedules-day-changes", {}, { sort: "-createdAt", limit: 200 });
   const changes = (found.data?.data ?? []).filter(
     ({ id, startDate, endDate }) => !gone.has(id) && startDate <= last && first <= (endDate ?? startDate),
   );
   return (
     <>
-      <FaultLine error={found.error} />
+      <ErrorLine error={found.error} />
       {changes.length > 0 && (
         <section className="card">
           <h2>{t("change.here")}</h2>
@@ -27,7 +27,7 @@ export function DayChanges({ first, last }: { first: string; last: string }) {
             {changes.map((row) => (
               <li key={row.id} className="row">
                 <span className="grow">
-                  <strong>{spanWords(row, language)}</strong>: {changeWords(row, words)}{" "}
+                  <strong>{dateRangeText(row, language)}</strong>: {dayChangeText(row, translator)}{" "}
                   <small className="soft">{[namesOf(row, t), row.description].filter(Boolean).join(" · ")}</small>
                 </span>
                 {row.permissions.includes("delete") && (
@@ -35,7 +35,7 @@ export function DayChanges({ first, last }: { first: string; last: string }) {
                     route="bell-schedules-day-changes/{dayChangeId}"
                     params={{ dayChangeId: row.id }}
                     id={row.id}
-                    name={changeWords(row, words)}
+                    name={dayChangeText(row, translator)}
                     label={t("change.take-back")}
                   />
                 )}
@@ -48,7 +48,7 @@ export function DayChanges({ first, last }: { first: string; last: string }) {
   );
 }
 
-function namesOf({ schedulesAffected }: DayChangeRow, t: ReturnType<typeof useWords>["t"]): string {
+function namesOf({ schedulesAffected }: DayChangeRow, t: ReturnType<typeof useTranslation>["t"]): string {
   const names = schedulesAffected.slice(0, SHOWN_NAMES).map(({ name }) => name);
   const more = schedulesAffected.length - names.length;
   return [...names, ...(more > 0 ? [t("change.more-schedules", { n: more })] : [])].join(", ");

@@ -1,16 +1,16 @@
 import { Button } from "@mantine/core";
 import { Link } from "@tanstack/react-router";
 import type { BellScheduleRow } from "../../api/bell-rows.ts";
-import { useWords } from "../../i18n/use-translation.tsx";
-import { FaultLine } from "../../ui/error-line.tsx";
+import { useTranslation } from "../../i18n/use-translation.tsx";
+import { ErrorLine } from "../../ui/error-line.tsx";
 import { SideSheet } from "../../ui/side-sheet.tsx";
-import { dayWords, shortTime } from "./calendar-dates.ts";
-import { ringListChangeWords } from "./day-change-text.ts";
+import { dayText, shortTime } from "./calendar-dates.ts";
+import { ringListChangeText } from "./day-change-text.ts";
 import { DayChanges } from "./day-changes.tsx";
 import { RingStateChip } from "./ring-state.tsx";
 import { useRings, useTemplateNames } from "./use-bells.ts";
 import type { ScheduleRing } from "./week-layout.ts";
-import { markOf } from "./year-markers.ts";
+import { dayMarkerOf } from "./year-markers.ts";
 
 interface DaySheetProps {
   day: string;
@@ -21,11 +21,11 @@ interface DaySheetProps {
 
 /** One day: what is otherwise on it, what rings, and the way to change it. */
 export function DaySheet({ day, schedules, onChange, onClose }: DaySheetProps) {
-  const { t, language } = useWords();
+  const { t, language } = useTranslation();
   const rings = useRings(schedules, day, day);
   const names = useTemplateNames(rings.rings.map(({ messageTemplateId }) => messageTemplateId));
   return (
-    <SideSheet title={dayWords(day, language, "long")} onClose={onClose}>
+    <SideSheet title={dayText(day, language, "long")} onClose={onClose}>
       <div className="stack">
         <div>
           <Button onClick={onChange} data-autofocus>
@@ -33,7 +33,7 @@ export function DaySheet({ day, schedules, onChange, onClose }: DaySheetProps) {
           </Button>
         </div>
         <DayChanges first={day} last={day} />
-        <FaultLine error={rings.error} />
+        <ErrorLine error={rings.error} />
         {schedules.map((schedule) => (
           <ScheduleDay
             key={schedule.id}
@@ -56,13 +56,13 @@ interface ScheduleDayProps {
 }
 
 function ScheduleDay({ day, schedule, rings, names }: ScheduleDayProps) {
-  const words = useWords();
-  const { t, name } = words;
-  const { mark, exception } = markOf(schedule, day);
+  const translator = useTranslation();
+  const { t, name } = translator;
+  const { mark, exception } = dayMarkerOf(schedule, day);
   const why = [
     name("day-mark", mark),
     exception?.ringListName,
-    ...(exception?.ringListChanges.map((change) => ringListChangeWords(change, words)) ?? []),
+    ...(exception?.ringListChanges.map((change) => ringListChangeText(change, translator)) ?? []),
     exception?.description,
   ].filter(Boolean);
   return (

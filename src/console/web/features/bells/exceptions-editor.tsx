@@ -1,18 +1,18 @@
 import { Button, TextInput } from "@mantine/core";
-import type { ExceptionRow } from "../../api/bell-rows.ts";
-import { fieldFault } from "../../i18n/error-text.ts";
-import { useWords } from "../../i18n/use-translation.tsx";
-import type { OwnField } from "../../ui/form/form-fields.ts";
-import { RowChoice } from "../../ui/form/row-select.tsx";
-import { ringListChangeWords, spanWords } from "./day-change-text.ts";
+import type { ScheduleExceptionRow } from "../../api/bell-rows.ts";
+import { fieldErrorText } from "../../i18n/error-text.ts";
+import { useTranslation } from "../../i18n/use-translation.tsx";
+import type { CustomFieldProps } from "../../ui/form/form-fields.ts";
+import { RowSelect } from "../../ui/form/row-select.tsx";
+import { dateRangeText, ringListChangeText } from "./day-change-text.ts";
 
 const MOST = 1_000;
 
-type Exception = Omit<ExceptionRow, "id"> & { id?: string };
+type Exception = Omit<ScheduleExceptionRow, "id"> & { id?: string };
 
 /** The days of a schedule that ring otherwise than its cycle says. */
-export function ExceptionsEditor({ values, change, error }: OwnField) {
-  const { t } = useWords();
+export function ExceptionsEditor({ values, change, error }: CustomFieldProps) {
+  const { t } = useTranslation();
   const given = (values.bellScheduleExceptions ?? []) as readonly Exception[];
   const set = (bellScheduleExceptions: readonly Exception[]) => change({ bellScheduleExceptions });
   return (
@@ -52,15 +52,17 @@ interface ExceptionLineProps {
 
 /** One exception; folded, as a schedule may have many. */
 function ExceptionLine({ exception, at, error, onChange, onRemove }: ExceptionLineProps) {
-  const words = useWords();
-  const { t, language } = words;
+  const translator = useTranslation();
+  const { t, language } = translator;
   const { id, startDate, endDate, ringListId, ringListName, description, ringListChanges, dayChangeId } = exception;
-  const fault = (member: string) => fieldFault(error, `bellScheduleExceptions[${at}].${member}`, words);
+  const fault = (member: string) => fieldErrorText(error, `bellScheduleExceptions[${at}].${member}`, translator);
   const how = ringListId === null ? t("schedules.silent") : (ringListName ?? "");
-  const changes = ringListChanges.map((change) => ringListChangeWords(change, words));
+  const changes = ringListChanges.map((change) => ringListChangeText(change, translator));
   return (
     <details {...(id === undefined ? { open: true } : {})}>
-      <summary>{[spanWords(exception, language), how, ...changes, description].filter(Boolean).join(" · ")}</summary>
+      <summary>
+        {[dateRangeText(exception, language), how, ...changes, description].filter(Boolean).join(" · ")}
+      </summary>
       <div className="stack exception-line">
         {dayChangeId && <p className="soft">{t("schedules.of-day-change")}</p>}
         <div className="row end">
@@ -81,7 +83,7 @@ function ExceptionLine({ exception, at, error, onChange, onRemove }: ExceptionLi
             onChange={(event) => onChange({ endDate: event.currentTarget.value })}
           />
         </div>
-        <RowChoice
+        <RowSelect
           label={t("change.ring-list")}
           placeholder={t("change.no-bells")}
           route="ring-lists"

@@ -1,24 +1,24 @@
 import { Button } from "@mantine/core";
 import { useId, useState } from "react";
-import type { BellScheduleRow, Rehearsed } from "../../api/bell-rows.ts";
+import type { BellScheduleRow, DryRunResult } from "../../api/bell-rows.ts";
 import type { RouteQuery } from "../../api/routes.ts";
-import { useChange } from "../../api/use-rows.ts";
+import { useRowMutation } from "../../api/use-rows.ts";
 import { useConsole } from "../../console-context.tsx";
-import { useWords } from "../../i18n/use-translation.tsx";
-import { FaultLine } from "../../ui/error-line.tsx";
+import { useTranslation } from "../../i18n/use-translation.tsx";
+import { ErrorLine } from "../../ui/error-line.tsx";
 import { FileField } from "../../ui/file-field.tsx";
-import { RowChoice } from "../../ui/form/row-select.tsx";
-import { Difference } from "./ring-diff.tsx";
-import { DRY_RUN, useDifference } from "./use-ring-diff.ts";
+import { RowSelect } from "../../ui/form/row-select.tsx";
+import { RingDiff } from "./ring-diff.tsx";
+import { DRY_RUN, useDryRunDiff } from "./use-ring-diff.ts";
 
 const CALENDAR = "text/calendar";
 
-type Imported = BellScheduleRow & Rehearsed & { imported: number };
+type Imported = BellScheduleRow & DryRunResult & { imported: number };
 
 /** Holidays from a calendar file, as exceptions of a schedule: what they do is told before they are taken. */
 export function HolidayImport({ bellScheduleId }: { bellScheduleId: string }) {
-  const { t } = useWords();
-  const { client, say } = useConsole();
+  const { t } = useTranslation();
+  const { client, notify } = useConsole();
   const id = useId();
   const [file, setFile] = useState<{ name: string; text: string } | null>(null);
   const [ringListId, setRingListId] = useState<string | null>(null);
@@ -35,10 +35,10 @@ export function HolidayImport({ bellScheduleId }: { bellScheduleId: string }) {
       },
     );
   const body = file && { ...file, ringListId };
-  const difference = useDifference(body, ({ text }: { text: string }) => send(text, DRY_RUN));
-  const take = useChange<string, void>("bell-schedules", async (text) => {
+  const difference = useDryRunDiff(body, ({ text }: { text: string }) => send(text, DRY_RUN));
+  const take = useRowMutation<string, void>("bell-schedules", async (text) => {
     const { imported } = await send(text);
-    say(t("holidays.taken", { n: imported }));
+    notify(t("holidays.taken", { n: imported }));
     setFile(null);
   });
   return (
@@ -58,7 +58,7 @@ export function HolidayImport({ bellScheduleId }: { bellScheduleId: string }) {
           void chosen.text().then((text) => setFile({ name: chosen.name, text }));
         }}
       />
-      <RowChoice
+      <RowSelect
         label={t("holidays.ring-list")}
         placeholder={t("change.no-bells")}
         route="ring-lists"
@@ -67,7 +67,7 @@ export function HolidayImport({ bellScheduleId }: { bellScheduleId: string }) {
       />
       {file && (
         <>
-          <Difference
+          <RingDiff
             difference={difference.answer?.ringDiff}
             error={difference.error}
             isPending={difference.isPending}
@@ -85,7 +85,7 @@ export function HolidayImport({ bellScheduleId }: { bellScheduleId: string }) {
           </div>
         </>
       )}
-      <FaultLine error={take.error} />
+      <ErrorLine error={take.error} />
     </section>
   );
 }

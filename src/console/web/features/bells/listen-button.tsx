@@ -3,14 +3,14 @@ import { useMutation } from "@tanstack/react-query";
 import { CallerError } from "../../../../base/errors.ts";
 import type { NotificationRow } from "../../api/rows.ts";
 import { useConsole } from "../../console-context.tsx";
-import { useWords } from "../../i18n/use-translation.tsx";
-import { FaultLine } from "../../ui/error-line.tsx";
+import { useTranslation } from "../../i18n/use-translation.tsx";
+import { ErrorLine } from "../../ui/error-line.tsx";
 import { useSound } from "../../ui/use-sound.ts";
 
 /** Plays in the browser all that a message sounds: tone, recording or speech, as devices hear it. */
 export function ListenButton({ messageTemplateId, name }: { messageTemplateId: string; name: string }) {
-  const { t } = useWords();
-  const { client, say } = useConsole();
+  const { t } = useTranslation();
+  const { client, notify } = useConsole();
   const { play, stop, isPlaying } = useSound();
   const loading = useMutation({
     // What a message would sound is made of a draft of it, which is removed again.
@@ -26,7 +26,7 @@ export function ListenButton({ messageTemplateId, name }: { messageTemplateId: s
         await client.remove("notifications/{notificationId}", params);
       }
     },
-    onSuccess: (sound) => (sound ? play(sound) : say(t("ring.silent", { name }))),
+    onSuccess: (sound) => (sound ? play(sound) : notify(t("ring.silent", { name }))),
   });
   return (
     <>
@@ -39,7 +39,7 @@ export function ListenButton({ messageTemplateId, name }: { messageTemplateId: s
       >
         {t(isPlaying ? "ring.stop-sound" : "ring.listen")}
       </Button>
-      <FaultLine error={loading.error} />
+      <ErrorLine error={loading.error} />
     </>
   );
 }

@@ -1,11 +1,11 @@
 import { Link } from "@tanstack/react-router";
 import { useEffect } from "react";
-import type { NearRing } from "../../api/bell-rows.ts";
+import type { UpcomingRingRow } from "../../api/bell-rows.ts";
 import { useRow, useRows } from "../../api/use-rows.ts";
 import { useConsole, useNow } from "../../console-context.tsx";
 import { elapsedText } from "../../i18n/format.ts";
-import { useWords } from "../../i18n/use-translation.tsx";
-import { FaultLine } from "../../ui/error-line.tsx";
+import { useTranslation } from "../../i18n/use-translation.tsx";
+import { ErrorLine } from "../../ui/error-line.tsx";
 
 const SHOWN = 5;
 /** Many schools ring at once: so many rings hold the next five moments of most organisations. */
@@ -22,7 +22,7 @@ interface Moment {
   schedules: string[];
 }
 
-function momentsOf(rings: readonly NearRing[], now: number): Moment[] {
+function momentsOf(rings: readonly UpcomingRingRow[], now: number): Moment[] {
   const moments = new Map<string, Moment>();
   for (const { at, localTime, messageTemplateId, messageTemplate, bellSchedule } of rings) {
     const key = `${at} ${messageTemplateId}`;
@@ -44,10 +44,10 @@ function momentsOf(rings: readonly NearRing[], now: number): Moment[] {
 
 /** The next bells of all schedules, each with the time that is left. */
 export default function NextBells() {
-  const { t } = useWords();
+  const { t } = useTranslation();
   const now = useNow();
   const { clock, feed } = useConsole();
-  const found = useRow<{ data: NearRing[] }>("bell-rings", {}, { limit: READ });
+  const found = useRow<{ data: UpcomingRingRow[] }>("bell-rings", {}, { limit: READ });
   const { refetch } = found;
   useEffect(() => {
     const reading = clock.every(READ_EVERY_MS, () => feed.live && void refetch());
@@ -62,7 +62,7 @@ export default function NextBells() {
       <h2>
         <Link to="/bells">{t("next.title")}</Link>
       </h2>
-      <FaultLine error={found.error ?? schedules.error} />
+      <ErrorLine error={found.error ?? schedules.error} />
       {isEmpty && schedules.data && <p className="soft">{t("next.none")}</p>}
       <ul className="plain">
         {moments.map(({ key, at, time, name, schedules }) => (

@@ -1,8 +1,8 @@
 import type { OverlapRow } from "../../api/bell-rows.ts";
 import { useRows } from "../../api/use-rows.ts";
-import { useWords } from "../../i18n/use-translation.tsx";
-import { FaultLine } from "../../ui/error-line.tsx";
-import { dayWords, shortTime } from "./calendar-dates.ts";
+import { useTranslation } from "../../i18n/use-translation.tsx";
+import { ErrorLine } from "../../ui/error-line.tsx";
+import { dayText, shortTime } from "./calendar-dates.ts";
 import { useScheduleNames, useTemplateNames } from "./use-bells.ts";
 
 const SHOWN = 5;
@@ -16,7 +16,7 @@ interface OverlapsProps {
 
 /** Warns of rings that come at one instant on the same devices; nothing where there are none. */
 export function Overlaps({ count, overlaps, isOpen = false }: OverlapsProps) {
-  const { t, language } = useWords();
+  const { t, language } = useTranslation();
   const shown = overlaps.slice(0, SHOWN);
   const templates = useTemplateNames(shown.flatMap((each) => [each.messageTemplateId, each.other.messageTemplateId]));
   const schedules = useScheduleNames(shown.map(({ other }) => other.bellScheduleId));
@@ -30,7 +30,7 @@ export function Overlaps({ count, overlaps, isOpen = false }: OverlapsProps) {
       <ul>
         {shown.map((each) => (
           <li key={`${each.at} ${each.entryId} ${each.other.entryId}`}>
-            {dayWords(each.localDate, language, "column")}, {shortTime(each.localTime)}:{" "}
+            {dayText(each.localDate, language, "column")}, {shortTime(each.localTime)}:{" "}
             {t("overlap.pair", {
               one: templates.get(each.messageTemplateId) ?? "",
               other: templates.get(each.other.messageTemplateId) ?? "",
@@ -46,11 +46,11 @@ export function Overlaps({ count, overlaps, isOpen = false }: OverlapsProps) {
 
 /** The warnings of a schedule for the next seven days. */
 export function ScheduleOverlaps({ bellScheduleId }: { bellScheduleId: string }) {
-  const { t } = useWords();
+  const { t } = useTranslation();
   const found = useRows<OverlapRow>("bell-schedules/{bellScheduleId}/overlaps", { bellScheduleId });
   return (
     <section className="stack">
-      <FaultLine error={found.error} />
+      <ErrorLine error={found.error} />
       {found.data?.total === 0 && <p className="soft">{t("overlap.none")}</p>}
       {found.data && <Overlaps count={found.data.total} overlaps={found.data.data} isOpen />}
     </section>

@@ -1,20 +1,20 @@
 import { Checkbox, Textarea } from "@mantine/core";
 import { ZONE_MEANINGS } from "../../../../resources/bells/time-zones.ts";
 import type { RouteQuery } from "../../api/routes.ts";
-import { fieldFault } from "../../i18n/error-text.ts";
-import { useWords } from "../../i18n/use-translation.tsx";
-import type { OwnField } from "../../ui/form/form-fields.ts";
+import { fieldErrorText } from "../../i18n/error-text.ts";
+import { useTranslation } from "../../i18n/use-translation.tsx";
+import type { CustomFieldProps } from "../../ui/form/form-fields.ts";
 import { TimeField } from "../../ui/time-field.tsx";
 import { weekdayNames } from "./calendar-dates.ts";
-import { cronOf, simpleRuleOf } from "./recurrence-rule.ts";
-import { useSiteZone } from "./use-bells.ts";
-import { DRY_RUN, useDifference } from "./use-ring-diff.ts";
+import { cronOf, weeklyRuleOf } from "./recurrence-rule.ts";
+import { useSiteTimeZone } from "./use-bells.ts";
+import { DRY_RUN, useDryRunDiff } from "./use-ring-diff.ts";
 
 interface Told {
   nextFireTimes?: readonly string[];
 }
 
-interface RuleFieldsProps extends OwnField {
+interface RuleFieldsProps extends CustomFieldProps {
   /** The member that holds the rule. */
   field: "schedule" | "cronExpression";
   /** Lines of a calendar are taken too. */
@@ -25,11 +25,11 @@ interface RuleFieldsProps extends OwnField {
 }
 
 /** A rule by time and days of the week, or as it is written; and the next times in words, as the appliance counts them. */
-export function RuleFields({ field, mayBeRule = false, values, change, error, body, ask }: RuleFieldsProps) {
-  const words = useWords();
-  const { t, language } = words;
+export function RecurrenceFields({ field, mayBeRule = false, values, change, error, body, ask }: RuleFieldsProps) {
+  const translator = useTranslation();
+  const { t, language } = translator;
   const text = String(values[field] ?? "");
-  const rule = simpleRuleOf(text);
+  const rule = weeklyRuleOf(text);
   const set = (next: string) => change({ [field]: next });
   return (
     <section className="stack" aria-label={t("rule.title")}>
@@ -64,7 +64,7 @@ export function RuleFields({ field, mayBeRule = false, values, change, error, bo
         minRows={1}
         styles={{ input: { fontFamily: "monospace" } }}
         value={text}
-        error={fieldFault(error, field, words)}
+        error={fieldErrorText(error, field, translator)}
         onChange={(event) => set(event.currentTarget.value)}
       />
       <NextTimes {...{ field, body, ask }} zone={typeof values.timeZone === "string" ? values.timeZone : null} />
@@ -82,11 +82,11 @@ interface NextTimesProps extends Pick<RuleFieldsProps, "field" | "body" | "ask">
 
 /** The next times, in the rule's zone, or the site's where it names none. */
 function NextTimes({ field, body, ask, zone }: NextTimesProps) {
-  const words = useWords();
-  const { t, language } = words;
-  const site = useSiteZone();
+  const translator = useTranslation();
+  const { t, language } = translator;
+  const site = useSiteTimeZone();
   const query = { ...DRY_RUN, includeNextFireTimes: true };
-  const found = useDifference<Told>(body, (asked: object) => ask(asked, query));
+  const found = useDryRunDiff<Told>(body, (asked: object) => ask(asked, query));
   const times = found.answer?.nextFireTimes;
   const format = new Intl.DateTimeFormat(language, {
     ...{ dateStyle: "full", timeStyle: "short" },
@@ -98,7 +98,7 @@ function NextTimes({ field, body, ask, zone }: NextTimesProps) {
       {!body && <p className="soft">{t("rule.incomplete")}</p>}
       {found.error !== null && (
         <p className="fault" role="alert">
-          {fieldFault(found.error, field, words) ?? t("rule.unknown")}
+          {fieldErrorText(found.error, field, translator) ?? t("rule.unknown")}
         </p>
       )}
       {times?.length === 0 && <p>{t("rule.never")}</p>}

@@ -1,5 +1,5 @@
 /** A rule as people say it: at a time, on some days of the week. */
-export interface SimpleRule {
+export interface WeeklyRule {
   /** `HH:mm:ss`. */
   time: string;
   /** Days of the week, 0 for Monday, in order; all seven for every day. */
@@ -10,14 +10,14 @@ export interface SimpleRule {
 const DAY_NAMES: readonly string[] = ["MON", "TUE", "WED", "THU", "FRI", "SAT", "SUN"];
 
 /** The rule as a Quartz cron expression. */
-export function cronOf({ time, days }: SimpleRule): string {
+export function cronOf({ time, days }: WeeklyRule): string {
   const [hour = 0, minute = 0, second = 0] = time.split(":").map(Number);
   const names = days.length === DAY_NAMES.length ? "*" : days.map((day) => DAY_NAMES[day]).join();
   return `${second} ${minute} ${hour} ? * ${names}`;
 }
 
 /** A Quartz cron expression as a simple rule; null where it says more than a time and days of the week. */
-export function simpleRuleOf(cron: string): SimpleRule | null {
+export function weeklyRuleOf(cron: string): WeeklyRule | null {
   const [second = "", minute = "", hour = "", days, months, week = "", ...rest] = cron
     .trim()
     .toUpperCase()

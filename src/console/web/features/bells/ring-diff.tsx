@@ -1,13 +1,13 @@
-import type { RingDifference } from "../../api/bell-rows.ts";
-import { useWords } from "../../i18n/use-translation.tsx";
-import { FaultLine } from "../../ui/error-line.tsx";
-import { dayWords, shortTime } from "./calendar-dates.ts";
+import type { RingChanges } from "../../api/bell-rows.ts";
+import { useTranslation } from "../../i18n/use-translation.tsx";
+import { ErrorLine } from "../../ui/error-line.tsx";
+import { dayText, shortTime } from "./calendar-dates.ts";
 import { Overlaps } from "./overlaps.tsx";
 import { useScheduleNames, useTemplateNames } from "./use-bells.ts";
 
 interface DifferenceProps {
   /** Null while nothing is known. */
-  difference: RingDifference | null | undefined;
+  difference: RingChanges | null | undefined;
   error: unknown;
   isPending: boolean;
   /** What is said before anything was asked. */
@@ -17,26 +17,26 @@ interface DifferenceProps {
 }
 
 /** What a write does to the rings, told before it is saved: counts in one line, the first ones by name, and warnings. */
-export function Difference({ difference, error, isPending, before, ofMany = true }: DifferenceProps) {
-  const { t } = useWords();
+export function RingDiff({ difference, error, isPending, before, ofMany = true }: DifferenceProps) {
+  const { t } = useTranslation();
   return (
     <section className="card difference" aria-live="polite" aria-busy={isPending} aria-label={t("difference.title")}>
       <h3>{t("difference.title")}</h3>
       {!difference && !error && <p className="soft">{isPending ? t("difference.counting") : before}</p>}
-      <FaultLine error={error} />
+      <ErrorLine error={error} />
       {difference && <Counted difference={difference} ofMany={ofMany} />}
     </section>
   );
 }
 
-function Counted({ difference, ofMany }: { difference: RingDifference; ofMany: boolean }) {
-  const { t } = useWords();
+function Counted({ difference, ofMany }: { difference: RingChanges; ofMany: boolean }) {
+  const { t } = useTranslation();
   const { added, removed, moved, partial, overlaps } = difference;
   const names = useNames(difference, ofMany);
   if (added.count + removed.count + moved.count === 0) {
     return (
       <>
-        <DifferenceLine difference={difference} />
+        <RingDiffSummary difference={difference} />
         <Overlaps count={overlaps.count} overlaps={overlaps.first} />
       </>
     );
@@ -51,7 +51,7 @@ function Counted({ difference, ofMany }: { difference: RingDifference; ofMany: b
   );
   return (
     <>
-      <DifferenceLine difference={difference} />
+      <RingDiffSummary difference={difference} />
       {partial && <p className="soft">{t("difference.partial")}</p>}
       <ul className="plain difference-rings">
         {moved.first
@@ -73,8 +73,8 @@ function Counted({ difference, ofMany }: { difference: RingDifference; ofMany: b
 }
 
 /** A difference in one line, such as beside the button that saves it. */
-export function DifferenceLine({ difference }: { difference: RingDifference }) {
-  const { t } = useWords();
+export function RingDiffSummary({ difference }: { difference: RingChanges }) {
+  const { t } = useTranslation();
   const { added, removed, moved, schedules } = difference;
   if (added.count + removed.count + moved.count === 0) return <p className="reach-line">{t("difference.none")}</p>;
   return (
@@ -90,20 +90,20 @@ export function DifferenceLine({ difference }: { difference: RingDifference }) {
 const SHOWN = 8;
 
 function More({ hidden }: { hidden: number }) {
-  const { t } = useWords();
+  const { t } = useTranslation();
   return hidden > 0 ? <p className="soft">{t("difference.more", { n: hidden })}</p> : null;
 }
 
-type Told = RingDifference["added"]["first"][number];
+type Told = RingChanges["added"]["first"][number];
 
 /** What stands small beside a ring: day, message, schedule. */
-function useNames({ added, removed, moved }: RingDifference, ofMany: boolean): (ring: Told) => string {
-  const { language } = useWords();
+function useNames({ added, removed, moved }: RingChanges, ofMany: boolean): (ring: Told) => string {
+  const { language } = useTranslation();
   const shown = [added, removed, moved].flatMap(({ first }) => first.slice(0, SHOWN));
   const templates = useTemplateNames(shown.map(({ messageTemplateId }) => messageTemplateId));
   const schedules = useScheduleNames(ofMany ? shown.map(({ bellScheduleId }) => bellScheduleId) : []);
   return ({ localDate, messageTemplateId, bellScheduleId }) =>
-    [dayWords(localDate, language, "column"), templates.get(messageTemplateId), schedules.get(bellScheduleId)]
+    [dayText(localDate, language, "column"), templates.get(messageTemplateId), schedules.get(bellScheduleId)]
       .filter(Boolean)
       .join(" · ");
 }

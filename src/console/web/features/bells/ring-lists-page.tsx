@@ -1,22 +1,22 @@
-import type { Rehearsed, RingListRow } from "../../api/bell-rows.ts";
+import type { DryRunResult, RingListRow } from "../../api/bell-rows.ts";
 import { useConsole } from "../../console-context.tsx";
-import { useWords } from "../../i18n/use-translation.tsx";
+import { useTranslation } from "../../i18n/use-translation.tsx";
 import { CloneButton } from "../../ui/clone-button.tsx";
-import type { OwnField } from "../../ui/form/form-fields.ts";
+import type { CustomFieldProps } from "../../ui/form/form-fields.ts";
 import { ListPage } from "../../ui/list/list-page.tsx";
 import { NEW, RowSheet } from "../../ui/row-sheet.tsx";
 import { shortTime } from "./calendar-dates.ts";
-import { Difference } from "./ring-diff.tsx";
-import { type WrittenEntry, writtenEntries } from "./ring-entries.ts";
-import { EntriesEditor } from "./rings-editor.tsx";
-import { FirstSteps } from "./starter-schedule.tsx";
-import { useRingDifference } from "./use-ring-diff.ts";
+import { RingDiff } from "./ring-diff.tsx";
+import { type RingEntryInput, ringEntryInputs } from "./ring-entries.ts";
+import { RingsEditor } from "./rings-editor.tsx";
+import { FirstSchedule } from "./starter-schedule.tsx";
+import { useRingDiff } from "./use-ring-diff.ts";
 import "./bells.css";
 import "../../ui/lines.css";
 
 /** The kinds of days, each with its rings. */
 export default function RingListsPage() {
-  const { t } = useWords();
+  const { t } = useTranslation();
   return (
     <ListPage<RingListRow>
       tabs="bells"
@@ -25,7 +25,7 @@ export default function RingListsPage() {
       none={
         <>
           <p>{t("ring-lists.none")}</p>
-          <FirstSteps />
+          <FirstSchedule />
         </>
       }
       route="ring-lists"
@@ -52,7 +52,7 @@ function hoursOf({ entries }: RingListRow): string {
 }
 
 function RingListSheet({ ringListId, onClose }: { ringListId: string; onClose: () => void }) {
-  const { t } = useWords();
+  const { t } = useTranslation();
   return (
     <RowSheet
       id={ringListId}
@@ -65,7 +65,7 @@ function RingListSheet({ ringListId, onClose }: { ringListId: string; onClose: (
         { name: "name" },
         { name: "description", label: t("bells.what-for") },
         { name: "isShared", hint: t("lists.shared-hint") },
-        { name: "entries", kind: "own", draw: (given) => <EntriesEditor key="entries" {...given} /> },
+        { name: "entries", kind: "own", draw: (given) => <RingsEditor key="entries" {...given} /> },
         {
           name: "difference",
           kind: "own",
@@ -78,12 +78,12 @@ function RingListSheet({ ringListId, onClose }: { ringListId: string; onClose: (
   );
 }
 
-function ListDifference({ ringListId, values }: OwnField & { ringListId: string }) {
-  const { t } = useWords();
+function ListDifference({ ringListId, values }: CustomFieldProps & { ringListId: string }) {
+  const { t } = useTranslation();
   const { client } = useConsole();
-  const body = { entries: writtenEntries((values.entries ?? []) as WrittenEntry[]) };
-  const found = useRingDifference(ringListId === NEW ? null : body, (asked, query) =>
-    client.put<Rehearsed>("ring-lists/{ringListId}", { ringListId }, asked, query),
+  const body = { entries: ringEntryInputs((values.entries ?? []) as RingEntryInput[]) };
+  const found = useRingDiff(ringListId === NEW ? null : body, (asked, query) =>
+    client.put<DryRunResult>("ring-lists/{ringListId}", { ringListId }, asked, query),
   );
-  return found ? <Difference {...found} before={t("difference.counting")} /> : null;
+  return found ? <RingDiff {...found} before={t("difference.counting")} /> : null;
 }

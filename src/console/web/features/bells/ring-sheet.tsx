@@ -3,25 +3,25 @@ import { useQueryClient } from "@tanstack/react-query";
 import { Link } from "@tanstack/react-router";
 import { useState } from "react";
 import { readTime, secondsOf } from "../../../../bells/local-times.ts";
-import type { DayChangeRow, Rehearsed, RingListRow } from "../../api/bell-rows.ts";
-import { useChange } from "../../api/use-rows.ts";
+import type { DayChangeRow, DryRunResult, RingListRow } from "../../api/bell-rows.ts";
+import { useRowMutation } from "../../api/use-rows.ts";
 import { useConsole } from "../../console-context.tsx";
-import { useWords } from "../../i18n/use-translation.tsx";
-import { FaultLine } from "../../ui/error-line.tsx";
-import { ChoiceBar } from "../../ui/segmented-choice.tsx";
+import { useTranslation } from "../../i18n/use-translation.tsx";
+import { ErrorLine } from "../../ui/error-line.tsx";
+import { SegmentedChoice } from "../../ui/segmented-choice.tsx";
 import { SideSheet } from "../../ui/side-sheet.tsx";
 import { TimeField } from "../../ui/time-field.tsx";
-import { useUnsaved } from "../../ui/use-unsaved-changes.tsx";
-import { dayWords, shortTime } from "./calendar-dates.ts";
+import { useUnsavedChanges } from "../../ui/use-unsaved-changes.tsx";
+import { dayText, shortTime } from "./calendar-dates.ts";
 import { ListenButton } from "./listen-button.tsx";
-import { Difference } from "./ring-diff.tsx";
-import { writtenEntries } from "./ring-entries.ts";
+import { RingDiff } from "./ring-diff.tsx";
+import { ringEntryInputs } from "./ring-entries.ts";
 import { RingStateChip } from "./ring-state.tsx";
-import { DRY_RUN, useDifference } from "./use-ring-diff.ts";
-import { type Block, shifted } from "./week-layout.ts";
+import { DRY_RUN, useDryRunDiff } from "./use-ring-diff.ts";
+import { type CalendarBlock, shiftTime } from "./week-layout.ts";
 
 interface RingSheetProps {
-  block: Block;
+  block: CalendarBlock;
   /** What it is called. */
   name: string;
   /** The ring list that it is of, where that may be seen. */
@@ -34,12 +34,12 @@ interface RingSheetProps {
 
 /** One ring: what, when, how far, by ear; and moved to another time, with what that does before it is saved. */
 export function RingSheet({ block, name, list, scheduleNames, to, onClose }: RingSheetProps) {
-  const { t, language } = useWords();
+  const { t, language } = useTranslation();
   const { localDate, localTime, messageTemplateId, rings } = block;
   return (
     <SideSheet title={`${shortTime(localTime)} ${name}`} onClose={onClose}>
       <div className="stack">
-        <p>{dayWords(localDate, language, "long")}</p>
+        <p>{dayText(localDate, language, "long")}</p>
         <ul className="plain">
           {rings.map((ring) => (
             <li key={ring.id} className="row">
@@ -84,7 +84,7 @@ type Sent = { reach: Reach; body: object };
 
 /** Another time for the ring: on this day alone, or on every day of its ring list. */
 function Move({ block, list, to, onClose }: Pick<RingSheetProps, "block" | "to" | "onClose"> & { list: RingListRow }) {
-  const { t } = useWords();
+  const { t } = useTranslation();
   const [time, setTime] = useState(to ?? block.localTime);
   const [reach, setReach] = useState<Reach>("day");
   const isMoved = readTime(time) !== null && time !== block.localTime;
@@ -94,8 +94,8 @@ function Move({ block, list, to, onClose }: Pick<RingSheetProps, "block" | "to" 
       : { entries: entriesWith(list, block, time) }
     : null;
   const { rehearse, move } = useMoving({ list, time, onClose });
-  const difference = useDifference(body && { reach, body }, rehearse);
-  const unsaved = useUnsaved(isMoved && !move.isPending && !move.isSuccess);
+  const difference = useDryRunDiff(body && { reach, body }, rehearse);
+  const unsaved = useUnsavedChanges(isMoved && !move.isPending && !move.isSuccess);
   return (
     <form
       className="stack"
@@ -104,7 +104,7 @@ function Move({ block, list, to, onClose }: Pick<RingSheetProps, "block" | "to" 
         if (body) move.mutate({ reach, body });
       }}
     >
-      <ChoiceBar<Reach>
+      <SegmentedChoice<Reach>
         label={t("ring.move-when")}
         value={reach}
         choices={[
@@ -121,7 +121,7 @@ function Move({ block, list, to, onClose }: Pick<RingSheetProps, "block" | "to" 
         onChange={setTime}
       />
       {isMoved && (
-        <Difference
+        <RingDiff
           difference={difference.answer?.ringDiff}
           error={difference.error}
           isPending={difference.isPending}
@@ -129,7 +129,7 @@ function Move({ block, list, to, onClose }: Pick<RingSheetProps, "block" | "to" 
         />
       )}
       {unsaved}
-      <FaultLine error={move.error} />
+      <ErrorLine error={move.error} />
       <div className="savebar">
         <Button type="submit" loading={move.isPending} disabled={!isMoved}>
           {t("ring.move")}
@@ -146,42 +146,42 @@ function Move({ block, list, to, onClose }: Pick<RingSheetProps, "block" | "to" 
 
 /** Tells what a move does, and does it; it can be undone. */
 function useMoving({ list, time, onClose }: { list: RingListRow; time: string; onClose(): void }) {
-  const { t } = useWords();
-  const { client, say } = useConsole();
+  const { t } = useTranslation();
+  const { client, notify } = useConsole();
   const queries = useQueryClient();
   const params = { ringListId: list.id };
-  const rehearse = ({ reach, body }: Sent): Promise<Rehearsed> =>
+  const rehearse = ({ reach, body }: Sent): Promise<DryRunResult> =>
     reach === "list"
-      ? client.put<Rehearsed>(ROUTE, params, body, DRY_RUN)
-      : client.post<Rehearsed>(DAY_CHANGES, {}, body, {}, DRY_RUN);
+      ? client.put<DryRunResult>(ROUTE, params, body, DRY_RUN)
+      : client.post<DryRunResult>(DAY_CHANGES, {}, body, {}, DRY_RUN);
   const takeBack = async (dayChangeId: string) => {
     await client.remove("bell-schedules-day-changes/{dayChangeId}", { dayChangeId });
     for (const name of ["bell-schedules", DAY_CHANGES]) await queries.invalidateQueries({ queryKey: [name] });
   };
-  const move = useChange<Sent, void>("ring-lists", async ({ reach, body }) => {
+  const move = useRowMutation<Sent, void>("ring-lists", async ({ reach, body }) => {
     const words = t("ring.moved", { time: shortTime(time) });
     if (reach === "list") {
       await client.put(ROUTE, params, body);
-      say(words, () => void client.put(ROUTE, params, { entries: writtenEntries(list.entries) }));
+      notify(words, () => void client.put(ROUTE, params, { entries: ringEntryInputs(list.entries) }));
     } else {
       const { id } = await client.post<DayChangeRow>(DAY_CHANGES, {}, body);
       for (const name of ["bell-schedules", DAY_CHANGES]) await queries.invalidateQueries({ queryKey: [name] });
-      say(words, () => void takeBack(id));
+      notify(words, () => void takeBack(id));
     }
     onClose();
   });
   return { rehearse, move };
 }
 
-function dayChangeOf({ localDate, entryId, rings }: Block, until: string): object {
+function dayChangeOf({ localDate, entryId, rings }: CalendarBlock, until: string): object {
   const bellScheduleIds = [...new Set(rings.map(({ bellScheduleId }) => bellScheduleId))];
   return { kind: "move-ring", startDate: localDate, entryId, until, bellScheduleIds };
 }
 
 /** On a day that is delayed the ring stands elsewhere than in its list: both move by as much. */
-function entriesWith({ entries }: RingListRow, { entryId, localTime }: Block, time: string) {
+function entriesWith({ entries }: RingListRow, { entryId, localTime }: CalendarBlock, time: string) {
   const minutes = (secondsOf(time) - secondsOf(localTime)) / 60;
-  return writtenEntries(entries).map((entry) =>
-    entry.id === entryId ? { ...entry, time: shifted(entry.time, minutes) } : entry,
+  return ringEntryInputs(entries).map((entry) =>
+    entry.id === entryId ? { ...entry, time: shiftTime(entry.time, minutes) } : entry,
   );
 }

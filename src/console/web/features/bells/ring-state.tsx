@@ -1,11 +1,11 @@
 import type { RingState } from "../../api/bell-rows.ts";
-import { useWords } from "../../i18n/use-translation.tsx";
+import { useTranslation } from "../../i18n/use-translation.tsx";
 
 /** What is shown of a ring: its state, or that it is the next one. */
-export type ShownRingState = RingState | "next";
+export type DisplayedRingState = RingState | "next";
 
 /** A shape for each state, so that none is known by its colour alone. */
-const SIGNS: Readonly<Record<ShownRingState, string>> = {
+const SIGNS: Readonly<Record<DisplayedRingState, string>> = {
   planned: "○",
   prepared: "○",
   armed: "○",
@@ -17,18 +17,18 @@ const SIGNS: Readonly<Record<ShownRingState, string>> = {
   skipped: "–",
 };
 
-const TONES: Readonly<Record<ShownRingState, string>> = {
+const TONES: Readonly<Record<DisplayedRingState, string>> = {
   ...{ planned: "", prepared: "", armed: "", next: "", started: "good", rung: "good" },
   ...{ late: "warn", missed: "bad", skipped: "warn" },
 };
 
 /** The tone of a state, as chips have it. */
-export function ringTone(state: ShownRingState): string {
+export function ringTone(state: DisplayedRingState): string {
   return TONES[state];
 }
 
 /** The shape of a state; its word stands beside it or is read aloud. */
-export function RingSign({ state }: { state: ShownRingState }) {
+export function RingStateIcon({ state }: { state: DisplayedRingState }) {
   return (
     <span className="ring-sign" aria-hidden="true">
       {SIGNS[state]}
@@ -37,11 +37,11 @@ export function RingSign({ state }: { state: ShownRingState }) {
 }
 
 /** How far a ring has come: shape, word and colour. */
-export function RingStateChip({ state }: { state: ShownRingState }) {
-  const { name } = useWords();
+export function RingStateChip({ state }: { state: DisplayedRingState }) {
+  const { name } = useTranslation();
   return (
     <span className={`chip ${TONES[state]}`}>
-      <RingSign state={state} />
+      <RingStateIcon state={state} />
       {name("ring-state", state)}
     </span>
   );

@@ -2,26 +2,26 @@ import { Button } from "@mantine/core";
 import { useState } from "react";
 import { secondsOf, timeOf } from "../../../../bells/local-times.ts";
 import type { RingEntry } from "../../api/bell-rows.ts";
-import { fieldFault } from "../../i18n/error-text.ts";
-import { useWords } from "../../i18n/use-translation.tsx";
-import type { OwnField } from "../../ui/form/form-fields.ts";
-import { RowChoice } from "../../ui/form/row-select.tsx";
-import { RowsChoice } from "../../ui/form/rows-select.tsx";
+import { fieldErrorText } from "../../i18n/error-text.ts";
+import { useTranslation } from "../../i18n/use-translation.tsx";
+import type { CustomFieldProps } from "../../ui/form/form-fields.ts";
+import { RowSelect } from "../../ui/form/row-select.tsx";
+import { RowsSelect } from "../../ui/form/rows-select.tsx";
 import { TimeField } from "../../ui/time-field.tsx";
 import { shortTime } from "./calendar-dates.ts";
 import { ListenButton } from "./listen-button.tsx";
-import { type WrittenEntry, writtenEntries } from "./ring-entries.ts";
+import { type RingEntryInput, ringEntryInputs } from "./ring-entries.ts";
 
 const MOST = 500;
 const LESSON_S = 45 * 60;
 const LAST_S = 86_399;
 
 /** The rings of a ring list: when which message goes to whom. */
-export function EntriesEditor({ values, change, error }: OwnField) {
-  const { t } = useWords();
-  const given = (values.entries ?? []) as readonly (RingEntry | WrittenEntry)[];
-  const set = (entries: readonly (RingEntry | WrittenEntry)[]) => change({ entries: writtenEntries(entries) });
-  const setOne = (at: number, part: Partial<WrittenEntry>) =>
+export function RingsEditor({ values, change, error }: CustomFieldProps) {
+  const { t } = useTranslation();
+  const given = (values.entries ?? []) as readonly (RingEntry | RingEntryInput)[];
+  const set = (entries: readonly (RingEntry | RingEntryInput)[]) => change({ entries: ringEntryInputs(entries) });
+  const setOne = (at: number, part: Partial<RingEntryInput>) =>
     set(given.map((entry, index) => (index === at ? { ...entry, ...part } : entry)));
   return (
     <section className="stack" aria-label={t("ring-lists.rings")}>
@@ -47,7 +47,7 @@ export function EntriesEditor({ values, change, error }: OwnField) {
 }
 
 /** A lesson after the last ring, with its message. */
-function nextEntry(entries: readonly (RingEntry | WrittenEntry)[]): WrittenEntry {
+function nextEntry(entries: readonly (RingEntry | RingEntryInput)[]): RingEntryInput {
   const last = entries.at(-1);
   const time = last ? timeOf(Math.min(LAST_S, secondsOf(last.time) + LESSON_S)) : "08:00:00";
   return {
@@ -59,17 +59,17 @@ function nextEntry(entries: readonly (RingEntry | WrittenEntry)[]): WrittenEntry
 }
 
 interface EntryProps {
-  entry: RingEntry | WrittenEntry;
+  entry: RingEntry | RingEntryInput;
   at: number;
   error: unknown;
-  onChange(part: Partial<WrittenEntry>): void;
+  onChange(part: Partial<RingEntryInput>): void;
   onRemove(): void;
 }
 
 function Entry({ entry, at, error, onChange, onRemove }: EntryProps) {
-  const words = useWords();
-  const { t } = words;
-  const fault = (member: string) => fieldFault(error, `entries[${at}].${member}`, words);
+  const translator = useTranslation();
+  const { t } = translator;
+  const fault = (member: string) => fieldErrorText(error, `entries[${at}].${member}`, translator);
   const { time, messageTemplateId } = entry;
   const name = shortTime(time);
   return (
@@ -82,7 +82,7 @@ function Entry({ entry, at, error, onChange, onRemove }: EntryProps) {
           error={fault("time")}
           onChange={(next) => next !== "" && onChange({ time: next })}
         />
-        <RowChoice
+        <RowSelect
           label={t("ring.message")}
           placeholder={t("form.choose")}
           withAsterisk
@@ -107,7 +107,7 @@ function Entry({ entry, at, error, onChange, onRemove }: EntryProps) {
 
 /** Whom a ring reaches instead of its message's own recipients, and how it sounds. */
 function Who({ entry, name, onChange }: Pick<EntryProps, "entry" | "onChange"> & { name: string }) {
-  const { t } = useWords();
+  const { t } = useTranslation();
   const { messageTemplateId, deviceGroupIds, distributionListIds } = entry;
   const n = deviceGroupIds.length + distributionListIds.length;
   // A long list would draw hundreds of fields that nobody opens.
@@ -117,14 +117,14 @@ function Who({ entry, name, onChange }: Pick<EntryProps, "entry" | "onChange"> &
       <summary>{n === 0 ? t("ring.to-message") : t("ring.to-n", { n })}</summary>
       {isOpen && (
         <div className="stack">
-          <RowsChoice
+          <RowsSelect
             label={t("field.deviceGroupIds")}
             placeholder={t("ring.as-message")}
             route="device-groups"
             value={deviceGroupIds}
             onChange={(ids) => onChange({ deviceGroupIds: ids })}
           />
-          <RowsChoice
+          <RowsSelect
             label={t("field.distributionListIds")}
             placeholder={t("ring.as-message")}
             route="distribution-lists"

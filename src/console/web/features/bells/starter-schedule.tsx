@@ -2,29 +2,29 @@ import { Link } from "@tanstack/react-router";
 import { useRef } from "react";
 import { dayAfter } from "../../../../bells/calendar-days.ts";
 import type { Row } from "../../api/rows.ts";
-import { useChange } from "../../api/use-rows.ts";
+import { useRowMutation } from "../../api/use-rows.ts";
 import { useConsole } from "../../console-context.tsx";
-import { useWords } from "../../i18n/use-translation.tsx";
+import { useTranslation } from "../../i18n/use-translation.tsx";
 import { Form } from "../../ui/form/form.tsx";
 import type { FormField, FormValues } from "../../ui/form/form-fields.ts";
 import { useTableSearch } from "../../ui/list/use-table-search.ts";
 import { SideSheet } from "../../ui/side-sheet.tsx";
 import { TimeField } from "../../ui/time-field.tsx";
-import { everythingGroup } from "../devices/all-devices-group.ts";
-import { dayIn, shortTime } from "./calendar-dates.ts";
+import { allDevicesGroup } from "../devices/all-devices-group.ts";
+import { dayInZone, shortTime } from "./calendar-dates.ts";
 import { ORDINARY_DAY, ringsOfDay, type SchoolDay } from "./school-day.ts";
-import { useSiteZone } from "./use-bells.ts";
+import { useSiteTimeZone } from "./use-bells.ts";
 import "../../ui/lines.css";
 
 /** What stands in the address, in place of a schedule, while it is being made of an ordinary day. */
-export const FIRST = "ordinary-day";
+export const STARTER = "ordinary-day";
 
 /** Where bells begin when there are none: with an ordinary day, or with lists of one's own. */
-export function FirstSteps() {
-  const { t } = useWords();
+export function FirstSchedule() {
+  const { t } = useTranslation();
   return (
     <span className="row">
-      <Link to="/bell-schedules" search={{ open: FIRST }}>
+      <Link to="/bell-schedules" search={{ open: STARTER }}>
         {t("first-bells.title")}
       </Link>
       <Link to="/ring-lists">{t("ring-lists.title")}</Link>
@@ -36,9 +36,9 @@ const MONDAY_TO_FRIDAY = [0, 1, 2, 3, 4];
 const DAYS_OF_A_YEAR = 365;
 
 /** A school's first bells in one step: the bell, a ring list for the ordinary day, and a schedule from Monday to Friday. */
-export function FirstBells({ onClose }: { onClose: () => void }) {
-  const { t } = useWords();
-  const today = dayIn(useSiteZone(), useConsole().clock.now());
+export function StarterSchedule({ onClose }: { onClose: () => void }) {
+  const { t } = useTranslation();
+  const today = dayInZone(useSiteTimeZone(), useConsole().clock.now());
   const making = useMaking();
   const number = (name: keyof SchoolDay, max: number): FormField => ({
     ...{
@@ -85,7 +85,7 @@ interface BeginsProps {
 }
 
 function Begins({ values, change }: BeginsProps) {
-  const { t } = useWords();
+  const { t } = useTranslation();
   return (
     <TimeField
       label={t("first-bells.begins")}
@@ -97,7 +97,7 @@ function Begins({ values, change }: BeginsProps) {
 }
 
 function Rings({ day }: { day: SchoolDay }) {
-  const { t } = useWords();
+  const { t } = useTranslation();
   const times = ringsOfDay(day);
   return (
     <p role="status">
@@ -116,16 +116,16 @@ function dayOf(values: FormValues): SchoolDay {
 
 /** Makes what bells consist of, one after the other; what was made before something was refused is not made again. */
 function useMaking() {
-  const { t } = useWords();
-  const { client, say } = useConsole();
+  const { t } = useTranslation();
+  const { client, notify } = useConsole();
   const [, show] = useTableSearch();
   const made = useRef<{ template?: string; list?: string }>({});
-  return useChange("bell-schedules", async (values: FormValues) => {
+  return useRowMutation("bell-schedules", async (values: FormValues) => {
     const name = String(values.name ?? "");
     const bell = t("first-bells.bell");
     const group = values.deviceGroupId
       ? String(values.deviceGroupId)
-      : (await everythingGroup(client, t("welcome.all-devices"))).id;
+      : (await allDevicesGroup(client, t("welcome.all-devices"))).id;
     const message = { name: bell, subject: bell, alertTone: "chime", deviceGroupIds: [group] };
     made.current.template ??= (await client.post<Row>("message-templates", {}, message)).id;
     const entries = ringsOfDay(dayOf(values)).map((time) => ({ time, messageTemplateId: made.current.template }));
@@ -140,7 +140,7 @@ function useMaking() {
         bellScheduleEntries: MONDAY_TO_FRIDAY.map((entryNum) => ({ entryNum, ringListId: made.current.list })),
       },
     );
-    say(t("first-bells.made", { name }));
+    notify(t("first-bells.made", { name }));
     show({ open: undefined });
   });
 }

@@ -1,7 +1,7 @@
 import { keepPreviousData, useQueries } from "@tanstack/react-query";
 import { dayAfter } from "../../../../bells/calendar-days.ts";
-import type { BellScheduleRow, RingListRow, ToldRing } from "../../api/bell-rows.ts";
-import type { Page } from "../../api/client.ts";
+import type { BellScheduleRow, RingListRow, RingRow } from "../../api/bell-rows.ts";
+import type { RowPage } from "../../api/client.ts";
 import { ROUTES } from "../../api/routes.ts";
 import type { TemplateRow } from "../../api/rows.ts";
 import { useAppliance, useRows } from "../../api/use-rows.ts";
@@ -10,27 +10,27 @@ import { useTableSearch } from "../../ui/list/use-table-search.ts";
 import type { ScheduleRing } from "./week-layout.ts";
 
 /** So many schedules are drawn at a time: more would be no picture any more. */
-export const MOST_DRAWN = 20;
+export const MAX_VISIBLE_SCHEDULES = 20;
 const MOST_ROWS = 1_000;
 /** The rings of today change their states by themselves, of which the live feed tells nothing. */
 const READ_EVERY_MS = 10_000;
 
 /** The zone that people at the appliance live in; the browser's until it is known. */
-export function useSiteZone(): string {
+export function useSiteTimeZone(): string {
   return useAppliance()?.clock?.timeZone ?? Intl.DateTimeFormat().resolvedOptions().timeZone;
 }
 
 /** Ids of the schedules that the address names; all when empty. */
-export function useChosenIds(): [readonly string[], (ids: readonly string[]) => void] {
+export function useSelectedScheduleIds(): [readonly string[], (ids: readonly string[]) => void] {
   const [{ schedules }, show] = useTableSearch();
   const ids = schedules ? schedules.split(" ") : [];
   return [ids, (chosen) => show({ schedules: chosen.join(" ") || undefined })];
 }
 
 /** The schedules that are drawn: the chosen ones, else the first by name; `total` is how many there are to draw. */
-export function useDrawnSchedules() {
-  const [ids] = useChosenIds();
-  const query = { sort: "name", limit: MOST_DRAWN, ...(ids.length > 0 ? { ids } : {}) };
+export function useVisibleSchedules() {
+  const [ids] = useSelectedScheduleIds();
+  const query = { sort: "name", limit: MAX_VISIBLE_SCHEDULES, ...(ids.length > 0 ? { ids } : {}) };
   const found = useRows<BellScheduleRow>("bell-schedules", {}, query);
   return { schedules: found.data?.data ?? [], total: found.data?.total ?? 0, ...found };
 }
@@ -44,7 +44,7 @@ export function useRings(schedules: readonly BellScheduleRow[], first: string, l
   return useQueries({
     queries: schedules.map(({ id: bellScheduleId }) => ({
       queryKey: [ROUTES[route].resource, route, { bellScheduleId }, query],
-      queryFn: () => client.get<Page<ToldRing>>(route, { bellScheduleId }, query),
+      queryFn: () => client.get<RowPage<RingRow>>(route, { bellScheduleId }, query),
       placeholderData: keepPreviousData,
       refetchInterval: READ_EVERY_MS,
     })),

@@ -1,6 +1,6 @@
 import { keepPreviousData, useQuery } from "@tanstack/react-query";
 import { useEffect, useState } from "react";
-import type { Rehearsed } from "../../api/bell-rows.ts";
+import type { DryRunResult } from "../../api/bell-rows.ts";
 import type { RouteQuery } from "../../api/routes.ts";
 import { useConsole } from "../../console-context.tsx";
 
@@ -13,7 +13,7 @@ export const DRY_RUN = { dryRun: true } as const;
  * What a write would do, asked of the appliance as a rehearsal whenever the typing rests. `body` is what would be written,
  * null while there is nothing to ask; `ask` sends it with `DRY_RUN`.
  */
-export function useDifference<T extends object>(body: object | null, ask: (body: never) => Promise<T>) {
+export function useDryRunDiff<T extends object>(body: object | null, ask: (body: never) => Promise<T>) {
   const { clock } = useConsole();
   const wanted = body === null ? null : JSON.stringify(body);
   const [asked, setAsked] = useState(wanted);
@@ -44,10 +44,10 @@ export function useDifference<T extends object>(body: object | null, ask: (body:
  * As `useDifference`, of a form: nothing is asked, and null given, until the body is another than it was at first. What
  * it gives is what `Difference` shows.
  */
-export function useRingDifference(body: object | null, ask: (body: object, query: RouteQuery) => Promise<Rehearsed>) {
+export function useRingDiff(body: object | null, ask: (body: object, query: RouteQuery) => Promise<DryRunResult>) {
   const text = JSON.stringify(body);
   const [first] = useState(text);
   const isOther = body !== null && text !== first;
-  const { answer, error, isPending } = useDifference(isOther ? body : null, (asked: object) => ask(asked, DRY_RUN));
+  const { answer, error, isPending } = useDryRunDiff(isOther ? body : null, (asked: object) => ask(asked, DRY_RUN));
   return isOther ? { difference: answer?.ringDiff, error, isPending } : null;
 }

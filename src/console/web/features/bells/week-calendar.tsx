@@ -1,29 +1,37 @@
 import { type CSSProperties, type KeyboardEvent, type PointerEvent, useRef, useState } from "react";
-import { useWords } from "../../i18n/use-translation.tsx";
-import { dayWords, shortTime } from "./calendar-dates.ts";
-import { RingSign, ringTone, type ShownRingState } from "./ring-state.tsx";
-import { BLOCK_PX, type Block, HOUR_PX, type Hours, hoursOf, placesOf, shifted } from "./week-layout.ts";
+import { useTranslation } from "../../i18n/use-translation.tsx";
+import { dayText, shortTime } from "./calendar-dates.ts";
+import { type DisplayedRingState, RingStateIcon, ringTone } from "./ring-state.tsx";
+import {
+  BLOCK_PX,
+  blockPositions,
+  type CalendarBlock,
+  HOUR_PX,
+  type HourRange,
+  hourRangeOf,
+  shiftTime,
+} from "./week-layout.ts";
 
 interface WeekCalendarProps {
   /** Monday first, `YYYY-MM-DD`. */
   days: readonly string[];
   today: string;
-  blocks: readonly Block[];
+  blocks: readonly CalendarBlock[];
   /** The next rings are those at this instant, epoch ms; null where none is to come. */
   nextAt: number | null;
-  nameOf(block: Block): string;
+  nameOf(block: CalendarBlock): string;
   /** What is said of a day beside its rings, such as a day change. */
   noteOf(day: string): string | null;
-  mayMove(block: Block): boolean;
+  mayMove(block: CalendarBlock): boolean;
   /** `to`: the time to which it was dragged; null where it was only opened. */
-  onOpen(block: Block, to: string | null): void;
+  onOpen(block: CalendarBlock, to: string | null): void;
   onDay(day: string): void;
 }
 
 /** The rings of a week: days side by side with hours down the side, below each other on a phone. */
 export function WeekCalendar({ days, blocks, ...given }: WeekCalendarProps) {
-  const { t } = useWords();
-  const hours = hoursOf(blocks);
+  const { t } = useTranslation();
+  const hours = hourRangeOf(blocks);
   const style = {
     "--hours": hours.end - hours.first,
     "--hour": `${HOUR_PX}px`,
@@ -49,24 +57,24 @@ export function WeekCalendar({ days, blocks, ...given }: WeekCalendarProps) {
   );
 }
 
-function labelsOf({ first, end }: Hours): string[] {
+function labelsOf({ first, end }: HourRange): string[] {
   return Array.from({ length: end - first }, (_, at) => `${String(first + at).padStart(2, "0")}:00`);
 }
 
-type WeekDayProps = Omit<WeekCalendarProps, "days"> & { day: string; hours: Hours };
+type WeekDayProps = Omit<WeekCalendarProps, "days"> & { day: string; hours: HourRange };
 
 function WeekDay({ day, today, blocks, hours, noteOf, onDay, ...given }: WeekDayProps) {
-  const { t, language } = useWords();
-  const places = placesOf(blocks, hours);
+  const { t, language } = useTranslation();
+  const places = blockPositions(blocks, hours);
   const note = noteOf(day);
-  const words = dayWords(day, language, "column");
+  const words = dayText(day, language, "column");
   return (
-    <section className="week-day" data-today={day === today} aria-label={dayWords(day, language, "long")}>
+    <section className="week-day" data-today={day === today} aria-label={dayText(day, language, "long")}>
       <div className="week-head">
         <button
           type="button"
           className="open"
-          aria-label={t("bells.open-day", { day: dayWords(day, language, "long") })}
+          aria-label={t("bells.open-day", { day: dayText(day, language, "long") })}
           onClick={() => onDay(day)}
         >
           {words}
@@ -86,18 +94,18 @@ function WeekDay({ day, today, blocks, hours, noteOf, onDay, ...given }: WeekDay
   );
 }
 
-type RingBlockProps = Pick<WeekCalendarProps, "nextAt" | "nameOf" | "mayMove" | "onOpen"> & { block: Block };
+type RingBlockProps = Pick<WeekCalendarProps, "nextAt" | "nameOf" | "mayMove" | "onOpen"> & { block: CalendarBlock };
 
 /** A ring: opened by a click, moved by dragging it or by Alt and the arrow keys. */
 function RingBlock({ block, nextAt, nameOf, mayMove, onOpen }: RingBlockProps) {
-  const { t, name } = useWords();
+  const { t, name } = useTranslation();
   const state = shownState(block, nextAt);
   const drag = useDrag(mayMove(block), (minutes) =>
-    onOpen(block, minutes === 0 ? null : shifted(block.localTime, minutes)),
+    onOpen(block, minutes === 0 ? null : shiftTime(block.localTime, minutes)),
   );
   const what = nameOf(block);
   const many = block.rings.length > 1 ? t("bells.schedules", { n: block.rings.length }) : "";
-  const time = drag.minutes === 0 ? block.localTime : shifted(block.localTime, drag.minutes);
+  const time = drag.minutes === 0 ? block.localTime : shiftTime(block.localTime, drag.minutes);
   return (
     <button
       type="button"
@@ -110,7 +118,7 @@ function RingBlock({ block, nextAt, nameOf, mayMove, onOpen }: RingBlockProps) {
       {...(mayMove(block) ? { "aria-keyshortcuts": "Alt+ArrowUp Alt+ArrowDown" } : {})}
       {...drag.handlers}
     >
-      <RingSign state={state} />
+      <RingStateIcon state={state} />
       <strong>{shortTime(time)}</strong>
       <span className="ring-name">{what}</span>
       {block.rings.length > 1 && <small>{`×${block.rings.length}`}</small>}
@@ -118,7 +126,7 @@ function RingBlock({ block, nextAt, nameOf, mayMove, onOpen }: RingBlockProps) {
   );
 }
 
-function shownState({ state, rings }: Block, nextAt: number | null): ShownRingState {
+function shownState({ state, rings }: CalendarBlock, nextAt: number | null): DisplayedRingState {
   const isAhead = state === "planned" || state === "prepared" || state === "armed";
   return isAhead && rings.some(({ at }) => Date.parse(at) === nextAt) ? "next" : state;
 }

@@ -1,13 +1,13 @@
 import { secondsOf, timeOf } from "../../../../bells/local-times.ts";
-import type { RingState, ToldRing } from "../../api/bell-rows.ts";
+import type { RingRow, RingState } from "../../api/bell-rows.ts";
 
 /** A ring of one schedule. */
-export interface ScheduleRing extends ToldRing {
+export interface ScheduleRing extends RingRow {
   bellScheduleId: string;
 }
 
 /** What is drawn at one place of the calendar: one entry of a ring list at one time, of as many schedules as ring it. */
-export interface Block {
+export interface CalendarBlock {
   key: string;
   localDate: string;
   localTime: string;
@@ -26,7 +26,7 @@ const WORTH: readonly RingState[] = [
 ];
 
 /** The rings of several schedules as blocks, in order of day and time. */
-export function blocksOf(rings: readonly ScheduleRing[]): Block[] {
+export function blocksOf(rings: readonly ScheduleRing[]): CalendarBlock[] {
   const blocks = new Map<string, ScheduleRing[]>();
   for (const ring of rings) {
     const key = [ring.localDate, ring.localTime, ring.ringListId, ring.entryId].join(" ");
@@ -45,22 +45,22 @@ export function blocksOf(rings: readonly ScheduleRing[]): Block[] {
 }
 
 /** The earliest instant (epoch ms) at which one of the rings is still to come; null when none is. */
-export function nextInstantOf(rings: readonly ToldRing[], now: number): number | null {
+export function nextInstantOf(rings: readonly RingRow[], now: number): number | null {
   const ahead = rings.map(({ at }) => Date.parse(at)).filter((at) => at > now);
   return ahead.length === 0 ? null : Math.min(...ahead);
 }
 
 /** Which hours the calendar shows. */
-export interface Hours {
+export interface HourRange {
   first: number;
   /** Not shown any more. */
   end: number;
 }
 
-const USUAL: Hours = { first: 8, end: 16 };
+const USUAL: HourRange = { first: 8, end: 16 };
 
 /** The hours that hold all blocks, and no fewer than those of a usual day. */
-export function hoursOf(blocks: readonly Pick<Block, "localTime">[]): Hours {
+export function hourRangeOf(blocks: readonly Pick<CalendarBlock, "localTime">[]): HourRange {
   const hours = blocks.map(({ localTime }) => Number(localTime.slice(0, 2)));
   return { first: Math.min(USUAL.first, ...hours), end: Math.max(USUAL.end, ...hours.map((hour) => hour + 1)) };
 }
@@ -71,7 +71,7 @@ export const HOUR_PX = 84;
 export const BLOCK_PX = 26;
 
 /** Where the blocks of one day stand, in px below the first hour: at their time, or below the block before. */
-export function placesOf(blocks: readonly Pick<Block, "localTime">[], { first }: Hours): number[] {
+export function blockPositions(blocks: readonly Pick<CalendarBlock, "localTime">[], { first }: HourRange): number[] {
   let free = 0;
   return blocks.map(({ localTime }) => {
     const place = Math.max(free, (secondsOf(localTime) / 3_600 - first) * HOUR_PX);
@@ -81,7 +81,7 @@ export function placesOf(blocks: readonly Pick<Block, "localTime">[], { first }:
 }
 
 /** The time so many minutes later (or earlier), within the day. */
-export function shifted(time: string, minutes: number): string {
+export function shiftTime(time: string, minutes: number): string {
   const LAST = 86_399;
   return timeOf(Math.min(LAST, Math.max(0, secondsOf(time) + minutes * 60)));
 }

@@ -2,12 +2,12 @@ import { type KeyboardEvent, useRef, useState } from "react";
 import { dayAfter } from "../../../../bells/calendar-days.ts";
 import { dayOf } from "../../../../bells/local-times.ts";
 import type { BellScheduleRow } from "../../api/bell-rows.ts";
-import { useWords } from "../../i18n/use-translation.tsx";
-import { daysOfMonth, dayWords, monthsFrom, monthWords, weekdayNames, weekOf } from "./calendar-dates.ts";
-import { type DayMark, markOfAll } from "./year-markers.ts";
+import { useTranslation } from "../../i18n/use-translation.tsx";
+import { daysOfMonth, dayText, monthsFrom, monthText, weekdayNames, weekOf } from "./calendar-dates.ts";
+import { combinedDayMarker, type DayMarker } from "./year-markers.ts";
 
 /** A shape for each kind of day that is told apart, beside its colour. */
-const SIGNS: Readonly<Record<DayMark, string>> = {
+const SIGNS: Readonly<Record<DayMarker, string>> = {
   outside: "",
   silent: "",
   rings: "·",
@@ -15,7 +15,7 @@ const SIGNS: Readonly<Record<DayMark, string>> = {
   changed: "▲",
   "no-bells": "✕",
 };
-const LEGEND: readonly DayMark[] = ["rings", "otherwise", "changed", "no-bells", "silent"];
+const LEGEND: readonly DayMarker[] = ["rings", "otherwise", "changed", "no-bells", "silent"];
 
 interface YearCalendarProps {
   /** The first month holds this day. */
@@ -27,7 +27,7 @@ interface YearCalendarProps {
 
 /** Twelve months; the days on which something is otherwise stand out. Arrow keys move between the days. */
 export function YearCalendar({ from, today, schedules, onDay }: YearCalendarProps) {
-  const { t, name } = useWords();
+  const { t, name } = useTranslation();
   const place = useRef<HTMLElement>(null);
   const months = monthsFrom(from);
   const [first, end] = [`${months[0]}-01`, `${months[11]}-31`];
@@ -74,9 +74,9 @@ interface MonthProps extends Omit<YearCalendarProps, "from"> {
 }
 
 function Month({ month, today, schedules, focused, onKeyDown, onFocus, onDay }: MonthProps) {
-  const { language, name } = useWords();
+  const { language, name } = useTranslation();
   const days = daysOfMonth(month);
-  const title = monthWords(month, language);
+  const title = monthText(month, language);
   return (
     <section className="year-month" aria-label={title}>
       <h2>{title}</h2>
@@ -88,8 +88,8 @@ function Month({ month, today, schedules, focused, onKeyDown, onFocus, onDay }: 
           </span>
         ))}
         {days.map((day, at) => {
-          const { mark, why } = markOfAll(schedules, day);
-          const words = `${dayWords(day, language, "long")}: ${name("day-mark", mark)}`;
+          const { mark, why } = combinedDayMarker(schedules, day);
+          const words = `${dayText(day, language, "long")}: ${name("day-mark", mark)}`;
           const label = why ? `${words}, ${why}` : words;
           return (
             <button

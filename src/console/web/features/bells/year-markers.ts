@@ -1,17 +1,17 @@
 import { dayOf, mondayOf } from "../../../../bells/local-times.ts";
-import type { BellScheduleRow, ExceptionRow } from "../../api/bell-rows.ts";
+import type { BellScheduleRow, ScheduleExceptionRow } from "../../api/bell-rows.ts";
 
 /** What a day of the year is: outside of the schedule, without rings by the cycle, as always, or otherwise. */
-export type DayMark = "outside" | "silent" | "rings" | "otherwise" | "changed" | "no-bells";
+export type DayMarker = "outside" | "silent" | "rings" | "otherwise" | "changed" | "no-bells";
 
 /** A day of one schedule. */
 export interface MarkedDay {
-  mark: DayMark;
-  exception: ExceptionRow | null;
+  mark: DayMarker;
+  exception: ScheduleExceptionRow | null;
 }
 
 /** What a schedule does on a day, `YYYY-MM-DD`. */
-export function markOf(schedule: BellScheduleRow, day: string): MarkedDay {
+export function dayMarkerOf(schedule: BellScheduleRow, day: string): MarkedDay {
   if (day < schedule.startDate || day > schedule.endDate) return { mark: "outside", exception: null };
   const exception =
     schedule.bellScheduleExceptions.find(({ startDate, endDate }) => startDate <= day && day <= endDate) ?? null;
@@ -22,17 +22,20 @@ export function markOf(schedule: BellScheduleRow, day: string): MarkedDay {
   return { mark: rings ? "rings" : "silent", exception: null };
 }
 
-function markOfException({ ringListId, dayChangeId }: ExceptionRow): DayMark {
+function markOfException({ ringListId, dayChangeId }: ScheduleExceptionRow): DayMarker {
   if (ringListId === null) return "no-bells";
   return dayChangeId ? "changed" : "otherwise";
 }
 
 /** What stands out most comes first. */
-const WORTH: readonly DayMark[] = ["changed", "no-bells", "otherwise", "rings", "silent", "outside"];
+const WORTH: readonly DayMarker[] = ["changed", "no-bells", "otherwise", "rings", "silent", "outside"];
 
 /** What a day is for several schedules: the mark that stands out most, and why where somebody said it. */
-export function markOfAll(schedules: readonly BellScheduleRow[], day: string): { mark: DayMark; why: string | null } {
-  const days = schedules.map((schedule) => markOf(schedule, day));
+export function combinedDayMarker(
+  schedules: readonly BellScheduleRow[],
+  day: string,
+): { mark: DayMarker; why: string | null } {
+  const days = schedules.map((schedule) => dayMarkerOf(schedule, day));
   const mark = WORTH.find((each) => days.some((marked) => marked.mark === each)) ?? "outside";
   const why = days.find((marked) => marked.mark === mark && marked.exception?.description)?.exception?.description;
   return { mark, why: why ?? null };

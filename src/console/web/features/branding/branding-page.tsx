@@ -1,14 +1,14 @@
 import { useQueryClient } from "@tanstack/react-query";
 import { type CSSProperties, useState } from "react";
 import type { BrandingRow } from "../../api/place-rows.ts";
-import { useChange, useRows, useSchemas } from "../../api/use-rows.ts";
+import { useRowMutation, useRows, useSchemas } from "../../api/use-rows.ts";
 import { useConsole } from "../../console-context.tsx";
-import { useWords } from "../../i18n/use-translation.tsx";
-import { FaultLine } from "../../ui/error-line.tsx";
+import { useTranslation } from "../../i18n/use-translation.tsx";
+import { ErrorLine } from "../../ui/error-line.tsx";
 import { Form } from "../../ui/form/form.tsx";
-import { bodyWith, drawnFields, type FormValues } from "../../ui/form/form-fields.ts";
-import { Tabs } from "../../ui/section-tabs.tsx";
-import { useObjectUrl, usePicture } from "../../ui/use-image.ts";
+import { bodyWith, type FormValues, formFields } from "../../ui/form/form-fields.ts";
+import { SectionTabs } from "../../ui/section-tabs.tsx";
+import { useImage, useObjectUrl } from "../../ui/use-image.ts";
 import { brandedColors, isReadableColor } from "./branding-colors.ts";
 import "./branding.css";
 
@@ -16,8 +16,8 @@ const NO_VALUES: FormValues = {};
 const LOGO_KINDS = ["image/png", "image/jpeg"];
 
 /** How log-in and console show the organisation, with a look at it before it is saved. */
-export default function LookPage() {
-  const { t } = useWords();
+export default function BrandingPage() {
+  const { t } = useTranslation();
   const brandings = useRows<BrandingRow>("brandings", {}, { limit: 1, sort: "-updatedAt" });
   const schemas = useSchemas();
   const [values, setValues] = useState<FormValues>(NO_VALUES);
@@ -25,16 +25,16 @@ export default function LookPage() {
   const save = useSaving(row);
   return (
     <div className="page">
-      <Tabs of="system" />
+      <SectionTabs of="system" />
       <h1>{t("branding.title")}</h1>
       <p className="soft">{t("branding.words")}</p>
-      <FaultLine error={brandings.error ?? schemas.error} />
+      <ErrorLine error={brandings.error ?? schemas.error} />
       {brandings.data && schemas.data && (
         <div className="split">
           <section className="card">
             <Form
               key={row?.updatedAt ?? ""}
-              fields={drawnFields(schemas.data.resources.brandings?.schema, [
+              fields={formFields(schemas.data.resources.brandings?.schema, [
                 { name: "companyName" },
                 { name: "logo", kind: "file", accept: LOGO_KINDS, hint: t("branding.logo-hint") },
                 { name: "logoAltText" },
@@ -59,22 +59,22 @@ export default function LookPage() {
 }
 
 function useSaving(row: BrandingRow | undefined) {
-  const { t } = useWords();
-  const { client, say } = useConsole();
+  const { t } = useTranslation();
+  const { client, notify } = useConsole();
   const queries = useQueryClient();
-  return useChange("brandings", async (changed: Record<string, unknown>) => {
+  return useRowMutation("brandings", async (changed: Record<string, unknown>) => {
     if (row) await client.put("brandings/{brandingId}", { brandingId: row.id }, bodyWith(changed));
     else await client.post("brandings", {}, bodyWith(changed));
     // The console itself wears it.
     await queries.fetchQuery({ queryKey: ["setup"], queryFn: () => client.setup(), staleTime: 0 });
-    say(t("saved"));
+    notify(t("saved"));
   });
 }
 
 function Preview({ row, values }: { row: BrandingRow | undefined; values: FormValues }) {
-  const { t } = useWords();
+  const { t } = useTranslation();
   const file = row?.logoFiles[0];
-  const stored = usePicture("brandings/{brandingId}/logo", { brandingId: row?.id ?? "" }, file ? row.updatedAt : null);
+  const stored = useImage("brandings/{brandingId}/logo", { brandingId: row?.id ?? "" }, file ? row.updatedAt : null);
   const chosen = useObjectUrl(values.logo instanceof File ? values.logo : null);
   const logo = chosen ?? (Number(values.logo ?? 0) > 0 ? stored.url : null);
   const text = (name: string) => (typeof values[name] === "string" ? (values[name] as string) : "");
@@ -102,7 +102,7 @@ function Preview({ row, values }: { row: BrandingRow | undefined; values: FormVa
           {t("branding.unreadable")}
         </p>
       )}
-      <FaultLine error={stored.error} />
+      <ErrorLine error={stored.error} />
     </section>
   );
 }

@@ -1,6 +1,6 @@
 import { useQuery } from "@tanstack/react-query";
 import type { Branding, SetupState } from "../../api/client.ts";
-import { useWords } from "../../i18n/use-translation.tsx";
+import { useTranslation } from "../../i18n/use-translation.tsx";
 import { brandedColors } from "./branding-colors.ts";
 
 /** How the organisation shows itself, as it was told when the console began; undefined until then. */
@@ -18,15 +18,15 @@ export function BrandingColors({ branding }: { branding: Branding }) {
 
 /** Whose console it is, at the head of the rail. */
 export function Brand() {
-  const { t } = useWords();
+  const { t } = useTranslation();
   const branding = useBranding();
   if (!branding?.logoUrl) return <span className="brand">{t("brand")}</span>;
   return <img className="brand brand-logo" src={branding.logoUrl} alt={branding.logoAltText} />;
 }
 
 /** Whose door it is. */
-export function DoorSign() {
-  const { t } = useWords();
+export function LogInHeader() {
+  const { t } = useTranslation();
   const branding = useBranding();
   return (
     <>
@@ -37,8 +37,8 @@ export function DoorSign() {
 }
 
 /** Whom to ask who can't get in. */
-export function WhomToAsk() {
-  const { t } = useWords();
+export function SupportContact() {
+  const { t } = useTranslation();
   const branding = useBranding();
   if (!branding) return null;
   const { customUrl, companyEmail, companyPhone } = branding;

@@ -1,11 +1,11 @@
 import { Button } from "@mantine/core";
-import type { ConnectionTest, PhoneCache } from "../../api/rows.ts";
-import { useChange, useFollowing, useRow } from "../../api/use-rows.ts";
+import type { ClusterTest, PhoneCache } from "../../api/rows.ts";
+import { usePolling, useRow, useRowMutation } from "../../api/use-rows.ts";
 import { useConsole } from "../../console-context.tsx";
-import { useWords } from "../../i18n/use-translation.tsx";
-import { FaultLine } from "../../ui/error-line.tsx";
+import { useTranslation } from "../../i18n/use-translation.tsx";
+import { ErrorLine } from "../../ui/error-line.tsx";
 import { Chip } from "../../ui/status-chip.tsx";
-import { Moment } from "../../ui/timestamp.tsx";
+import { Timestamp } from "../../ui/timestamp.tsx";
 
 /** Whether a cluster can be read, tried live, and how far its phones are. */
 export function ClusterPhones({ cucmClusterId }: { cucmClusterId: string }) {
@@ -18,16 +18,16 @@ export function ClusterPhones({ cucmClusterId }: { cucmClusterId: string }) {
 }
 
 function Phones({ cucmClusterId }: { cucmClusterId: string }) {
-  const { t, name } = useWords();
+  const { t, name } = useTranslation();
   const { client } = useConsole();
   const route = "callmgr-clusters/{cucmClusterId}/phone-cache";
   const cache = useRow<PhoneCache>(route, { cucmClusterId });
-  useFollowing(route);
-  const read = useChange<void, unknown>("callmgr-clusters", () => client.post(route, { cucmClusterId }, {}));
+  usePolling(route);
+  const read = useRowMutation<void, unknown>("callmgr-clusters", () => client.post(route, { cucmClusterId }, {}));
   const { state, phones, registered, lastSuccessAt, reason, warnings = [] } = cache.data ?? {};
   return (
     <section className="stack" aria-live="polite">
-      <FaultLine error={cache.error ?? read.error} />
+      <ErrorLine error={cache.error ?? read.error} />
       {state && (
         <p className="row">
           <Chip tone={state === "failed" ? "bad" : state === "idle" ? "good" : "warn"}>
@@ -36,7 +36,7 @@ function Phones({ cucmClusterId }: { cucmClusterId: string }) {
           {phones != null && <span>{t("cluster.phones-read", { phones, registered: registered ?? 0 })}</span>}
           {lastSuccessAt && (
             <small className="soft">
-              {t("cluster.last-read")} <Moment at={lastSuccessAt} />
+              {t("cluster.last-read")} <Timestamp at={lastSuccessAt} />
             </small>
           )}
         </p>
@@ -52,10 +52,10 @@ function Phones({ cucmClusterId }: { cucmClusterId: string }) {
 }
 
 function Test({ cucmClusterId }: { cucmClusterId: string }) {
-  const { t, name } = useWords();
+  const { t, name } = useTranslation();
   const { client } = useConsole();
-  const test = useChange<void, ConnectionTest>("callmgr-clusters", () =>
-    client.post<ConnectionTest>("callmgr-clusters/{cucmClusterId}/connection-test", { cucmClusterId }, {}),
+  const test = useRowMutation<void, ClusterTest>("callmgr-clusters", () =>
+    client.post<ClusterTest>("callmgr-clusters/{cucmClusterId}/connection-test", { cucmClusterId }, {}),
   );
   return (
     <section className="stack" aria-live="polite">
@@ -65,7 +65,7 @@ function Test({ cucmClusterId }: { cucmClusterId: string }) {
           {t("cluster.test")}
         </Button>
       </div>
-      <FaultLine error={test.error} />
+      <ErrorLine error={test.error} />
       {test.data?.ok && <p>{t("cluster.well")}</p>}
       <ul className="plain lined">
         {test.data?.checks.map(({ what, host, ok, needed, words, tookMs }) => (

@@ -2,26 +2,26 @@ import { Button } from "@mantine/core";
 import { useState } from "react";
 import type { ClusterServerRow } from "../../api/rows.ts";
 import { useAppliances, useRows } from "../../api/use-rows.ts";
-import { useWords } from "../../i18n/use-translation.tsx";
-import { FaultLine } from "../../ui/error-line.tsx";
+import { useTranslation } from "../../i18n/use-translation.tsx";
+import { ErrorLine } from "../../ui/error-line.tsx";
 import { ApplianceField } from "../../ui/form/appliances-field.tsx";
 import { NEW, RowSheet } from "../../ui/row-sheet.tsx";
 import { Chip } from "../../ui/status-chip.tsx";
-import { useGone } from "../../ui/use-removal.ts";
+import { usePendingRemovalIds } from "../../ui/use-removal.ts";
 
 const ROUTE = "callmgr-clusters/{cucmClusterId}/onprem-servers";
 
 /** The appliances that serve a cluster, and which of them reads its phones. */
 export function ClusterServers({ cucmClusterId }: { cucmClusterId: string }) {
-  const { t } = useWords();
+  const { t } = useTranslation();
   const [open, setOpen] = useState<string | null>(null);
-  const gone = useGone();
+  const gone = usePendingRemovalIds();
   const names = new Map(useAppliances().map(({ id, name }) => [id, name]));
   const found = useRows<ClusterServerRow>(ROUTE, { cucmClusterId }, { limit: 100 });
   const servers = (found.data?.data ?? []).filter(({ id }) => !gone.has(id));
   return (
     <div className="stack">
-      <FaultLine error={found.error} />
+      <ErrorLine error={found.error} />
       {found.data && servers.length === 0 && <p className="soft">{t("cluster.no-server")}</p>}
       <ul className="plain lined">
         {servers.map((row) => (
@@ -45,7 +45,7 @@ export function ClusterServers({ cucmClusterId }: { cucmClusterId: string }) {
 }
 
 function ServerSheet({ cucmClusterId, id, onClose }: { cucmClusterId: string; id: string; onClose: () => void }) {
-  const { t } = useWords();
+  const { t } = useTranslation();
   return (
     <RowSheet
       id={id}

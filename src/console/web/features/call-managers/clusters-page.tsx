@@ -1,5 +1,5 @@
 import type { ClusterRow } from "../../api/rows.ts";
-import { useWords } from "../../i18n/use-translation.tsx";
+import { useTranslation } from "../../i18n/use-translation.tsx";
 import { ListPage } from "../../ui/list/list-page.tsx";
 import { NEW, RowSheet } from "../../ui/row-sheet.tsx";
 import { ClusterPhones } from "./cluster-phones.tsx";
@@ -9,7 +9,7 @@ const VERSIONS = ["2", "3"] as const;
 
 /** The call managers whose phones appear by themselves. */
 export default function ClustersPage() {
-  const { t } = useWords();
+  const { t } = useTranslation();
   return (
     <ListPage<ClusterRow>
       tabs="devices"
@@ -27,7 +27,7 @@ export default function ClustersPage() {
 }
 
 function Servers({ row }: { row: ClusterRow }) {
-  const { t } = useWords();
+  const { t } = useTranslation();
   const servers = row.callmgrClusterOnpremServers ?? [];
   return servers
     .map(({ endpointName, isPhoneGatherer }) =>
@@ -37,7 +37,7 @@ function Servers({ row }: { row: ClusterRow }) {
 }
 
 function ClusterSheet({ id, onClose }: { id: string; onClose: () => void }) {
-  const { t } = useWords();
+  const { t } = useTranslation();
   const isVersion =
     (version: string) =>
     ({ snmpVersion }: Readonly<Record<string, unknown>>): boolean =>

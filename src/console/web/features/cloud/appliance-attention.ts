@@ -1,16 +1,16 @@
 import type { ApplianceRow } from "../../api/link-rows.ts";
 
 /** What an appliance needs of people, the most urgent first. */
-export const CARES = ["trouble", "away", "uneasy", "behind", "old", "well", "never", "revoked"] as const;
+export const ATTENTION_LEVELS = ["trouble", "away", "uneasy", "behind", "old", "well", "never", "revoked"] as const;
 
 /** One of them. */
-export type Care = (typeof CARES)[number];
+export type AttentionLevel = (typeof ATTENTION_LEVELS)[number];
 
 /** Rows travel within seconds; own choice */
 const BEHIND_MS = 60_000;
 
 /** What an appliance needs; `offered` is the version that lies ready. */
-export function careOf(row: ApplianceRow, offered: string | null, now: number): Care {
+export function attentionLevelOf(row: ApplianceRow, offered: string | null, now: number): AttentionLevel {
   if (row.link === "revoked" || row.link === "never") return row.link;
   if (row.health?.status === "RED" || row.alarms.length > 0) return "trouble";
   if (row.link === "away") return "away";
@@ -20,17 +20,17 @@ export function careOf(row: ApplianceRow, offered: string | null, now: number): 
 }
 
 /** Those that need most stand first, others in the order in which they came. */
-export function byCare<T extends { care: Care }>(rows: readonly T[]): T[] {
-  return [...rows].sort((a, b) => CARES.indexOf(a.care) - CARES.indexOf(b.care));
+export function byAttention<T extends { attention: AttentionLevel }>(rows: readonly T[]): T[] {
+  return [...rows].sort((a, b) => ATTENTION_LEVELS.indexOf(a.attention) - ATTENTION_LEVELS.indexOf(b.attention));
 }
 
 /** The most urgent of several; `well` for none. */
-export function worstOf(cares: readonly Care[]): Care {
-  return CARES.find((care) => cares.includes(care)) ?? "well";
+export function mostUrgent(levels: readonly AttentionLevel[]): AttentionLevel {
+  return ATTENTION_LEVELS.find((level) => levels.includes(level)) ?? "well";
 }
 
 /** How each is drawn; the sign says the same as the colour. */
-export const CARE_LOOKS: Readonly<Record<Care, { tone: string; sign: string }>> = {
+export const ATTENTION_STYLES: Readonly<Record<AttentionLevel, { tone: string; sign: string }>> = {
   trouble: { tone: "bad", sign: "✕" },
   away: { tone: "bad", sign: "?" },
   uneasy: { tone: "warn", sign: "!" },

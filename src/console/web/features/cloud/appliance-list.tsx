@@ -1,17 +1,17 @@
 import type { ApplianceRow } from "../../api/link-rows.ts";
-import { useWords } from "../../i18n/use-translation.tsx";
+import { useTranslation } from "../../i18n/use-translation.tsx";
 import { Chip } from "../../ui/status-chip.tsx";
-import { Moment } from "../../ui/timestamp.tsx";
-import { CARE_LOOKS, type Care } from "./appliance-attention.ts";
+import { Timestamp } from "../../ui/timestamp.tsx";
+import { ATTENTION_STYLES, type AttentionLevel } from "./appliance-attention.ts";
 import { HealthChip, LinkChip } from "./appliance-state.tsx";
 
 /** An appliance and what it needs. */
-export interface CaredAppliance extends ApplianceRow {
-  care: Care;
+export interface RatedAppliance extends ApplianceRow {
+  attention: AttentionLevel;
 }
 
 interface ApplianceListProps {
-  rows: readonly CaredAppliance[];
+  rows: readonly RatedAppliance[];
   chosen: ReadonlySet<string>;
   onChoose(endpointIds: ReadonlySet<string>): void;
   onOpen(endpointId: string): void;
@@ -19,7 +19,7 @@ interface ApplianceListProps {
 
 /** Appliances that can be ticked, those that need most first. */
 export function ApplianceList({ rows, chosen, onChoose, onOpen }: ApplianceListProps) {
-  const { t } = useWords();
+  const { t } = useTranslation();
   const tick = (id: string, isOn: boolean) => onChoose(new Set(isOn ? [...chosen, id] : without(chosen, id)));
   const all = rows.every(({ endpointId }) => chosen.has(endpointId));
   return (
@@ -54,21 +54,21 @@ export function ApplianceList({ rows, chosen, onChoose, onOpen }: ApplianceListP
   );
 }
 
-function State({ row }: { row: CaredAppliance }) {
-  const { t, name } = useWords();
-  const { tone, sign } = CARE_LOOKS[row.care];
+function State({ row }: { row: RatedAppliance }) {
+  const { t, name } = useTranslation();
+  const { tone, sign } = ATTENTION_STYLES[row.attention];
   return (
     <>
       <span className={`chip ${tone}`}>
         <span aria-hidden="true">{sign}</span>
-        {name("appliance-care", row.care)}
+        {name("appliance-care", row.attention)}
       </span>
       <LinkChip link={row.link} />
       <HealthChip health={row.health} />
       {row.alarms.length > 0 && <Chip tone="bad">{`${t("appliances.alarms")}: ${row.alarms.length}`}</Chip>}
       <span className="grow soft">
         {row.site && `${row.site.name} · `}
-        {row.version ?? "–"} · {t("appliances.heard")} <Moment at={row.heardAt} />
+        {row.version ?? "–"} · {t("appliances.heard")} <Timestamp at={row.heardAt} />
         {row.rowsBehind !== null && row.rowsBehind > 0 && (
           <>
             {" "}

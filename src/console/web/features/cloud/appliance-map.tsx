@@ -1,23 +1,23 @@
 import { useEffect, useMemo, useRef, useState } from "react";
-import { useWords } from "../../i18n/use-translation.tsx";
-import type { Background } from "../../ui/map/map-background.ts";
-import { drawPointsMap, type MapPoint, type PointsMap } from "../../ui/map/points-map.ts";
-import { BackgroundChoice } from "../areas/background-select.tsx";
-import { CARE_LOOKS, worstOf } from "./appliance-attention.ts";
-import type { CaredAppliance } from "./appliance-list.tsx";
+import { useTranslation } from "../../i18n/use-translation.tsx";
+import type { MapBackground } from "../../ui/map/map-background.ts";
+import { createPointsMap, type MapPoint, type PointsMap } from "../../ui/map/points-map.ts";
+import { BackgroundSelect } from "../areas/background-select.tsx";
+import { ATTENTION_STYLES, mostUrgent } from "./appliance-attention.ts";
+import type { RatedAppliance } from "./appliance-list.tsx";
 import "leaflet/dist/leaflet.css";
 import "../areas/areas.css";
 
-const GRID: Background = { kind: "grid" };
+const GRID: MapBackground = { kind: "grid" };
 
 /** Sites with their appliances where they are; those of one site are one sign, which shows the worst. */
-export function ApplianceMap({ rows, onSelect }: { rows: readonly CaredAppliance[]; onSelect(siteId: string): void }) {
-  const { t } = useWords();
+export function ApplianceMap({ rows, onSelect }: { rows: readonly RatedAppliance[]; onSelect(siteId: string): void }) {
+  const { t } = useTranslation();
   const place = useRef<HTMLElement>(null);
   const select = useRef(onSelect);
   select.current = onSelect;
   const [map, setMap] = useState<PointsMap | null>(null);
-  const [background, setBackground] = useState<Background>(GRID);
+  const [background, setBackground] = useState<MapBackground>(GRID);
   const points = usePoints(rows);
   const places = JSON.stringify(points.map(({ id, latitude, longitude }) => [id, latitude, longitude]).sort());
   const shown = useRef(points);
@@ -26,7 +26,7 @@ export function ApplianceMap({ rows, onSelect }: { rows: readonly CaredAppliance
   const isEmpty = points.length === 0;
   useEffect(() => {
     if (!place.current || isEmpty) return;
-    const made = drawPointsMap(place.current, JSON.parse(words), (siteId) => select.current(siteId));
+    const made = createPointsMap(place.current, JSON.parse(words), (siteId) => select.current(siteId));
     setMap(made);
     return () => {
       setMap(null);
@@ -43,24 +43,24 @@ export function ApplianceMap({ rows, onSelect }: { rows: readonly CaredAppliance
   return (
     <>
       <section ref={place} className="area-map small" aria-label={t("appliances.map")} />
-      <BackgroundChoice onChoose={setBackground} />
+      <BackgroundSelect onChoose={setBackground} />
     </>
   );
 }
 
-function usePoints(rows: readonly CaredAppliance[]): MapPoint[] {
-  const { t, name } = useWords();
+function usePoints(rows: readonly RatedAppliance[]): MapPoint[] {
+  const { t, name } = useTranslation();
   return useMemo(() => {
-    const sites = new Map<string, CaredAppliance[]>();
+    const sites = new Map<string, RatedAppliance[]>();
     for (const row of rows) if (row.site) sites.set(row.site.siteId, [...(sites.get(row.site.siteId) ?? []), row]);
     return [...sites].flatMap(([id, here]) => {
       const site = here[0]?.site;
       if (!site || site.latitude === null || site.longitude === null) return [];
-      const care = worstOf(here.map((row) => row.care));
-      const all = here.map((row) => `${row.name ?? row.endpointId}: ${name("appliance-care", row.care)}`);
+      const care = mostUrgent(here.map((row) => row.attention));
+      const all = here.map((row) => `${row.name ?? row.endpointId}: ${name("appliance-care", row.attention)}`);
       const label = here.length === 1 ? site.name : t("appliances.at-site", { name: site.name, n: here.length });
       const { latitude, longitude } = site;
-      return [{ id, latitude, longitude, label, words: `${site.name}. ${all.join(", ")}`, ...CARE_LOOKS[care] }];
+      return [{ id, latitude, longitude, label, words: `${site.name}. ${all.join(", ")}`, ...ATTENTION_STYLES[care] }];
     });
   }, [rows, t, name]);
 }

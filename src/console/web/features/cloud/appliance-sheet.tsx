@@ -1,19 +1,19 @@
 import type { ApplianceRow } from "../../api/link-rows.ts";
-import { useAppliance, useChange } from "../../api/use-rows.ts";
+import { useAppliance, useRowMutation } from "../../api/use-rows.ts";
 import { useConsole } from "../../console-context.tsx";
-import { useWords } from "../../i18n/use-translation.tsx";
-import { SureButton } from "../../ui/confirm-button.tsx";
-import { FaultLine } from "../../ui/error-line.tsx";
-import { RowChoice } from "../../ui/form/row-select.tsx";
+import { useTranslation } from "../../i18n/use-translation.tsx";
+import { ConfirmButton } from "../../ui/confirm-button.tsx";
+import { ErrorLine } from "../../ui/error-line.tsx";
+import { RowSelect } from "../../ui/form/row-select.tsx";
 import { SheetTabs } from "../../ui/sheet-tabs.tsx";
 import { SideSheet } from "../../ui/side-sheet.tsx";
-import { Moment } from "../../ui/timestamp.tsx";
+import { Timestamp } from "../../ui/timestamp.tsx";
 import { HealthChip, LinkChip } from "./appliance-state.tsx";
-import { Orders } from "./commands.tsx";
+import { ApplianceCommands } from "./commands.tsx";
 
 /** One appliance: how it is, and what it is told to do. */
 export function ApplianceSheet({ row, onClose }: { row: ApplianceRow; onClose: () => void }) {
-  const { t } = useWords();
+  const { t } = useTranslation();
   const title = row.name ?? row.endpointId;
   return (
     <SideSheet title={title} onClose={onClose}>
@@ -21,7 +21,7 @@ export function ApplianceSheet({ row, onClose }: { row: ApplianceRow; onClose: (
         label={title}
         tabs={[
           { id: "link", label: t("appliances.details"), content: <Details row={row} /> },
-          { id: "orders", label: t("appliances.orders"), content: <Orders row={row} /> },
+          { id: "orders", label: t("appliances.orders"), content: <ApplianceCommands row={row} /> },
         ]}
       />
     </SideSheet>
@@ -34,7 +34,7 @@ function Details({ row }: { row: ApplianceRow }) {
       <div className="row" aria-live="polite">
         <LinkChip link={row.link} />
         <HealthChip health={row.health} />
-        {row.since && <Moment at={row.since} />}
+        {row.since && <Timestamp at={row.since} />}
       </div>
       {row.health && row.health.reasons.length > 0 && (
         <ul className="plain">
@@ -53,16 +53,16 @@ function Details({ row }: { row: ApplianceRow }) {
 
 /** Where it stands. */
 function SiteField({ row: { endpointId, site } }: { row: ApplianceRow }) {
-  const { t } = useWords();
-  const { client, say } = useConsole();
+  const { t } = useTranslation();
+  const { client, notify } = useConsole();
   const extensionId = useAppliance()?.extensionId ?? "";
-  const saving = useChange<string | null, void>("endpoints", async (siteId) => {
+  const saving = useRowMutation<string | null, void>("endpoints", async (siteId) => {
     await client.put("extensions/{extensionId}/endpoints/{endpointId}", { extensionId, endpointId }, { siteId });
-    say(t("appliances.site-saved"));
+    notify(t("appliances.site-saved"));
   });
   return (
     <>
-      <RowChoice
+      <RowSelect
         label={t("appliances.site")}
         placeholder={t("form.choose")}
         route="sites"
@@ -70,18 +70,18 @@ function SiteField({ row: { endpointId, site } }: { row: ApplianceRow }) {
         value={site?.siteId ?? null}
         onChange={(siteId) => saving.mutate(siteId)}
       />
-      <FaultLine error={saving.error} />
+      <ErrorLine error={saving.error} />
     </>
   );
 }
 
 function Facts({ row }: { row: ApplianceRow }) {
-  const { t } = useWords();
+  const { t } = useTranslation();
   return (
     <dl className="facts">
       <dt>{t("appliances.heard")}</dt>
       <dd>
-        <Moment at={row.heardAt} />
+        <Timestamp at={row.heardAt} />
       </dd>
       <dt>{t("appliances.version")}</dt>
       <dd>{row.version ?? "–"}</dd>
@@ -96,7 +96,7 @@ function Facts({ row }: { row: ApplianceRow }) {
         ) : (
           <>
             {t("appliances.behind-rows", { n: row.rowsBehind })}, {t("appliances.behind-since")}{" "}
-            <Moment at={row.behindSince} />
+            <Timestamp at={row.behindSince} />
           </>
         )}
       </dd>
@@ -108,7 +108,8 @@ function Facts({ row }: { row: ApplianceRow }) {
           t("cloud.nothing")
         ) : (
           <>
-            {t("cloud.unsent-rows", { n: row.unsentRows })}, {t("cloud.unsent-since")} <Moment at={row.unsentSince} />
+            {t("cloud.unsent-rows", { n: row.unsentRows })}, {t("cloud.unsent-since")}{" "}
+            <Timestamp at={row.unsentSince} />
           </>
         )}
       </dd>
@@ -118,14 +119,14 @@ function Facts({ row }: { row: ApplianceRow }) {
       <dd>{t("appliances.behind-rows", { n: row.waitingRows })}</dd>
       <dt>{t("cloud.certificate")}</dt>
       <dd>
-        <Moment at={row.certificateUntil} />
+        <Timestamp at={row.certificateUntil} />
       </dd>
     </dl>
   );
 }
 
 function Alarms({ row: { alarms } }: { row: ApplianceRow }) {
-  const { t, name } = useWords();
+  const { t, name } = useTranslation();
   return (
     <>
       <h3>{t("appliances.alarms")}</h3>
@@ -133,7 +134,7 @@ function Alarms({ row: { alarms } }: { row: ApplianceRow }) {
       <ul className="plain lined">
         {alarms.map(({ alarmId, type, since, reasons }) => (
           <li key={alarmId}>
-            <strong>{name("alarm-type", type)}</strong> <Moment at={since} />
+            <strong>{name("alarm-type", type)}</strong> <Timestamp at={since} />
             <span className="block soft">{reasons.join(" ")}</span>
           </li>
         ))}
@@ -143,14 +144,14 @@ function Alarms({ row: { alarms } }: { row: ApplianceRow }) {
 }
 
 function RevokeButton({ row: { endpointId, name } }: { row: ApplianceRow }) {
-  const { t } = useWords();
-  const { client, say } = useConsole();
-  const revoking = useChange<void, void>("endpoints", async () => {
+  const { t } = useTranslation();
+  const { client, notify } = useConsole();
+  const revoking = useRowMutation<void, void>("endpoints", async () => {
     await client.remove("link/appliances/{endpointId}", { endpointId });
-    say(t("appliances.revoked", { name: name ?? endpointId }));
+    notify(t("appliances.revoked", { name: name ?? endpointId }));
   });
   return (
-    <SureButton
+    <ConfirmButton
       word={t("appliances.revoke")}
       words={t("appliances.revoke-words")}
       pending={revoking.isPending}

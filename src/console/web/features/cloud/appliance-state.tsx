@@ -1,5 +1,5 @@
 import type { ApplianceRow } from "../../api/link-rows.ts";
-import { useWords } from "../../i18n/use-translation.tsx";
+import { useTranslation } from "../../i18n/use-translation.tsx";
 import { Chip } from "../../ui/status-chip.tsx";
 
 const LINK_TONES = { linked: "good", away: "warn", never: "", revoked: "bad" } as const;
@@ -7,12 +7,12 @@ const HEALTH_TONES = { GREEN: "good", YELLOW: "warn", RED: "bad" } as const;
 
 /** Whether an appliance's link stands. */
 export function LinkChip({ link }: { link: ApplianceRow["link"] }) {
-  const { name } = useWords();
+  const { name } = useTranslation();
   return <Chip tone={LINK_TONES[link]}>{name("appliance-link", link)}</Chip>;
 }
 
 /** How an appliance is, as it told last; nothing before it told anything. */
 export function HealthChip({ health }: { health: ApplianceRow["health"] }) {
-  const { name } = useWords();
+  const { name } = useTranslation();
   return health && <Chip tone={HEALTH_TONES[health.status]}>{name("health", health.status)}</Chip>;
 }

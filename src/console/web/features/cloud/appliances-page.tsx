@@ -1,18 +1,18 @@
 import { Button } from "@mantine/core";
 import { Link } from "@tanstack/react-router";
 import { useMemo, useState } from "react";
-import type { AppliancesAnswer } from "../../api/link-rows.ts";
-import { useLink, useRow } from "../../api/use-rows.ts";
+import type { ApplianceOverview } from "../../api/link-rows.ts";
+import { useCloudLink, useRow } from "../../api/use-rows.ts";
 import { useConsole } from "../../console-context.tsx";
-import { useWords } from "../../i18n/use-translation.tsx";
-import { FaultLine } from "../../ui/error-line.tsx";
+import { useTranslation } from "../../i18n/use-translation.tsx";
+import { ErrorLine } from "../../ui/error-line.tsx";
 import { useTableSearch } from "../../ui/list/use-table-search.ts";
-import { Tabs } from "../../ui/section-tabs.tsx";
-import { byCare, careOf } from "./appliance-attention.ts";
-import { ApplianceList, type CaredAppliance } from "./appliance-list.tsx";
+import { SectionTabs } from "../../ui/section-tabs.tsx";
+import { attentionLevelOf, byAttention } from "./appliance-attention.ts";
+import { ApplianceList, type RatedAppliance } from "./appliance-list.tsx";
 import { ApplianceMap } from "./appliance-map.tsx";
 import { ApplianceSheet } from "./appliance-sheet.tsx";
-import { ManyOrders } from "./bulk-commands.tsx";
+import { BulkCommands } from "./bulk-commands.tsx";
 import { EnrolmentCodes } from "./enrolment-codes.tsx";
 import { Upgrades } from "./upgrades.tsx";
 import "../../ui/lines.css";
@@ -22,11 +22,11 @@ const READ_EVERY_MS = 5_000;
 
 /** At the cloud: its appliances, where they are, how each is, what they are told to do, and who may join. */
 export default function AppliancesPage() {
-  const { t } = useWords();
-  const link = useLink();
+  const { t } = useTranslation();
+  const link = useCloudLink();
   return (
     <div className="page">
-      <Tabs of="system" />
+      <SectionTabs of="system" />
       <h1>{t("appliances.title")}</h1>
       {link?.role === "hub" && <Appliances />}
       {link?.role === "appliance" && (
@@ -39,15 +39,17 @@ export default function AppliancesPage() {
 }
 
 function Appliances() {
-  const { t } = useWords();
+  const { t } = useTranslation();
   const { clock } = useConsole();
   const [{ open }, show] = useTableSearch();
   const [ticked, setTicked] = useState<ReadonlySet<string>>(new Set());
   const [siteId, setSiteId] = useState<string | null>(null);
-  const found = useRow<AppliancesAnswer>("link/appliances", {}, {}, { refetchInterval: READ_EVERY_MS });
-  const rows = useMemo<CaredAppliance[]>(() => {
+  const found = useRow<ApplianceOverview>("link/appliances", {}, {}, { refetchInterval: READ_EVERY_MS });
+  const rows = useMemo<RatedAppliance[]>(() => {
     const { appliances = [], offeredVersion = null } = found.data ?? {};
-    return byCare(appliances.map((row) => ({ ...row, care: careOf(row, offeredVersion, clock.now()) })));
+    return byAttention(
+      appliances.map((row) => ({ ...row, attention: attentionLevelOf(row, offeredVersion, clock.now()) })),
+    );
   }, [found.data, clock]);
   const here = rows.filter(({ site }) => siteId === null || site?.siteId === siteId);
   // What was ticked may have been deleted since, or lie elsewhere; in the order of the ticks the appliances have their turns.
@@ -62,7 +64,7 @@ function Appliances() {
   };
   return (
     <>
-      <FaultLine error={found.error} />
+      <ErrorLine error={found.error} />
       {found.data && rows.length === 0 && <p>{t("appliances.none")}</p>}
       {rows.length > 0 && (
         <>
@@ -76,7 +78,7 @@ function Appliances() {
             </div>
           )}
           <ApplianceList rows={here} chosen={chosen} onChoose={setTicked} onOpen={openOne} />
-          <ManyOrders chosen={chosen} onGiven={() => setTicked(new Set())} />
+          <BulkCommands chosen={chosen} onGiven={() => setTicked(new Set())} />
           <Upgrades version={found.data?.offeredVersion ?? null} chosen={chosen} />
         </>
       )}

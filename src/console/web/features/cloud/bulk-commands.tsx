@@ -1,10 +1,10 @@
 import { Button, Select } from "@mantine/core";
 import { useState } from "react";
 import { ENDPOINT_ORDER_TYPES } from "../../../../resources/devices/endpoint-activity-types.ts";
-import { useAppliance, useChange } from "../../api/use-rows.ts";
+import { useAppliance, useRowMutation } from "../../api/use-rows.ts";
 import { useConsole } from "../../console-context.tsx";
-import { useWords } from "../../i18n/use-translation.tsx";
-import { FaultLine } from "../../ui/error-line.tsx";
+import { useTranslation } from "../../i18n/use-translation.tsx";
+import { ErrorLine } from "../../ui/error-line.tsx";
 import "../../ui/input-styles.ts";
 
 const AT_ONCE = 8;
@@ -12,20 +12,20 @@ const AT_ONCE = 8;
 const GIVEN_AT_ONCE = ENDPOINT_ORDER_TYPES.filter((type) => type !== "upgrade" && type !== "upgrade-all");
 
 /** Gives the same order to all that are ticked. */
-export function ManyOrders({ chosen, onGiven }: { chosen: ReadonlySet<string>; onGiven(): void }) {
-  const { t, name } = useWords();
-  const { client, say } = useConsole();
+export function BulkCommands({ chosen, onGiven }: { chosen: ReadonlySet<string>; onGiven(): void }) {
+  const { t, name } = useTranslation();
+  const { client, notify } = useConsole();
   const [type, setType] = useState<string>("backup");
   const extensionId = useAppliance()?.extensionId ?? "";
   const route = "extensions/{extensionId}/endpoints/{endpointId}/activities";
-  const giving = useChange<void, void>("endpoint-activities", async () => {
+  const giving = useRowMutation<void, void>("endpoint-activities", async () => {
     const left = [...chosen];
     const giveNext = async (): Promise<void> => {
       for (let id = left.pop(); id !== undefined; id = left.pop())
         await client.post(route, { extensionId, endpointId: id }, { type });
     };
     await Promise.all(Array.from({ length: AT_ONCE }, giveNext));
-    say(t("appliances.given-many", { n: chosen.size }));
+    notify(t("appliances.given-many", { n: chosen.size }));
     onGiven();
   });
   return (
@@ -48,7 +48,7 @@ export function ManyOrders({ chosen, onGiven }: { chosen: ReadonlySet<string>; o
           {t("appliances.give-many", { n: chosen.size })}
         </Button>
       </div>
-      <FaultLine error={giving.error} />
+      <ErrorLine error={giving.error} />
     </>
   );
 }

@@ -1,59 +1,59 @@
 import { Link } from "@tanstack/react-router";
-import type { AppliancesAnswer } from "../../api/link-rows.ts";
-import { useFollowing, useLink, useRow } from "../../api/use-rows.ts";
-import { useWords } from "../../i18n/use-translation.tsx";
-import { Tabs } from "../../ui/section-tabs.tsx";
+import type { ApplianceOverview } from "../../api/link-rows.ts";
+import { useCloudLink, usePolling, useRow } from "../../api/use-rows.ts";
+import { useTranslation } from "../../i18n/use-translation.tsx";
+import { SectionTabs } from "../../ui/section-tabs.tsx";
 import { Chip } from "../../ui/status-chip.tsx";
-import { EnrolForm } from "./enrolment-form.tsx";
-import { Cover } from "./failover-groups.tsx";
-import { Pairs } from "./failover-pairs.tsx";
-import { LinkFacts } from "./link-status.tsx";
-import { LeaveButton } from "./unlink-button.tsx";
+import { EnrolmentForm } from "./enrolment-form.tsx";
+import { FailoverGroups } from "./failover-groups.tsx";
+import { FailoverPairs } from "./failover-pairs.tsx";
+import { LinkStatus } from "./link-status.tsx";
+import { UnlinkButton } from "./unlink-button.tsx";
 import "../../ui/lines.css";
 
 /** How the appliance stands to its cloud, and who covers for whom. */
 export default function CloudPage() {
-  const { t } = useWords();
-  const link = useLink();
+  const { t } = useTranslation();
+  const link = useCloudLink();
   // The feed tells that its state is another, not how many records wait.
-  useFollowing("link");
+  usePolling("link");
   return (
     <div className="page">
-      <Tabs of="system" />
+      <SectionTabs of="system" />
       <h1>{t("cloud.title")}</h1>
       {link?.role === "hub" && <OwnCloud />}
       {link?.role === "appliance" && (
         <section className="card" aria-label={t("cloud.link")}>
           <h2>{t("cloud.link")}</h2>
-          <LinkFacts link={link} />
-          {link.hub === null ? <EnrolForm /> : <Linked isRefused={link.state === "refused"} />}
+          <LinkStatus link={link} />
+          {link.hub === null ? <EnrolmentForm /> : <Linked isRefused={link.state === "refused"} />}
         </section>
       )}
-      <Cover />
-      <Pairs />
+      <FailoverGroups />
+      <FailoverPairs />
     </div>
   );
 }
 
 /** One that the cloud refuses can only be linked anew. */
 function Linked({ isRefused }: { isRefused: boolean }) {
-  const { t } = useWords();
+  const { t } = useTranslation();
   return (
     <>
       {isRefused && (
         <details>
           <summary>{t("cloud.enrol-again")}</summary>
-          <EnrolForm />
+          <EnrolmentForm />
         </details>
       )}
-      <LeaveButton />
+      <UnlinkButton />
     </>
   );
 }
 
 function OwnCloud() {
-  const { t } = useWords();
-  const found = useRow<AppliancesAnswer>("link/appliances");
+  const { t } = useTranslation();
+  const found = useRow<ApplianceOverview>("link/appliances");
   const appliances = found.data?.appliances ?? [];
   const linked = appliances.filter((each) => each.link === "linked").length;
   return (

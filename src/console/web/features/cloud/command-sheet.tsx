@@ -1,10 +1,10 @@
 import type { EndpointActivityRow } from "../../api/identity-rows.ts";
 import { useRow } from "../../api/use-rows.ts";
-import { useWords } from "../../i18n/use-translation.tsx";
-import { FaultLine } from "../../ui/error-line.tsx";
+import { useTranslation } from "../../i18n/use-translation.tsx";
+import { ErrorLine } from "../../ui/error-line.tsx";
 import { SideSheet } from "../../ui/side-sheet.tsx";
-import { Moment } from "../../ui/timestamp.tsx";
-import { StateChip } from "./command-state.tsx";
+import { Timestamp } from "../../ui/timestamp.tsx";
+import { CommandStateChip } from "./command-state.tsx";
 
 interface ActivitySheetProps {
   params: { extensionId: string; endpointId: string };
@@ -13,8 +13,8 @@ interface ActivitySheetProps {
 }
 
 /** One activity of an appliance with all that it says. */
-export function ActivitySheet({ params, id, onClose }: ActivitySheetProps) {
-  const { t, name } = useWords();
+export function CommandSheet({ params, id, onClose }: ActivitySheetProps) {
+  const { t, name } = useTranslation();
   const found = useRow<EndpointActivityRow>("extensions/{extensionId}/endpoints/{endpointId}/activities/{activityId}", {
     ...params,
     activityId: id,
@@ -23,13 +23,13 @@ export function ActivitySheet({ params, id, onClose }: ActivitySheetProps) {
   const value = Object.entries((row?.value ?? {}) as Record<string, unknown>);
   return (
     <SideSheet title={row ? name("log-type", row.type) : ""} onClose={onClose}>
-      <FaultLine error={found.error} />
+      <ErrorLine error={found.error} />
       {row && (
         <div className="stack">
           <div className="row">
-            <StateChip state={row.state} />
+            <CommandStateChip state={row.state} />
             <span>{name("severity", row.severity)}</span>
-            <Moment at={row.createdAt} />
+            <Timestamp at={row.createdAt} />
           </div>
           <dl className="facts">
             {row.referenceId && (

@@ -1,10 +1,10 @@
-import { useWords } from "../../i18n/use-translation.tsx";
+import { useTranslation } from "../../i18n/use-translation.tsx";
 import { Chip } from "../../ui/status-chip.tsx";
 
 const TONES: Readonly<Record<string, string>> = { success: "good", fail: "bad", pending: "" };
 
 /** How far something got at an appliance; nothing where that is not told. */
-export function StateChip({ state }: { state: string | null }) {
-  const { name } = useWords();
+export function CommandStateChip({ state }: { state: string | null }) {
+  const { name } = useTranslation();
   return state === null ? null : <Chip tone={TONES[state] ?? ""}>{name("activity-state", state)}</Chip>;
 }

@@ -1,9 +1,9 @@
 /** What an activity's value says in few words: why something failed, what was made of it, how many rows it was. */
-export function wordsOf(value: unknown): string {
+export function commandResultText(value: unknown): string {
   const { reason, error, message, file, bytes, ...rest } = (value ?? {}) as Record<string, unknown>;
   const said = reason ?? error ?? message;
   if (typeof said === "string") return said;
-  if (typeof file === "string") return typeof bytes === "number" ? `${file}, ${inMib(bytes)}` : file;
+  if (typeof file === "string") return typeof bytes === "number" ? `${file}, ${sizeInMib(bytes)}` : file;
   const counts = Object.entries(rest).filter(([, count]) => typeof count === "number");
   return counts.map(([name, count]) => `${name} ${count}`).join(", ");
 }
@@ -11,6 +11,6 @@ export function wordsOf(value: unknown): string {
 const MIB = 1_048_576;
 
 /** A size in words. */
-export function inMib(bytes: number): string {
+export function sizeInMib(bytes: number): string {
   return `${(bytes / MIB).toFixed(1)} MiB`;
 }

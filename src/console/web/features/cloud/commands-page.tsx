@@ -2,17 +2,17 @@ import { Select, TextInput } from "@mantine/core";
 import { ENDPOINT_ACTIVITY_TYPES } from "../../../../resources/devices/endpoint-activity-types.ts";
 import type { EndpointActivityRow } from "../../api/identity-rows.ts";
 import { useAppliances } from "../../api/use-rows.ts";
-import { useWords } from "../../i18n/use-translation.tsx";
+import { useTranslation } from "../../i18n/use-translation.tsx";
 import { ListPage } from "../../ui/list/list-page.tsx";
 import type { ListFilter } from "../../ui/list/table-search.ts";
 import { useTableSearch } from "../../ui/list/use-table-search.ts";
 import { endOfDay, startOfDay } from "../../ui/local-time.ts";
-import { Tabs } from "../../ui/section-tabs.tsx";
+import { SectionTabs } from "../../ui/section-tabs.tsx";
 import { Chip } from "../../ui/status-chip.tsx";
-import { Moment } from "../../ui/timestamp.tsx";
-import { ActivitySheet } from "./command-sheet.tsx";
-import { StateChip } from "./command-state.tsx";
-import { wordsOf } from "./command-text.ts";
+import { Timestamp } from "../../ui/timestamp.tsx";
+import { CommandSheet } from "./command-sheet.tsx";
+import { CommandStateChip } from "./command-state.tsx";
+import { commandResultText } from "./command-text.ts";
 import "../../ui/input-styles.ts";
 import "../../ui/lines.css";
 
@@ -21,8 +21,8 @@ const SEVERITIES = ["debug", "info", "warn", "error"];
 const TONES: Readonly<Record<string, string>> = { warn: "warn", error: "bad" };
 
 /** What an appliance tells of itself and of what it was told to do. */
-export default function ActivitiesPage() {
-  const { t, name } = useWords();
+export default function CommandsPage() {
+  const { t, name } = useTranslation();
   const [{ endpoint, since, until, type }] = useTableSearch();
   const appliances = useAppliances();
   const chosen = appliances.find(({ id }) => id === endpoint) ?? appliances[0];
@@ -41,7 +41,7 @@ export default function ActivitiesPage() {
   if (!chosen)
     return (
       <div className="page">
-        <Tabs of="history" />
+        <SectionTabs of="history" />
         <h1>{t("log.title")}</h1>
       </div>
     );
@@ -67,19 +67,19 @@ export default function ActivitiesPage() {
           head: t("log.state"),
           width: "9rem",
           side: true,
-          cell: (row) => <StateChip state={row.state} />,
+          cell: (row) => <CommandStateChip state={row.state} />,
         },
         { id: "severity", head: t("log.severity"), width: "7rem", cell: (row) => <SeverityChip row={row} /> },
-        { id: "value", head: t("log.value"), width: "2fr", cell: (row) => wordsOf(row.value) },
+        { id: "value", head: t("log.value"), width: "2fr", cell: (row) => commandResultText(row.value) },
         {
           id: "at",
           head: t("log.when"),
           width: "11rem",
           sort: "createdAt",
-          cell: (row) => <Moment at={row.createdAt} />,
+          cell: (row) => <Timestamp at={row.createdAt} />,
         },
       ]}
-      sheet={(id, onClose) => <ActivitySheet key={id} {...{ params, id, onClose }} />}
+      sheet={(id, onClose) => <CommandSheet key={id} {...{ params, id, onClose }} />}
     >
       <Narrowing />
     </ListPage>
@@ -87,13 +87,13 @@ export default function ActivitiesPage() {
 }
 
 function SeverityChip({ row: { severity } }: { row: EndpointActivityRow }) {
-  const { name } = useWords();
+  const { name } = useTranslation();
   return <Chip tone={TONES[severity] ?? ""}>{name("severity", severity)}</Chip>;
 }
 
 /** Appliance, kind and days that the list is narrowed to. */
 function Narrowing() {
-  const { t, name, language } = useWords();
+  const { t, name, language } = useTranslation();
   const [{ endpoint, type, since, until }, show] = useTableSearch();
   const appliances = useAppliances();
   const types = ENDPOINT_ACTIVITY_TYPES.map((value) => ({ value, label: name("log-type", value) }));

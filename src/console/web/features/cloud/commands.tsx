@@ -3,13 +3,13 @@ import { useState } from "react";
 import { ENDPOINT_ORDER_TYPES } from "../../../../resources/devices/endpoint-activity-types.ts";
 import type { EndpointActivityRow } from "../../api/identity-rows.ts";
 import type { ApplianceRow } from "../../api/link-rows.ts";
-import { useAppliance, useChange, useRows } from "../../api/use-rows.ts";
+import { useAppliance, useRowMutation, useRows } from "../../api/use-rows.ts";
 import { useConsole } from "../../console-context.tsx";
-import { useWords } from "../../i18n/use-translation.tsx";
-import { FaultLine } from "../../ui/error-line.tsx";
-import { Moment } from "../../ui/timestamp.tsx";
-import { StateChip } from "./command-state.tsx";
-import { wordsOf } from "./command-text.ts";
+import { useTranslation } from "../../i18n/use-translation.tsx";
+import { ErrorLine } from "../../ui/error-line.tsx";
+import { Timestamp } from "../../ui/timestamp.tsx";
+import { CommandStateChip } from "./command-state.tsx";
+import { commandResultText } from "./command-text.ts";
 import "../../ui/input-styles.ts";
 
 const ROUTE = "extensions/{extensionId}/endpoints/{endpointId}/activities";
@@ -18,9 +18,9 @@ const MOST_SHOWN = 30;
 const VERSION_AT = 14;
 
 /** Gives an appliance orders, and shows what became of each. */
-export function Orders({ row: { endpointId, link } }: { row: ApplianceRow }) {
-  const { t, name } = useWords();
-  const { client, say } = useConsole();
+export function ApplianceCommands({ row: { endpointId, link } }: { row: ApplianceRow }) {
+  const { t, name } = useTranslation();
+  const { client, notify } = useConsole();
   const [type, setType] = useState<string>("backup");
   const params = { extensionId: useAppliance()?.extensionId ?? "", endpointId };
   const found = useRows<EndpointActivityRow>(
@@ -29,9 +29,9 @@ export function Orders({ row: { endpointId, link } }: { row: ApplianceRow }) {
     { types: [...ENDPOINT_ORDER_TYPES], sort: "-createdAt", limit: MOST_SHOWN },
     { enabled: params.extensionId !== "" },
   );
-  const giving = useChange<void, void>("endpoint-activities", async () => {
+  const giving = useRowMutation<void, void>("endpoint-activities", async () => {
     await client.post(ROUTE, params, { type });
-    say(t("appliances.given"));
+    notify(t("appliances.given"));
   });
   const orders = (found.data?.data ?? []).filter(({ id }) => isOrder(id));
   return (
@@ -50,15 +50,15 @@ export function Orders({ row: { endpointId, link } }: { row: ApplianceRow }) {
         </Button>
       </div>
       {link !== "linked" && <p className="soft">{t("appliances.away-hint")}</p>}
-      <FaultLine error={giving.error ?? found.error} />
+      <ErrorLine error={giving.error ?? found.error} />
       {found.data && orders.length === 0 && <p className="soft">{t("appliances.no-orders")}</p>}
       <ul className="plain lined" aria-live="polite" aria-label={t("appliances.orders")}>
         {orders.map((order) => (
           <li key={order.id} className="row">
-            <StateChip state={order.state} />
+            <CommandStateChip state={order.state} />
             <strong>{name("order", order.type)}</strong>
-            <Moment at={order.createdAt} />
-            <span className="grow soft">{wordsOf(order.value)}</span>
+            <Timestamp at={order.createdAt} />
+            <span className="grow soft">{commandResultText(order.value)}</span>
           </li>
         ))}
       </ul>

@@ -1,12 +1,12 @@
 import { Button, Select } from "@mantine/core";
 import { useState } from "react";
 import type { ApplianceRow, EnrolmentCodeRow } from "../../api/link-rows.ts";
-import { useChange, useRow } from "../../api/use-rows.ts";
+import { useRow, useRowMutation } from "../../api/use-rows.ts";
 import { useConsole } from "../../console-context.tsx";
-import { useWords } from "../../i18n/use-translation.tsx";
-import { FaultLine } from "../../ui/error-line.tsx";
-import { OnceShown } from "../../ui/one-time-secret.tsx";
-import { Moment } from "../../ui/timestamp.tsx";
+import { useTranslation } from "../../i18n/use-translation.tsx";
+import { ErrorLine } from "../../ui/error-line.tsx";
+import { OneTimeSecret } from "../../ui/one-time-secret.tsx";
+import { Timestamp } from "../../ui/timestamp.tsx";
 import "../../ui/input-styles.ts";
 
 /** A code that is used is open no more, which nothing tells. own choice */
@@ -14,24 +14,24 @@ const READ_EVERY_MS = 5_000;
 
 /** Makes codes by which appliances are enrolled, and takes them back. */
 export function EnrolmentCodes({ appliances }: { appliances: readonly ApplianceRow[] }) {
-  const { t } = useWords();
+  const { t } = useTranslation();
   const { client } = useConsole();
   const [endpointId, setEndpointId] = useState<string | null>(null);
   const [made, setMade] = useState<{ code: string; until: string } | null>(null);
-  const making = useChange<void, void>("endpoints", async () => {
+  const making = useRowMutation<void, void>("endpoints", async () => {
     setMade(await client.post("link/codes", {}, endpointId === null ? {} : { endpointId }));
   });
   return (
     <section className="card" aria-label={t("appliances.code")}>
       <h2>{t("appliances.code")}</h2>
       <p className="soft">{t("cloud.enrol-words")}</p>
-      <FaultLine error={making.error} />
+      <ErrorLine error={making.error} />
       {made ? (
         <>
           <p>
-            {t("appliances.code-words")} <Moment at={made.until} />
+            {t("appliances.code-words")} <Timestamp at={made.until} />
           </p>
-          <OnceShown label={t("cloud.code")} value={made.code} onKept={() => setMade(null)} />
+          <OneTimeSecret label={t("cloud.code")} value={made.code} onKept={() => setMade(null)} />
         </>
       ) : (
         <div className="row end">
@@ -54,24 +54,24 @@ export function EnrolmentCodes({ appliances }: { appliances: readonly ApplianceR
 }
 
 function OpenCodes({ names }: { names: ReadonlyMap<string, string> }) {
-  const { t } = useWords();
-  const { client, say } = useConsole();
+  const { t } = useTranslation();
+  const { client, notify } = useConsole();
   const found = useRow<{ codes: readonly EnrolmentCodeRow[] }>(
     "link/codes",
     {},
     {},
     { refetchInterval: READ_EVERY_MS },
   );
-  const withdrawing = useChange<string, void>("endpoints", async (codeId) => {
+  const withdrawing = useRowMutation<string, void>("endpoints", async (codeId) => {
     await client.remove("link/codes/{codeId}", { codeId });
-    say(t("appliances.withdrawn"));
+    notify(t("appliances.withdrawn"));
   });
   const codes = found.data?.codes ?? [];
-  if (codes.length === 0) return <FaultLine error={found.error} />;
+  if (codes.length === 0) return <ErrorLine error={found.error} />;
   return (
     <>
       <h3>{t("appliances.codes")}</h3>
-      <FaultLine error={withdrawing.error} />
+      <ErrorLine error={withdrawing.error} />
       <ul className="plain lined">
         {codes.map(({ id, endpointId, until }) => (
           <li key={id} className="row">
@@ -79,7 +79,7 @@ function OpenCodes({ names }: { names: ReadonlyMap<string, string> }) {
               {endpointId === null
                 ? t("appliances.any")
                 : t("appliances.code-of", { name: names.get(endpointId) ?? endpointId })}
-              , {t("appliances.code-words")} <Moment at={until} />
+              , {t("appliances.code-words")} <Timestamp at={until} />
             </span>
             <Button variant="default" size="compact-sm" onClick={() => withdrawing.mutate(id)}>
               {t("appliances.withdraw")}

@@ -1,24 +1,24 @@
 import { Button, Textarea, TextInput } from "@mantine/core";
 import { type FormEvent, useState } from "react";
 import { CallerError } from "../../../../base/errors.ts";
-import { useChange } from "../../api/use-rows.ts";
+import { useRowMutation } from "../../api/use-rows.ts";
 import { useConsole } from "../../console-context.tsx";
-import { faultWords } from "../../i18n/error-text.ts";
-import { useWords } from "../../i18n/use-translation.tsx";
-import { ChoiceBar } from "../../ui/segmented-choice.tsx";
+import { errorText } from "../../i18n/error-text.ts";
+import { useTranslation } from "../../i18n/use-translation.tsx";
+import { SegmentedChoice } from "../../ui/segmented-choice.tsx";
 import "../../ui/input-styles.ts";
 
 type Mode = "join" | "adopt";
 
 /** Links the appliance to a cloud by a code that somebody made there. */
-export function EnrolForm() {
-  const words = useWords();
-  const { t } = words;
-  const { client, say } = useConsole();
+export function EnrolmentForm() {
+  const translator = useTranslation();
+  const { t } = translator;
+  const { client, notify } = useConsole();
   const [mode, setMode] = useState<Mode>("join");
-  const enrolling = useChange<Record<string, string>, void>("link", async (given) => {
+  const enrolling = useRowMutation<Record<string, string>, void>("link", async (given) => {
     await client.post("link", {}, { ...given, mode });
-    say(t("cloud.enrolled"));
+    notify(t("cloud.enrolled"));
   });
   const submit = (event: FormEvent<HTMLFormElement>) => {
     event.preventDefault();
@@ -32,7 +32,7 @@ export function EnrolForm() {
       <p className="soft">{t("cloud.enrol-words")}</p>
       <TextInput name="hub" type="url" required label={t("cloud.address")} description={t("cloud.address-hint")} />
       <TextInput name="code" required autoComplete="off" label={t("cloud.code")} description={t("cloud.code-hint")} />
-      <ChoiceBar<Mode>
+      <SegmentedChoice<Mode>
         label={t("cloud.mode")}
         value={mode}
         onChange={setMode}
@@ -52,7 +52,7 @@ export function EnrolForm() {
         <p className="fault" role="alert">
           {error instanceof CallerError && error.type === "upstream" && error.message
             ? error.message
-            : faultWords(error, words)}
+            : errorText(error, translator)}
         </p>
       )}
       <div>

@@ -1,10 +1,10 @@
 import type { FailoverDetails } from "../../api/link-rows.ts";
 import type { ActivationGroupRow, EndpointRow, ExtensionRow } from "../../api/rows.ts";
-import { useLink, useRows } from "../../api/use-rows.ts";
-import { useWords } from "../../i18n/use-translation.tsx";
-import { FaultLine } from "../../ui/error-line.tsx";
+import { useCloudLink, useRows } from "../../api/use-rows.ts";
+import { useTranslation } from "../../i18n/use-translation.tsx";
+import { ErrorLine } from "../../ui/error-line.tsx";
 import { Chip } from "../../ui/status-chip.tsx";
-import { Moment } from "../../ui/timestamp.tsx";
+import { Timestamp } from "../../ui/timestamp.tsx";
 
 /** What is read again and again, as nothing tells of beats. own choice */
 const READ_EVERY_MS = 5_000;
@@ -13,9 +13,9 @@ const TONES = { active: "good", standby: "", takeover: "warn", unreachable: "war
 type CoveringRow = EndpointRow & { failoverDetails: FailoverDetails | null };
 
 /** The circles of activation groups: ranks, who acts, who is not heard. */
-export function Cover() {
-  const { t } = useWords();
-  const isHub = useLink()?.role === "hub";
+export function FailoverGroups() {
+  const { t } = useTranslation();
+  const isHub = useCloudLink()?.role === "hub";
   const { appliances, error } = useCovering();
   const groups = useRows<ActivationGroupRow>(
     "activation-groups",
@@ -27,7 +27,7 @@ export function Cover() {
   return (
     <section className="card" aria-label={t("cover.title")}>
       <h2>{t("cover.title")}</h2>
-      <FaultLine error={groups.error ?? error} />
+      <ErrorLine error={groups.error ?? error} />
       {!isHub && <OwnPart appliances={appliances} />}
       <p className="soft">{circles.length === 0 && groups.data ? t("cover.none") : t("cover.words")}</p>
       {circles.map((group) => (
@@ -46,8 +46,8 @@ function Circle({
   appliances: ReadonlyMap<string, CoveringRow>;
   isHub: boolean;
 }) {
-  const { t } = useWords();
-  const ownId = useLink()?.endpointId;
+  const { t } = useTranslation();
+  const ownId = useCloudLink()?.endpointId;
   const reachable = new Map((group.endpoints ?? []).map((each) => [each.id, each.reachable]));
   return (
     <>
@@ -74,8 +74,8 @@ function Circle({
 }
 
 function OwnPart({ appliances }: { appliances: ReadonlyMap<string, CoveringRow> }) {
-  const { t, name } = useWords();
-  const own = appliances.get(useLink()?.endpointId ?? "")?.failoverDetails;
+  const { t, name } = useTranslation();
+  const own = appliances.get(useCloudLink()?.endpointId ?? "")?.failoverDetails;
   if (!own) return null;
   return (
     <div className="row" aria-live="polite">
@@ -85,7 +85,7 @@ function OwnPart({ appliances }: { appliances: ReadonlyMap<string, CoveringRow> 
       {own.peers.length > 0 && <span>{t("cover.peers", { n: own.peers.length })}</span>}
       {own.lastHeartbeatAt && (
         <span className="soft">
-          {t("cover.heard")} <Moment at={own.lastHeartbeatAt} />
+          {t("cover.heard")} <Timestamp at={own.lastHeartbeatAt} />
         </span>
       )}
     </div>

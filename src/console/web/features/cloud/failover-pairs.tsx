@@ -1,20 +1,20 @@
 import { Button } from "@mantine/core";
 import type { FailoverPairRow } from "../../api/link-rows.ts";
 import { useAppliances, useRows } from "../../api/use-rows.ts";
-import { useWords } from "../../i18n/use-translation.tsx";
-import { FaultLine } from "../../ui/error-line.tsx";
+import { useTranslation } from "../../i18n/use-translation.tsx";
+import { ErrorLine } from "../../ui/error-line.tsx";
 import { ApplianceField } from "../../ui/form/appliances-field.tsx";
 import { useTableSearch } from "../../ui/list/use-table-search.ts";
 import { NEW, RowSheet } from "../../ui/row-sheet.tsx";
-import { useGone } from "../../ui/use-removal.ts";
+import { usePendingRemovalIds } from "../../ui/use-removal.ts";
 
 const ENDS = ["primaryEndpointId", "backupEndpointId"] as const;
 
 /** Pairs of appliances, of which the second takes the place of the first. */
-export function Pairs() {
-  const { t } = useWords();
+export function FailoverPairs() {
+  const { t } = useTranslation();
   const [{ open }, show] = useTableSearch();
-  const gone = useGone();
+  const gone = usePendingRemovalIds();
   const names = new Map(useAppliances().map(({ id, name }) => [id, name ?? "–"]));
   const found = useRows<FailoverPairRow>("failover-pairs", {}, { limit: 1_000 });
   const pairs = (found.data?.data ?? []).filter(({ id }) => !gone.has(id));
@@ -22,7 +22,7 @@ export function Pairs() {
   return (
     <section className="card" aria-label={t("pair.title")}>
       <h2>{t("pair.title")}</h2>
-      <FaultLine error={found.error} />
+      <ErrorLine error={found.error} />
       {found.data && pairs.length === 0 && <p className="soft">{t("pair.none")}</p>}
       <ul className="plain lined">
         {pairs.map((pair) => (
@@ -51,7 +51,7 @@ export function Pairs() {
 }
 
 function PairSheet({ id, onClose }: { id: string; onClose: () => void }) {
-  const { t, name } = useWords();
+  const { t, name } = useTranslation();
   return (
     <RowSheet
       id={id}

@@ -1,14 +1,14 @@
-import type { LinkAnswer } from "../../api/link-rows.ts";
-import { useWords } from "../../i18n/use-translation.tsx";
+import type { CloudLink } from "../../api/link-rows.ts";
+import { useTranslation } from "../../i18n/use-translation.tsx";
 import { Chip } from "../../ui/status-chip.tsx";
-import { Moment } from "../../ui/timestamp.tsx";
+import { Timestamp } from "../../ui/timestamp.tsx";
 
 const TONES = { cloud: "good", lan: "warn", solo: "warn" } as const;
 const STATE_TONES = { none: "", connected: "good", connecting: "", waiting: "warn", refused: "bad" } as const;
 
 /** The link in one glance, and what lies behind it. */
-export function LinkFacts({ link }: { link: LinkAnswer }) {
-  const { t, name } = useWords();
+export function LinkStatus({ link }: { link: CloudLink }) {
+  const { t, name } = useTranslation();
   if (link.hub === null) {
     return (
       <>
@@ -33,7 +33,7 @@ export function LinkFacts({ link }: { link: LinkAnswer }) {
         <dd>{link.hub}</dd>
         <dt>{t("cloud.since")}</dt>
         <dd>
-          <Moment at={link.since} />
+          <Timestamp at={link.since} />
         </dd>
         {isCutOff && (
           <>
@@ -43,12 +43,12 @@ export function LinkFacts({ link }: { link: LinkAnswer }) {
         )}
         <dt>{t("cloud.let-in")}</dt>
         <dd>
-          <Moment at={link.connectedAt} />
+          <Timestamp at={link.connectedAt} />
         </dd>
         <Waiting link={link} />
         <dt>{t("cloud.certificate")}</dt>
         <dd>
-          <Moment at={link.certificateUntil} />
+          <Timestamp at={link.certificateUntil} />
         </dd>
       </dl>
       <Refused link={link} />
@@ -56,8 +56,8 @@ export function LinkFacts({ link }: { link: LinkAnswer }) {
   );
 }
 
-function Waiting({ link }: { link: LinkAnswer }) {
-  const { t } = useWords();
+function Waiting({ link }: { link: CloudLink }) {
+  const { t } = useTranslation();
   const { unsentRows, unsentSince, stagedRows, position } = link;
   return (
     <>
@@ -67,7 +67,7 @@ function Waiting({ link }: { link: LinkAnswer }) {
           t("cloud.nothing")
         ) : (
           <>
-            {t("cloud.unsent-rows", { n: unsentRows })}, {t("cloud.unsent-since")} <Moment at={unsentSince} />
+            {t("cloud.unsent-rows", { n: unsentRows })}, {t("cloud.unsent-since")} <Timestamp at={unsentSince} />
           </>
         )}
       </dd>
@@ -83,8 +83,8 @@ function Waiting({ link }: { link: LinkAnswer }) {
   );
 }
 
-function Refused({ link }: { link: LinkAnswer }) {
-  const { t } = useWords();
+function Refused({ link }: { link: CloudLink }) {
+  const { t } = useTranslation();
   if (link.refusedRows === 0) return null;
   return (
     <section className="stack">

@@ -1,14 +1,14 @@
 import { Button } from "@mantine/core";
 import type { ConflictField, ConflictRow } from "../../api/link-rows.ts";
-import { useAppliances, useChange, useRow } from "../../api/use-rows.ts";
+import { useAppliances, useRow, useRowMutation } from "../../api/use-rows.ts";
 import { useConsole } from "../../console-context.tsx";
-import { useWords } from "../../i18n/use-translation.tsx";
-import { FaultLine } from "../../ui/error-line.tsx";
-import { Tabs } from "../../ui/section-tabs.tsx";
+import { useTranslation } from "../../i18n/use-translation.tsx";
+import { ErrorLine } from "../../ui/error-line.tsx";
+import { SectionTabs } from "../../ui/section-tabs.tsx";
 import { Chip } from "../../ui/status-chip.tsx";
-import { Moment } from "../../ui/timestamp.tsx";
+import { Timestamp } from "../../ui/timestamp.tsx";
 import { valueText } from "../security/audit-diff.ts";
-import { thingWord } from "../security/permission-text.ts";
+import { resourceLabel } from "../security/permission-text.ts";
 import "../../ui/lines.css";
 import "../security/audit.css";
 
@@ -17,8 +17,8 @@ const READ_EVERY_MS = 5_000;
 const USE_WORDS = { update: "conflict.use", delete: "conflict.use-delete", create: "conflict.use-create" } as const;
 
 /** What was changed at a site and did not stand, with both values. */
-export default function LinkConflictsPage() {
-  const { t } = useWords();
+export default function SyncConflictsPage() {
+  const { t } = useTranslation();
   const found = useRow<{ conflicts: readonly ConflictRow[]; more: number }>(
     "link/conflicts",
     {},
@@ -28,10 +28,10 @@ export default function LinkConflictsPage() {
   const { conflicts = [], more = 0 } = found.data ?? {};
   return (
     <div className="page">
-      <Tabs of="system" />
+      <SectionTabs of="system" />
       <h1>{t("conflict.title")}</h1>
       <p className="soft">{t("conflict.words")}</p>
-      <FaultLine error={found.error} />
+      <ErrorLine error={found.error} />
       {found.data && conflicts.length === 0 && <p>{t("conflict.none")}</p>}
       {conflicts.map((conflict) => (
         <ConflictCard key={conflict.id} conflict={conflict} />
@@ -42,17 +42,17 @@ export default function LinkConflictsPage() {
 }
 
 function ConflictCard({ conflict }: { conflict: ConflictRow }) {
-  const { t, name } = useWords();
+  const { t, name } = useTranslation();
   const { op, kind, usable, fields } = conflict;
   const place = useAppliances().find(({ id }) => id === conflict.endpointId)?.name ?? "–";
-  const title = `${thingWord(conflict.resource, name)}: ${conflict.rowName ?? conflict.rowId.slice(0, 8)}`;
+  const title = `${resourceLabel(conflict.resource, name)}: ${conflict.rowName ?? conflict.rowId.slice(0, 8)}`;
   return (
     <section className="card" aria-label={title}>
       <h2>{title.charAt(0).toUpperCase() + title.slice(1)}</h2>
       <div className="row">
         <Chip tone="warn">{name("conflict-kind", kind)}</Chip>
         <span>{t("conflict.who", { name: conflict.actorName, place })}</span>
-        <Moment at={conflict.at} />
+        <Timestamp at={conflict.at} />
       </div>
       {op === "delete" ? <p>{t("conflict.deleted")}</p> : <Values fields={fields} />}
       {!usable && <p className="soft">{t("conflict.unusable")}</p>}
@@ -62,17 +62,17 @@ function ConflictCard({ conflict }: { conflict: ConflictRow }) {
 }
 
 function Decision({ conflict: { id, op, usable } }: { conflict: ConflictRow }) {
-  const { t } = useWords();
-  const { client, say } = useConsole();
-  const deciding = useChange<boolean, void>("endpoints", async (takesSites) => {
+  const { t } = useTranslation();
+  const { client, notify } = useConsole();
+  const deciding = useRowMutation<boolean, void>("endpoints", async (takesSites) => {
     const params = { conflictId: id };
     if (takesSites) await client.post("link/conflicts/{conflictId}/use-site-value", params, {});
     else await client.remove("link/conflicts/{conflictId}", params);
-    say(t(takesSites ? "conflict.used" : "conflict.kept"));
+    notify(t(takesSites ? "conflict.used" : "conflict.kept"));
   });
   return (
     <>
-      <FaultLine error={deciding.error} />
+      <ErrorLine error={deciding.error} />
       <div className="row">
         {usable && (
           <Button loading={deciding.isPending} onClick={() => deciding.mutate(true)}>
@@ -88,8 +88,8 @@ function Decision({ conflict: { id, op, usable } }: { conflict: ConflictRow }) {
 }
 
 function Values({ fields }: { fields: readonly ConflictField[] }) {
-  const { t, name, moments } = useWords();
-  const textOf = (value: unknown, called: string | null): string => called ?? (valueText(value, moments.full) || "–");
+  const { t, name, dates } = useTranslation();
+  const textOf = (value: unknown, called: string | null): string => called ?? (valueText(value, dates.full) || "–");
   return (
     <table className="difference">
       <thead>

@@ -1,9 +1,9 @@
 import { Button, NumberInput } from "@mantine/core";
 import { useState } from "react";
-import { useChange } from "../../api/use-rows.ts";
+import { useRowMutation } from "../../api/use-rows.ts";
 import { useConsole } from "../../console-context.tsx";
-import { useWords } from "../../i18n/use-translation.tsx";
-import { FaultLine } from "../../ui/error-line.tsx";
+import { useTranslation } from "../../i18n/use-translation.tsx";
+import { ErrorLine } from "../../ui/error-line.tsx";
 import { SideSheet } from "../../ui/side-sheet.tsx";
 import "../../ui/input-styles.ts";
 
@@ -26,13 +26,13 @@ interface UpgradeFormProps {
 
 /** How large waves are, and how long is waited; then it begins. */
 export function UpgradeForm({ version, endpointIds, onClose }: UpgradeFormProps) {
-  const { t } = useWords();
-  const { client, say } = useConsole();
+  const { t } = useTranslation();
+  const { client, notify } = useConsole();
   const [values, setValues] = useState<Readonly<Partial<Record<keyof typeof FIELDS, number>>>>({});
-  const beginning = useChange<void, void>("appliance-upgrades", async () => {
+  const beginning = useRowMutation<void, void>("appliance-upgrades", async () => {
     const chosen = endpointIds.length > 0 ? { endpointIds } : {};
     await client.post("appliance-upgrades", {}, { ...values, ...chosen });
-    say(t("upgrade.begun"));
+    notify(t("upgrade.begun"));
     onClose();
   });
   const title = t("upgrade.begin");
@@ -63,7 +63,7 @@ export function UpgradeForm({ version, endpointIds, onClose }: UpgradeFormProps)
             onChange={(value) => setValues({ ...values, [name]: typeof value === "number" ? value : undefined })}
           />
         ))}
-        <FaultLine error={beginning.error} />
+        <ErrorLine error={beginning.error} />
         <Button type="submit" loading={beginning.isPending}>
           {t("upgrade.begin-now")}
         </Button>

@@ -1,9 +1,9 @@
 import { wavesToCome } from "../../../../resources/devices/upgrade-waves.ts";
-import type { UpgradeRow, UpgradeTurnRow } from "../../api/link-rows.ts";
-import { useWords } from "../../i18n/use-translation.tsx";
+import type { UpgradeRow, UpgradeStepRow } from "../../api/link-rows.ts";
+import { useTranslation } from "../../i18n/use-translation.tsx";
 import "./upgrades.css";
 
-type TurnState = UpgradeTurnRow["state"] & string;
+type TurnState = UpgradeStepRow["state"] & string;
 
 /** In this order they are told, and drawn. */
 const STATES = ["done", "ordered", "failed", "skipped", "cancelled"] as const satisfies readonly TurnState[];
@@ -20,10 +20,10 @@ const MOST_DRAWN = 60;
 const MOST_WAVES = 12;
 
 /** A wave beside the other, each appliance a square with a sign; the same in words. */
-export function UpgradePicture({ upgrade, turns }: { upgrade: UpgradeRow; turns: readonly UpgradeTurnRow[] }) {
-  const { t } = useWords();
+export function UpgradeProgress({ upgrade, turns }: { upgrade: UpgradeRow; turns: readonly UpgradeStepRow[] }) {
+  const { t } = useTranslation();
   const isOpen = upgrade.state !== "cancelled" && upgrade.state !== "complete";
-  const told = new Map<number, UpgradeTurnRow[]>();
+  const told = new Map<number, UpgradeStepRow[]>();
   for (const turn of turns) if (turn.wave !== null) told.set(turn.wave, [...(told.get(turn.wave) ?? []), turn]);
   const waves = [...told].sort(([a], [b]) => a - b);
   const sizes = isOpen ? wavesToCome(upgrade, upgrade.wave, upgrade.counts?.waiting ?? 0, MOST_WAVES) : [];
@@ -40,8 +40,8 @@ export function UpgradePicture({ upgrade, turns }: { upgrade: UpgradeRow; turns:
   );
 }
 
-function Wave({ wave, states }: { wave: number; states: readonly UpgradeTurnRow[] }) {
-  const { t, name } = useWords();
+function Wave({ wave, states }: { wave: number; states: readonly UpgradeStepRow[] }) {
+  const { t, name } = useTranslation();
   const counts = STATES.flatMap((state) => {
     const n = states.filter((each) => each.state === state).length;
     return n > 0 ? [`${n} ${name("upgrade-turn", state)}`] : [];
@@ -62,7 +62,7 @@ function Wave({ wave, states }: { wave: number; states: readonly UpgradeTurnRow[
 }
 
 function ComingWave({ wave, size }: { wave: number; size: number }) {
-  const { t } = useWords();
+  const { t } = useTranslation();
   return (
     <li>
       <strong>{t("upgrade.wave", { n: wave })}</strong>

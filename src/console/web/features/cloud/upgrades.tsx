@@ -1,15 +1,15 @@
 import { Button } from "@mantine/core";
 import { useState } from "react";
-import type { UpgradeRow, UpgradeTurnRow } from "../../api/link-rows.ts";
-import { useChange, useRows } from "../../api/use-rows.ts";
+import type { UpgradeRow, UpgradeStepRow } from "../../api/link-rows.ts";
+import { useRowMutation, useRows } from "../../api/use-rows.ts";
 import { useConsole } from "../../console-context.tsx";
-import { useWords } from "../../i18n/use-translation.tsx";
-import { SureButton } from "../../ui/confirm-button.tsx";
-import { FaultLine } from "../../ui/error-line.tsx";
+import { useTranslation } from "../../i18n/use-translation.tsx";
+import { ConfirmButton } from "../../ui/confirm-button.tsx";
+import { ErrorLine } from "../../ui/error-line.tsx";
 import { Chip } from "../../ui/status-chip.tsx";
-import { Moment } from "../../ui/timestamp.tsx";
+import { Timestamp } from "../../ui/timestamp.tsx";
 import { UpgradeForm } from "./upgrade-form.tsx";
-import { UpgradePicture } from "./upgrade-progress.tsx";
+import { UpgradeProgress } from "./upgrade-progress.tsx";
 import "../../ui/lines.css";
 
 const TONES: Readonly<Record<UpgradeRow["state"] & string, string>> = {
@@ -29,7 +29,7 @@ const MOST_TOLD = 20;
 
 /** Upgrades appliances in waves: begins, and shows how far the newest is. */
 export function Upgrades({ version, chosen }: { version: string | null; chosen: ReadonlySet<string> }) {
-  const { t } = useWords();
+  const { t } = useTranslation();
   const [begins, setBegins] = useState(false);
   const found = useRows<UpgradeRow>(
     "appliance-upgrades",
@@ -42,7 +42,7 @@ export function Upgrades({ version, chosen }: { version: string | null; chosen: 
   return (
     <section className="card stack" aria-label={t("upgrade.title")}>
       <h2>{t("upgrade.title")}</h2>
-      <FaultLine error={found.error} />
+      <ErrorLine error={found.error} />
       {version === null ? (
         <p className="soft">{t("upgrade.no-version")}</p>
       ) : (
@@ -62,10 +62,10 @@ export function Upgrades({ version, chosen }: { version: string | null; chosen: 
 }
 
 function Progress({ upgrade }: { upgrade: UpgradeRow }) {
-  const { t, name } = useWords();
+  const { t, name } = useTranslation();
   const { id: applianceUpgradeId, state, counts } = upgrade;
   const route = "appliance-upgrades/{applianceUpgradeId}/turns";
-  const found = useRows<UpgradeTurnRow>(route, { applianceUpgradeId }, { limit: MOST_TURNS, sort: "-wave" });
+  const found = useRows<UpgradeStepRow>(route, { applianceUpgradeId }, { limit: MOST_TURNS, sort: "-wave" });
   const turns = found.data?.data ?? [];
   const total = Object.values(counts ?? {}).reduce((sum, n) => sum + n, 0);
   return (
@@ -75,17 +75,17 @@ function Progress({ upgrade }: { upgrade: UpgradeRow }) {
         <Chip tone={TONES[state]}>{name("upgrade-state", state)}</Chip>
         <span className="grow soft">
           {t("upgrade.so-far", { done: counts?.done ?? 0, n: total })},{" "}
-          <Moment at={upgrade.endedAt ?? upgrade.createdAt} />
+          <Timestamp at={upgrade.endedAt ?? upgrade.createdAt} />
         </span>
       </div>
       {upgrade.reason && <p className="fault">{upgrade.reason}</p>}
       {upgrade.waitingSince && (
         <p className="soft">
-          {t("upgrade.waits")} <Moment at={upgrade.waitingSince} />
+          {t("upgrade.waits")} <Timestamp at={upgrade.waitingSince} />
         </p>
       )}
-      <FaultLine error={found.error} />
-      <UpgradePicture upgrade={upgrade} turns={turns} />
+      <ErrorLine error={found.error} />
+      <UpgradeProgress upgrade={upgrade} turns={turns} />
       <Steering upgrade={upgrade} />
       <Told turns={turns} />
     </div>
@@ -94,9 +94,9 @@ function Progress({ upgrade }: { upgrade: UpgradeRow }) {
 
 /** What can be done with it at this moment. */
 function Steering({ upgrade: { id: applianceUpgradeId, state } }: { upgrade: UpgradeRow }) {
-  const { t } = useWords();
+  const { t } = useTranslation();
   const { client } = useConsole();
-  const steering = useChange<"pause" | "resume" | "cancel", unknown>("appliance-upgrades", (what) =>
+  const steering = useRowMutation<"pause" | "resume" | "cancel", unknown>("appliance-upgrades", (what) =>
     client.post(`appliance-upgrades/{applianceUpgradeId}/${what}`, { applianceUpgradeId }, {}),
   );
   if (state === "complete" || state === "cancelled" || state === "preparing") return null;
@@ -111,21 +111,21 @@ function Steering({ upgrade: { id: applianceUpgradeId, state } }: { upgrade: Upg
           {state === "stopped" ? t("upgrade.try-again") : t("upgrade.resume")}
         </Button>
       )}
-      <SureButton
+      <ConfirmButton
         word={t("upgrade.cancel")}
         words={t("upgrade.cancel-words")}
         pending={steering.isPending}
         error={steering.error}
         onSure={() => steering.mutate("cancel")}
       />
-      <FaultLine error={steering.error} />
+      <ErrorLine error={steering.error} />
     </div>
   );
 }
 
 /** Those that did not just do it, by name. */
-function Told({ turns }: { turns: readonly UpgradeTurnRow[] }) {
-  const { t, name } = useWords();
+function Told({ turns }: { turns: readonly UpgradeStepRow[] }) {
+  const { t, name } = useTranslation();
   const told = turns.filter(({ state }) => state === "failed" || state === "ordered" || state === "skipped");
   return (
     <>
@@ -134,7 +134,7 @@ function Told({ turns }: { turns: readonly UpgradeTurnRow[] }) {
           <li key={id} className="row">
             <strong>{endpoint?.name ?? endpointId}</strong>
             <Chip tone={DONE_TONES[state] ?? ""}>{name("upgrade-turn", state)}</Chip>
-            <span className="grow soft">{reason ?? <Moment at={orderedAt} />}</span>
+            <span className="grow soft">{reason ?? <Timestamp at={orderedAt} />}</span>
           </li>
         ))}
       </ul>

@@ -2,26 +2,31 @@ import { Button } from "@mantine/core";
 import { Link } from "@tanstack/react-router";
 import { lazy, Suspense } from "react";
 import type { AlarmRow } from "../../api/alarm-rows.ts";
-import { countedOf, soundingFor, soundingOf, stateOf } from "../../api/notification-state.ts";
+import {
+  activeDurationMs,
+  activeNotifications,
+  levelSummary,
+  notificationState,
+} from "../../api/notification-state.ts";
 import type { NotificationRow } from "../../api/rows.ts";
 import type { IncidentRow } from "../../api/scenario-rows.ts";
-import { useLastBroadcasts, useMayRead, useRows } from "../../api/use-rows.ts";
+import { useCanRead, useRecentNotifications, useRows } from "../../api/use-rows.ts";
 import { useNow } from "../../console-context.tsx";
 import { elapsedText } from "../../i18n/format.ts";
-import { useWords } from "../../i18n/use-translation.tsx";
+import { useTranslation } from "../../i18n/use-translation.tsx";
 import { HealthCard } from "../../ui/health-card.tsx";
 import { ReachBar } from "../../ui/reach-bar.tsx";
-import { BroadcastStateChip, Chip, DrillChip } from "../../ui/status-chip.tsx";
+import { Chip, DrillChip, NotificationStateChip } from "../../ui/status-chip.tsx";
 import { StopButton } from "../../ui/stop-button.tsx";
-import { Moment } from "../../ui/timestamp.tsx";
+import { Timestamp } from "../../ui/timestamp.tsx";
 import { DeviceStates } from "../devices/device-states.tsx";
 
 const NextBells = lazy(() => import("../bells/next-bells.tsx"));
 
 /** Is all well, what sounds, what rings next, what was sent. */
-export default function NowPage() {
-  const { t } = useWords();
-  const last = useLastBroadcasts(10);
+export default function DashboardPage() {
+  const { t } = useTranslation();
+  const last = useRecentNotifications(10);
   const rows = last.data?.data ?? [];
   const now = useNow();
   return (
@@ -38,8 +43,8 @@ export default function NowPage() {
         <HealthCard>
           <OpenAlarms />
         </HealthCard>
-        <SoundingCard rows={last.data ? soundingOf(rows, now) : null} />
-        <DevicesCard last={rows.find((row) => !["ready", "going"].includes(stateOf(row, now)))} />
+        <SoundingCard rows={last.data ? activeNotifications(rows, now) : null} />
+        <DevicesCard last={rows.find((row) => !["ready", "going"].includes(notificationState(row, now)))} />
       </div>
       <div className="glance-more">
         <Suspense fallback={<section className="card" />}>
@@ -65,7 +70,7 @@ export default function NowPage() {
 
 /** What has not ended: whoever opens the console in the middle of it looks for the way there. */
 function IncidentsCard() {
-  const { t } = useWords();
+  const { t } = useTranslation();
   const going = useRows<IncidentRow>("incidents", {}, { ongoingOnly: true, sort: "-createdAt", limit: 10 });
   const rows = going.data?.data ?? [];
   const more = (going.data?.total ?? 0) - rows.length;
@@ -80,7 +85,7 @@ function IncidentsCard() {
             <Link className="grow" to="/incidents/$incidentId" params={{ incidentId: row.id }}>
               {row.name ?? t("now.incident")}
             </Link>
-            <Moment at={row.createdAt} />
+            <Timestamp at={row.createdAt} />
           </li>
         ))}
       </ul>
@@ -98,8 +103,8 @@ const TOLD_BY_HEALTH = ["onprem_server_red", "onprem_server_yellow"];
 
 /** What is wrong beside the appliance itself, such as speakers that are gone; each leads to its alarm. */
 function OpenAlarms() {
-  const { t } = useWords();
-  const alarms = useRows<AlarmRow>("alarms", {}, { limit: 100 }, { enabled: useMayRead("/alarms") });
+  const { t } = useTranslation();
+  const alarms = useRows<AlarmRow>("alarms", {}, { limit: 100 }, { enabled: useCanRead("/alarms") });
   const open = (alarms.data?.data ?? []).filter(
     ({ status, type }) => status === "ACTIVE" && !TOLD_BY_HEALTH.includes(type),
   );
@@ -123,7 +128,7 @@ function OpenAlarms() {
 
 /** Null while it is not known: never that nothing sounds. */
 function SoundingCard({ rows }: { rows: readonly NotificationRow[] | null }) {
-  const { t } = useWords();
+  const { t } = useTranslation();
   const now = useNow();
   return (
     <section className="card">
@@ -136,7 +141,7 @@ function SoundingCard({ rows }: { rows: readonly NotificationRow[] | null }) {
             <Link to="/broadcasts/$notificationId" params={{ notificationId: row.id }}>
               {row.subject}
             </Link>
-            <span>{elapsedText(soundingFor(row, now))}</span>
+            <span>{elapsedText(activeDurationMs(row, now))}</span>
             <span className="space" />
             <StopButton id={row.id} subject={row.subject ?? ""} />
           </li>
@@ -147,8 +152,8 @@ function SoundingCard({ rows }: { rows: readonly NotificationRow[] | null }) {
 }
 
 function DevicesCard({ last }: { last: NotificationRow | undefined }) {
-  const { t } = useWords();
-  const { missed, passedOver } = countedOf(last?.progress.devices ?? {});
+  const { t } = useTranslation();
+  const { missed, passedOver } = levelSummary(last?.progress.devices ?? {});
   return (
     <section className="card">
       <h2>{t("devices.title")}</h2>
@@ -176,13 +181,13 @@ function LastBroadcast({ row }: { row: NotificationRow }) {
   return (
     <li className="split">
       <div className="row">
-        <BroadcastStateChip row={row} />
+        <NotificationStateChip row={row} />
         <DrillChip drill={row.drill} />
         <Link to="/broadcasts/$notificationId" params={{ notificationId: row.id }}>
           {row.subject}
         </Link>
         <span className="soft">
-          <Moment at={row.createdAt} />
+          <Timestamp at={row.createdAt} />
           {row.initiator && ` · ${row.initiator.name}`}
         </span>
       </div>

@@ -1,12 +1,12 @@
-import type { ModelDelay } from "../../api/rows.ts";
+import type { StartLatency } from "../../api/rows.ts";
 import { useRow } from "../../api/use-rows.ts";
-import { useWords } from "../../i18n/use-translation.tsx";
+import { useTranslation } from "../../i18n/use-translation.tsx";
 import "../devices/device-states.css";
 
 /** How long each model takes to begin, and what is done about it; nothing where no device has said so. */
-export function StartDelays() {
-  const { t, language } = useWords();
-  const models = useRow<{ models: readonly ModelDelay[] }>("start-delays").data?.models ?? [];
+export function StartLatencyTable() {
+  const { t, language } = useTranslation();
+  const models = useRow<{ models: readonly StartLatency[] }>("start-delays").data?.models ?? [];
   if (models.length === 0) return null;
   const ms = (value: number): string => `${value.toLocaleString(language, { maximumFractionDigits: 1 })} ms`;
   return (

@@ -2,18 +2,18 @@ import { TextInput } from "@mantine/core";
 import { useState } from "react";
 import type { ActivationGroupRow, DeviceRow, GroupRow } from "../../api/rows.ts";
 import { useRows } from "../../api/use-rows.ts";
-import { useWords } from "../../i18n/use-translation.tsx";
+import { useTranslation } from "../../i18n/use-translation.tsx";
 import { AppliancesField } from "../../ui/form/appliances-field.tsx";
 import { deviceCountColumns } from "../../ui/list/device-count-columns.ts";
 import { ListPage } from "../../ui/list/list-page.tsx";
 import { NEW, RowSheet } from "../../ui/row-sheet.tsx";
-import { WhoActivates } from "./activation-preview.tsx";
-import { draftOf } from "./group-definition.ts";
-import { Rule } from "./group-filter-row.tsx";
+import { ActivationPreview } from "./activation-preview.tsx";
+import { groupDraftOf } from "./group-definition.ts";
+import { GroupFilterRow } from "./group-filter-row.tsx";
 
 /** Which appliance calls which devices, and who would call one. */
 export default function ActivationGroupsPage() {
-  const { t } = useWords();
+  const { t } = useTranslation();
   return (
     <ListPage<ActivationGroupRow>
       tabs="devices"
@@ -43,7 +43,7 @@ export default function ActivationGroupsPage() {
 }
 
 function Order({ row }: { row: ActivationGroupRow }) {
-  const { t } = useWords();
+  const { t } = useTranslation();
   return (row.endpoints ?? [])
     .map(({ name, reachable }) => (reachable ? (name ?? "–") : `${name ?? "–"} (${t("activation.unreachable")})`))
     .join(", ");
@@ -51,7 +51,7 @@ function Order({ row }: { row: ActivationGroupRow }) {
 
 /** Asks for one device by a few letters. */
 function WhoWould() {
-  const { t } = useWords();
+  const { t } = useTranslation();
   const [text, setText] = useState("");
   const found = useRows<DeviceRow>("devices", {}, { q: text, limit: 1 }, { enabled: text.length > 1 });
   const device = text.length > 1 ? found.data?.data[0] : undefined;
@@ -66,7 +66,7 @@ function WhoWould() {
       {device && (
         <>
           <h2>{device.description}</h2>
-          <WhoActivates deviceId={device.id} />
+          <ActivationPreview deviceId={device.id} />
         </>
       )}
       {text.length > 1 && found.data && !device && <p className="soft">{t("activation.no-device")}</p>}
@@ -75,7 +75,7 @@ function WhoWould() {
 }
 
 function ActivationSheet({ id, onClose }: { id: string; onClose: () => void }) {
-  const { t } = useWords();
+  const { t } = useTranslation();
   return (
     <RowSheet
       id={id}
@@ -103,7 +103,7 @@ function ActivationSheet({ id, onClose }: { id: string; onClose: () => void }) {
           name: "filters",
           kind: "own",
           draw: ({ values, change }) => (
-            <Rule draft={draftOf(values as Partial<GroupRow> as GroupRow)} onChange={change} />
+            <GroupFilterRow draft={groupDraftOf(values as Partial<GroupRow> as GroupRow)} onChange={change} />
           ),
         },
         { name: "additionIds", kind: "lines", hint: t("groups.ids-hint") },

@@ -1,17 +1,17 @@
 import type { Activation } from "../../api/rows.ts";
 import { useRow } from "../../api/use-rows.ts";
-import { useWords } from "../../i18n/use-translation.tsx";
-import { FaultLine } from "../../ui/error-line.tsx";
+import { useTranslation } from "../../i18n/use-translation.tsx";
+import { ErrorLine } from "../../ui/error-line.tsx";
 import { Chip } from "../../ui/status-chip.tsx";
 
 /** Which appliance would call a device now, why, and which were tried before it. */
-export function WhoActivates({ deviceId }: { deviceId: string }) {
-  const { t } = useWords();
+export function ActivationPreview({ deviceId }: { deviceId: string }) {
+  const { t } = useTranslation();
   const found = useRow<Activation>("devices/{deviceId}/activation", { deviceId });
   const { endpointId, endpointName, reason, candidates = [] } = found.data ?? {};
   return (
     <div className="stack" aria-live="polite">
-      <FaultLine error={found.error} />
+      <ErrorLine error={found.error} />
       {found.data && (
         <p>
           <strong>{endpointId ? (endpointName ?? "–") : t("activation.nobody")}</strong>{" "}

@@ -1,9 +1,9 @@
 import { isEverything } from "../../../../resources/devices/group-fields.ts";
-import type { Client, Page } from "../../api/client.ts";
+import type { ApiClient, RowPage } from "../../api/client.ts";
 import type { GroupRow } from "../../api/rows.ts";
 
 /** A group that every device is in: one that is there, else a new one with this name. */
-export async function everythingGroup(client: Client, name: string): Promise<GroupRow> {
-  const known = await client.get<Page<GroupRow>>("device-groups", {}, { filterType: "ACCEPT" });
+export async function allDevicesGroup(client: ApiClient, name: string): Promise<GroupRow> {
+  const known = await client.get<RowPage<GroupRow>>("device-groups", {}, { filterType: "ACCEPT" });
   return known.data.find(isEverything) ?? client.post<GroupRow>("device-groups", {}, { name, filterType: "ACCEPT" });
 }

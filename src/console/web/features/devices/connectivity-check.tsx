@@ -1,18 +1,18 @@
 import { Button } from "@mantine/core";
-import type { DeviceRow, QuietTest } from "../../api/rows.ts";
-import { useChange } from "../../api/use-rows.ts";
+import type { ConnectivityTest, DeviceRow } from "../../api/rows.ts";
+import { useRowMutation } from "../../api/use-rows.ts";
 import { useConsole } from "../../console-context.tsx";
-import { useWords } from "../../i18n/use-translation.tsx";
-import { FaultLine } from "../../ui/error-line.tsx";
-import { Moment } from "../../ui/timestamp.tsx";
+import { useTranslation } from "../../i18n/use-translation.tsx";
+import { ErrorLine } from "../../ui/error-line.tsx";
+import { Timestamp } from "../../ui/timestamp.tsx";
 
 /** When the way to a device was last proven and by what; tests it on demand. */
-export function ProvenWay({ row }: { row: DeviceRow }) {
-  const { t, name } = useWords();
-  const { client, say } = useConsole();
-  const test = useChange<void, QuietTest>("devices", async () => {
-    const found = await client.post<QuietTest>("devices/{deviceId}/quiet-test", { deviceId: row.id }, {});
-    say(found.fault === null ? t("proof.proven") : t("proof.failed", { reason: found.fault }));
+export function ConnectivityCheck({ row }: { row: DeviceRow }) {
+  const { t, name } = useTranslation();
+  const { client, notify } = useConsole();
+  const test = useRowMutation<void, ConnectivityTest>("devices", async () => {
+    const found = await client.post<ConnectivityTest>("devices/{deviceId}/quiet-test", { deviceId: row.id }, {});
+    notify(found.fault === null ? t("proof.proven") : t("proof.failed", { reason: found.fault }));
     return found;
   });
   return (
@@ -20,14 +20,14 @@ export function ProvenWay({ row }: { row: DeviceRow }) {
       <dl className="facts">
         <dt>{t("proof.way")}</dt>
         <dd>
-          {row.provenAt ? <Moment at={row.provenAt} /> : t("devices.never")}{" "}
+          {row.provenAt ? <Timestamp at={row.provenAt} /> : t("devices.never")}{" "}
           {row.provenBy && <small className="soft">{name("proof.by", row.provenBy)}</small>}
         </dd>
         {row.testedAt && (
           <>
             <dt>{t("proof.tested")}</dt>
             <dd>
-              <Moment at={row.testedAt} />{" "}
+              <Timestamp at={row.testedAt} />{" "}
               {row.testFault && <small className="soft">{t("proof.failed", { reason: row.testFault })}</small>}
             </dd>
           </>
@@ -45,7 +45,7 @@ export function ProvenWay({ row }: { row: DeviceRow }) {
         </Button>
         <small className="soft">{t("proof.test-words")}</small>
       </div>
-      <FaultLine error={test.error} />
+      <ErrorLine error={test.error} />
     </>
   );
 }

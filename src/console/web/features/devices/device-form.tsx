@@ -1,12 +1,12 @@
 import { TextInput } from "@mantine/core";
 import type { DeviceRow, Named } from "../../api/rows.ts";
-import { useChange, useRow, useSchemas } from "../../api/use-rows.ts";
+import { useRow, useRowMutation, useSchemas } from "../../api/use-rows.ts";
 import { useConsole } from "../../console-context.tsx";
-import { fieldFault } from "../../i18n/error-text.ts";
-import { useWords } from "../../i18n/use-translation.tsx";
-import { FaultLine } from "../../ui/error-line.tsx";
+import { fieldErrorText } from "../../i18n/error-text.ts";
+import { useTranslation } from "../../i18n/use-translation.tsx";
+import { ErrorLine } from "../../ui/error-line.tsx";
 import { Form } from "../../ui/form/form.tsx";
-import { type Drawn, drawnFields, type OwnField } from "../../ui/form/form-fields.ts";
+import { type CustomFieldProps, type FieldOverrides, formFields } from "../../ui/form/form-fields.ts";
 import { RoomCard } from "../../ui/room-card.tsx";
 import { useRemoval } from "../../ui/use-removal.ts";
 import "../../ui/input-styles.ts";
@@ -23,18 +23,18 @@ const SET_BY_HAND: Readonly<Record<string, readonly string[]>> = {
 
 /** What a device is called and where it is reached, to be changed, and its removal. */
 export function DeviceForm({ device, onClose }: { device: DeviceRow; onClose: () => void }) {
-  const { t } = useWords();
-  const { client, say } = useConsole();
+  const { t } = useTranslation();
+  const { client, notify } = useConsole();
   const schemas = useSchemas();
   const removeSoon = useRemoval(ITEM);
   const params = { extensionId: device.extensionId, endpointId: device.endpointId, deviceId: device.id };
   const { data: row, error } = useRow<DeviceRow & { zone?: Named | null }>(ITEM, params);
-  const saving = useChange<Record<string, unknown>, void>("devices", async (changed) => {
+  const saving = useRowMutation<Record<string, unknown>, void>("devices", async (changed) => {
     await client.put(ITEM, params, changed);
-    say(t("saved"));
+    notify(t("saved"));
   });
-  if (!row || !schemas.data) return <FaultLine error={error ?? schemas.error} />;
-  const fields: Drawn[] = [
+  if (!row || !schemas.data) return <ErrorLine error={error ?? schemas.error} />;
+  const fields: FieldOverrides[] = [
     { name: "description" },
     { name: "attributes", kind: "own", draw: (given) => <Attributes {...given} type={row.type} /> },
     { name: "defunct", label: t("device.defunct"), hint: t("device.defunct-hint") },
@@ -54,7 +54,7 @@ export function DeviceForm({ device, onClose }: { device: DeviceRow; onClose: ()
         onChange={(zoneId) => saving.mutate({ zoneId })}
       />
       <Form
-        fields={may("put") ? drawnFields(schemas.data.resources.devices?.schema, fields) : []}
+        fields={may("put") ? formFields(schemas.data.resources.devices?.schema, fields) : []}
         before={{ ...row }}
         pending={saving.isPending}
         error={saving.error}
@@ -65,15 +65,15 @@ export function DeviceForm({ device, onClose }: { device: DeviceRow; onClose: ()
   );
 }
 
-function Attributes({ values, change, error, type }: OwnField & { type: string }) {
-  const words = useWords();
+function Attributes({ values, change, error, type }: CustomFieldProps & { type: string }) {
+  const translator = useTranslation();
   const attributes = values.attributes as Readonly<Record<string, string>>;
   return (SET_BY_HAND[type] ?? []).map((name) => (
     <TextInput
       key={name}
-      label={words.name("device-attribute", name)}
+      label={translator.name("device-attribute", name)}
       value={attributes[name] ?? ""}
-      error={fieldFault(error, `attributes.${name}`, words)}
+      error={fieldErrorText(error, `attributes.${name}`, translator)}
       onChange={(event) => change({ attributes: withText(attributes, name, event.currentTarget.value) })}
     />
   ));

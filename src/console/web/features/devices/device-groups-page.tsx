@@ -1,12 +1,12 @@
 import type { GroupRow } from "../../api/rows.ts";
-import { useWords } from "../../i18n/use-translation.tsx";
+import { useTranslation } from "../../i18n/use-translation.tsx";
 import { deviceCountColumns } from "../../ui/list/device-count-columns.ts";
 import { ListPage } from "../../ui/list/list-page.tsx";
 import { GroupEditor } from "./group-editor.tsx";
 
 /** Groups of devices. */
 export default function DeviceGroupsPage() {
-  const { t, name } = useWords();
+  const { t, name } = useTranslation();
   return (
     <ListPage<GroupRow>
       tabs="devices"

@@ -1,25 +1,25 @@
-import { addressOf as pathOf } from "../../api/routes.ts";
+import { routeUrl as pathOf } from "../../api/routes.ts";
 import type { DeviceRow } from "../../api/rows.ts";
 import { useRows } from "../../api/use-rows.ts";
-import { useWords } from "../../i18n/use-translation.tsx";
+import { useTranslation } from "../../i18n/use-translation.tsx";
 import { SheetTabs } from "../../ui/sheet-tabs.tsx";
 import { SideSheet } from "../../ui/side-sheet.tsx";
 import { LevelChip } from "../../ui/status-chip.tsx";
-import { Moment } from "../../ui/timestamp.tsx";
-import { WhoActivates } from "./activation-preview.tsx";
-import { ProvenWay } from "./connectivity-check.tsx";
+import { Timestamp } from "../../ui/timestamp.tsx";
+import { ActivationPreview } from "./activation-preview.tsx";
+import { ConnectivityCheck } from "./connectivity-check.tsx";
 import { DeviceForm } from "./device-form.tsx";
 import { DeviceStateChip } from "./device-state.tsx";
-import { RingPlan } from "./offline-rings.tsx";
+import { OfflineRings } from "./offline-rings.tsx";
 
 /** Where a device is reached: a phone's IP address, a zone's multicast group and port. */
-export function addressOf({ attributes }: DeviceRow): string {
+export function deviceAddress({ attributes }: DeviceRow): string {
   return attributes.IPAddress ?? [attributes.Group, attributes.Port].filter(Boolean).join(":");
 }
 
 /** One device: what is proven of it, and what is known of it. */
 export function DeviceSheet({ id, onClose }: { id: string; onClose: () => void }) {
-  const { t } = useWords();
+  const { t } = useTranslation();
   const row = useRows<DeviceRow>("devices", {}, { ids: [id] }).data?.data.find((each) => each.id === id);
   if (!row) return null;
   return (
@@ -36,7 +36,7 @@ export function DeviceSheet({ id, onClose }: { id: string; onClose: () => void }
 }
 
 function Known({ row }: { row: DeviceRow }) {
-  const { t, name } = useWords();
+  const { t, name } = useTranslation();
   return (
     <div className="stack">
       <div>
@@ -44,10 +44,10 @@ function Known({ row }: { row: DeviceRow }) {
       </div>
       <p>{t(`device-state-words.${row.state ?? "untried"}`)}</p>
       <Proof row={row} />
-      <ProvenWay row={row} />
-      <RingPlan row={row} />
+      <ConnectivityCheck row={row} />
+      <OfflineRings row={row} />
       <h2>{t("activation.who")}</h2>
-      <WhoActivates deviceId={row.id} />
+      <ActivationPreview deviceId={row.id} />
       <dl className="facts">
         <Fact name={t("field.type")} value={name("type", row.type)} />
         <Fact name={t("field.deviceIdentifier")} value={row.deviceIdentifier} />
@@ -68,13 +68,13 @@ function Known({ row }: { row: DeviceRow }) {
 }
 
 function Proof({ row }: { row: DeviceRow }) {
-  const { t } = useWords();
+  const { t } = useTranslation();
   return (
     <dl className="facts">
       <dt>{t("devices.last-proof")}</dt>
       <dd>{row.lastLevel ? <LevelChip level={row.lastLevel} /> : "–"}</dd>
       <dt>{t("devices.last-answer")}</dt>
-      <dd>{row.lastSeenAt ? <Moment at={row.lastSeenAt} /> : t("devices.never")}</dd>
+      <dd>{row.lastSeenAt ? <Timestamp at={row.lastSeenAt} /> : t("devices.never")}</dd>
       {row.failures ? <Fact name={t("devices.failures")} value={t("devices.failures-n", { n: row.failures })} /> : null}
     </dl>
   );

@@ -1,18 +1,23 @@
 import type { DeviceRow } from "../../api/rows.ts";
-import { useWords } from "../../i18n/use-translation.tsx";
+import { useTranslation } from "../../i18n/use-translation.tsx";
 import { Chip } from "../../ui/status-chip.tsx";
 
 /** The states of devices in the order of their worth; `untried` is the API's null. */
-export const SHOWN_STATES = ["answering", "sent", "silent", "untried"] as const;
+export const DISPLAYED_DEVICE_STATES = ["answering", "sent", "silent", "untried"] as const;
 
 /** One of the states. */
-export type ShownState = (typeof SHOWN_STATES)[number];
+export type DisplayedDeviceState = (typeof DISPLAYED_DEVICE_STATES)[number];
 
-const TONES: Readonly<Record<ShownState, string>> = { answering: "good", sent: "", silent: "bad", untried: "plain" };
+const TONES: Readonly<Record<DisplayedDeviceState, string>> = {
+  answering: "good",
+  sent: "",
+  silent: "bad",
+  untried: "plain",
+};
 
 /** What is known of a device, in a word: out of use and not licensed before what its last message proved. */
 export function DeviceStateChip({ row }: { row: DeviceRow }) {
-  const { t, name } = useWords();
+  const { t, name } = useTranslation();
   if (row.defunct) return <Chip tone="warn">{t("devices.defunct")}</Chip>;
   if (!row.isLicensed) return <Chip tone="bad">{t("devices.unlicensed")}</Chip>;
   const state = row.state ?? "untried";

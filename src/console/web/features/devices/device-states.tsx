@@ -1,29 +1,29 @@
 import { Link } from "@tanstack/react-router";
-import type { Page } from "../../api/client.ts";
+import type { RowPage } from "../../api/client.ts";
 import type { DeviceRow } from "../../api/rows.ts";
 import { useRows } from "../../api/use-rows.ts";
-import { useWords } from "../../i18n/use-translation.tsx";
-import { SHOWN_STATES, type ShownState } from "./device-state.tsx";
+import { useTranslation } from "../../i18n/use-translation.tsx";
+import { DISPLAYED_DEVICE_STATES, type DisplayedDeviceState } from "./device-state.tsx";
 import "./device-states.css";
 
 /** How many devices stand in each state; null until all are known. */
-function useStateCounts(): Readonly<Record<ShownState, number>> | null {
+function useStateCounts(): Readonly<Record<DisplayedDeviceState, number>> | null {
   const count = (state: string) => ({ state, defunct: false, limit: 1 });
-  const answers: Record<ShownState, Page<DeviceRow> | undefined> = {
+  const answers: Record<DisplayedDeviceState, RowPage<DeviceRow> | undefined> = {
     answering: useRows<DeviceRow>("devices", {}, count("answering")).data,
     sent: useRows<DeviceRow>("devices", {}, count("sent")).data,
     silent: useRows<DeviceRow>("devices", {}, count("silent")).data,
     untried: useRows<DeviceRow>("devices", {}, count("")).data,
   };
-  if (SHOWN_STATES.some((state) => !answers[state])) return null;
-  return Object.fromEntries(SHOWN_STATES.map((state) => [state, answers[state]?.total ?? 0])) as never;
+  if (DISPLAYED_DEVICE_STATES.some((state) => !answers[state])) return null;
+  return Object.fromEntries(DISPLAYED_DEVICE_STATES.map((state) => [state, answers[state]?.total ?? 0])) as never;
 }
 
 /** Devices by what their last message proved: a ring, and the same as a table whose lines lead to the devices. */
 export function DeviceStates() {
-  const { t, name, language } = useWords();
+  const { t, name, language } = useTranslation();
   const counts = useStateCounts();
-  const total = counts ? SHOWN_STATES.reduce((sum, state) => sum + counts[state], 0) : 0;
+  const total = counts ? DISPLAYED_DEVICE_STATES.reduce((sum, state) => sum + counts[state], 0) : 0;
   const share = new Intl.NumberFormat(language, { style: "percent", maximumFractionDigits: 1 });
   return (
     <div className="states">
@@ -38,7 +38,7 @@ export function DeviceStates() {
           </tr>
         </thead>
         <tbody>
-          {SHOWN_STATES.map((state) => (
+          {DISPLAYED_DEVICE_STATES.map((state) => (
             <tr key={state}>
               <th scope="row">
                 <span className={`swatch ${state}`} aria-hidden="true" />
@@ -58,10 +58,10 @@ export function DeviceStates() {
 
 const GAP = 0.8;
 
-function Ring({ counts, total }: { counts: Readonly<Record<ShownState, number>> | null; total: number }) {
-  const { t, language } = useWords();
+function Ring({ counts, total }: { counts: Readonly<Record<DisplayedDeviceState, number>> | null; total: number }) {
+  const { t, language } = useTranslation();
   let start = 0;
-  const pieces = SHOWN_STATES.flatMap((state) => {
+  const pieces = DISPLAYED_DEVICE_STATES.flatMap((state) => {
     const part = counts && total > 0 ? (100 * counts[state]) / total : 0;
     const piece = { state, start, part };
     start += part;

@@ -2,18 +2,18 @@ import { Button } from "@mantine/core";
 import { Link } from "@tanstack/react-router";
 import { DEVICE_TYPES } from "../../../../resources/devices/device-types.ts";
 import type { DeviceRow } from "../../api/rows.ts";
-import { useWords } from "../../i18n/use-translation.tsx";
+import { useTranslation } from "../../i18n/use-translation.tsx";
 import { ListPage } from "../../ui/list/list-page.tsx";
 import { LevelChip } from "../../ui/status-chip.tsx";
-import { Moment } from "../../ui/timestamp.tsx";
-import { StartDelays } from "../dashboard/start-latency.tsx";
-import { addressOf, DeviceSheet } from "./device-sheet.tsx";
-import { DeviceStateChip, SHOWN_STATES } from "./device-state.tsx";
+import { Timestamp } from "../../ui/timestamp.tsx";
+import { StartLatencyTable } from "../dashboard/start-latency.tsx";
+import { DeviceSheet, deviceAddress } from "./device-sheet.tsx";
+import { DeviceStateChip, DISPLAYED_DEVICE_STATES } from "./device-state.tsx";
 import { DeviceStates } from "./device-states.tsx";
 
 /** Which devices there are, which are silent, and what was proven of each last. */
 export default function DevicesPage() {
-  const { t, name } = useWords();
+  const { t, name } = useTranslation();
   return (
     <ListPage<DeviceRow>
       tabs="devices"
@@ -30,7 +30,7 @@ export default function DevicesPage() {
         {
           name: "state",
           label: t("field.status"),
-          choices: SHOWN_STATES.map((value) => ({
+          choices: DISPLAYED_DEVICE_STATES.map((value) => ({
             value,
             label: name("device-state", value),
             ...(value === "untried" ? { asks: "" } : {}),
@@ -52,7 +52,7 @@ export default function DevicesPage() {
           cell: (row) => row.deviceIdentifier,
         },
         { id: "type", head: t("field.type"), width: "8rem", sort: "type", cell: (row) => name("type", row.type) },
-        { id: "address", head: t("devices.address"), width: "1fr", cell: addressOf },
+        { id: "address", head: t("devices.address"), width: "1fr", cell: deviceAddress },
         { id: "proof", head: t("devices.last-proof"), width: "15rem", cell: (row) => <LastProof row={row} /> },
         {
           id: "state",
@@ -68,7 +68,7 @@ export default function DevicesPage() {
       <section className="card" aria-label={t("devices.states")}>
         <DeviceStates />
       </section>
-      <StartDelays />
+      <StartLatencyTable />
     </ListPage>
   );
 }
@@ -80,7 +80,7 @@ function LastProof({ row }: { row: DeviceRow }) {
       <LevelChip level={row.lastLevel} />
       {row.lastSeenAt && (
         <span className="soft">
-          <Moment at={row.lastSeenAt} />
+          <Timestamp at={row.lastSeenAt} />
         </span>
       )}
     </span>

@@ -36,7 +36,7 @@ export const ATTRIBUTES = [
 ];
 
 /** The editor's beginning, for a group that is or for a new one. */
-export function draftOf(group: GroupRow | null): GroupDraft {
+export function groupDraftOf(group: GroupRow | null): GroupDraft {
   return {
     name: group?.name ?? "",
     filterType: group?.filterType ?? "AND",
@@ -63,7 +63,7 @@ function namesOf(lines: readonly string[]): string[] {
 }
 
 /** What is wrong with the expression and where, by the very parser of the appliance; null when nothing is. */
-export function expressionFault({ filterType, logicalExpression, filters }: GroupDraft): string | null {
+export function expressionError({ filterType, logicalExpression, filters }: GroupDraft): string | null {
   if (filterType !== "LOGICAL_EXPRESSION") return null;
   try {
     parseLogicalExpression(logicalExpression, filters.length);
@@ -76,8 +76,8 @@ export function expressionFault({ filterType, logicalExpression, filters }: Grou
 }
 
 /** True when every filter says what it compares with what. */
-export function isComplete(draft: GroupDraft): boolean {
+export function isGroupComplete(draft: GroupDraft): boolean {
   return (
-    draft.filters.every(({ attribute, value }) => attribute !== "" && value !== "") && expressionFault(draft) === null
+    draft.filters.every(({ attribute, value }) => attribute !== "" && value !== "") && expressionError(draft) === null
   );
 }

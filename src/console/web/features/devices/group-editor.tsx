@@ -1,44 +1,44 @@
 import { Button, Textarea, TextInput } from "@mantine/core";
 import { useEffect, useState } from "react";
 import type { DeviceRow, GroupRow } from "../../api/rows.ts";
-import { useChange, useRow, useRows } from "../../api/use-rows.ts";
+import { useRow, useRowMutation, useRows } from "../../api/use-rows.ts";
 import { useConsole } from "../../console-context.tsx";
-import { fieldFault } from "../../i18n/error-text.ts";
-import { useWords } from "../../i18n/use-translation.tsx";
-import { FaultLine } from "../../ui/error-line.tsx";
+import { fieldErrorText } from "../../i18n/error-text.ts";
+import { useTranslation } from "../../i18n/use-translation.tsx";
+import { ErrorLine } from "../../ui/error-line.tsx";
 import { NEW } from "../../ui/row-sheet.tsx";
 import { SideSheet } from "../../ui/side-sheet.tsx";
 import { useRemoval } from "../../ui/use-removal.ts";
-import { useUnsaved } from "../../ui/use-unsaved-changes.tsx";
-import { draftOf, type GroupDraft, groupBodyOf, isComplete } from "./group-definition.ts";
-import { Rule } from "./group-filter-row.tsx";
+import { useUnsavedChanges } from "../../ui/use-unsaved-changes.tsx";
+import { type GroupDraft, groupBodyOf, groupDraftOf, isGroupComplete } from "./group-definition.ts";
+import { GroupFilterRow } from "./group-filter-row.tsx";
 import "../../ui/input-styles.ts";
 
 /** A group's rule, with the devices it chooses counted while it is edited. */
 export function GroupEditor({ id, onClose }: { id: string; onClose: () => void }) {
-  const { t } = useWords();
+  const { t } = useTranslation();
   const isNew = id === NEW;
   const row = useRow<GroupRow>("device-groups/{deviceGroupId}", { deviceGroupId: id }, {}, { enabled: !isNew });
   const ready = isNew || row.data?.id === id;
   return (
     <SideSheet title={isNew ? t("groups.add") : (row.data?.name ?? "")} onClose={onClose}>
-      <FaultLine error={row.error} />
+      <ErrorLine error={row.error} />
       {ready && <Editor group={isNew ? null : (row.data ?? null)} onClose={onClose} />}
     </SideSheet>
   );
 }
 
 function Editor({ group, onClose }: { group: GroupRow | null; onClose: () => void }) {
-  const words = useWords();
-  const { t } = words;
-  const { client, say } = useConsole();
-  const [draft, setDraft] = useState<GroupDraft>(() => draftOf(group));
+  const translator = useTranslation();
+  const { t } = translator;
+  const { client, notify } = useConsole();
+  const [draft, setDraft] = useState<GroupDraft>(() => groupDraftOf(group));
   const change = (part: Partial<GroupDraft>) => setDraft((old) => ({ ...old, ...part }));
   const params = { deviceGroupId: group?.id ?? "" };
-  const saving = useChange<void, void>("device-groups", async () => {
+  const saving = useRowMutation<void, void>("device-groups", async () => {
     if (group) await client.put("device-groups/{deviceGroupId}", params, groupBodyOf(draft));
     else await client.post("device-groups", {}, groupBodyOf(draft));
-    say(t("saved"));
+    notify(t("saved"));
     onClose();
   });
   const removeSoon = useRemoval("device-groups/{deviceGroupId}");
@@ -46,8 +46,8 @@ function Editor({ group, onClose }: { group: GroupRow | null; onClose: () => voi
     removeSoon({ id: group?.id ?? "", name: group?.name ?? "", params });
     onClose();
   };
-  const isTouched = JSON.stringify(draft) !== JSON.stringify(draftOf(group));
-  const unsaved = useUnsaved(isTouched && !saving.isPending);
+  const isTouched = JSON.stringify(draft) !== JSON.stringify(groupDraftOf(group));
+  const unsaved = useUnsavedChanges(isTouched && !saving.isPending);
   return (
     <form
       className="stack"
@@ -62,11 +62,11 @@ function Editor({ group, onClose }: { group: GroupRow | null; onClose: () => voi
         required
         maxLength={140}
         value={draft.name}
-        error={fieldFault(saving.error, "name", words)}
+        error={fieldErrorText(saving.error, "name", translator)}
         onChange={(event) => change({ name: event.currentTarget.value })}
       />
       <MemberCount draft={draft} />
-      <Rule draft={draft} onChange={change} />
+      <GroupFilterRow draft={draft} onChange={change} />
       <Textarea
         label={t("field.additionIds")}
         description={t("groups.ids-hint")}
@@ -82,9 +82,9 @@ function Editor({ group, onClose }: { group: GroupRow | null; onClose: () => voi
         onChange={(event) => change({ exclusionIds: event.currentTarget.value.split("\n") })}
       />
       {unsaved}
-      <FaultLine error={saving.error} />
+      <ErrorLine error={saving.error} />
       <div className="savebar">
-        <Button type="submit" loading={saving.isPending} disabled={!isComplete(draft) || draft.name.trim() === ""}>
+        <Button type="submit" loading={saving.isPending} disabled={!isGroupComplete(draft) || draft.name.trim() === ""}>
           {t("save")}
         </Button>
         {group?.permissions.includes("delete") && (
@@ -100,10 +100,10 @@ function Editor({ group, onClose }: { group: GroupRow | null; onClose: () => voi
 const PAUSE_MS = 400;
 
 function MemberCount({ draft }: { draft: GroupDraft }) {
-  const { t } = useWords();
+  const { t } = useTranslation();
   const { clock } = useConsole();
   const { name: _, ...rule } = groupBodyOf(draft);
-  const wanted = isComplete(draft) ? JSON.stringify(rule) : null;
+  const wanted = isGroupComplete(draft) ? JSON.stringify(rule) : null;
   const [asked, setAsked] = useState(wanted);
   useEffect(() => {
     const timer = clock.after(PAUSE_MS, () => setAsked(wanted));
@@ -120,7 +120,7 @@ function MemberCount({ draft }: { draft: GroupDraft }) {
       <p>
         <span className="figure">{asked === null ? "–" : (members.data?.total ?? "–")}</span> {t("groups.members")}
       </p>
-      <FaultLine error={members.error} />
+      <ErrorLine error={members.error} />
       {asked !== null && (
         <p className="soft">
           {members.data?.data.map(({ description }) => description).join(", ")}

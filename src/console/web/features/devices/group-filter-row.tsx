@@ -1,7 +1,7 @@
 import { Autocomplete, Button, Checkbox, Select, TextInput } from "@mantine/core";
 import type { FilterInput } from "../../api/rows.ts";
-import { useWords } from "../../i18n/use-translation.tsx";
-import { ATTRIBUTES, COMPARISONS, expressionFault, FILTER_TYPES, type GroupDraft } from "./group-definition.ts";
+import { useTranslation } from "../../i18n/use-translation.tsx";
+import { ATTRIBUTES, COMPARISONS, expressionError, FILTER_TYPES, type GroupDraft } from "./group-definition.ts";
 import "../../ui/input-styles.ts";
 
 interface RuleProps {
@@ -10,9 +10,9 @@ interface RuleProps {
 }
 
 /** Filters and how they combine. */
-export function Rule({ draft, onChange }: RuleProps) {
-  const { t, name } = useWords();
-  const fault = expressionFault(draft);
+export function GroupFilterRow({ draft, onChange }: RuleProps) {
+  const { t, name } = useTranslation();
+  const fault = expressionError(draft);
   const put = (index: number, part: Partial<FilterInput>) =>
     onChange({ filters: draft.filters.map((each, at) => (at === index ? { ...each, ...part } : each)) });
   const hasFilters = draft.filterType !== "ACCEPT" && draft.filterType !== "REJECT";
@@ -72,7 +72,7 @@ interface FilterRowProps {
 }
 
 function FilterRow({ number, filter, onChange, onRemove }: FilterRowProps) {
-  const { t, name } = useWords();
+  const { t, name } = useTranslation();
   return (
     <fieldset className="card">
       <legend>{t("groups.filter", { number })}</legend>

@@ -1,13 +1,13 @@
 import { Link } from "@tanstack/react-router";
 import type { ApiDeviceRow } from "../../api/place-rows.ts";
 import { useRow } from "../../api/use-rows.ts";
-import { useWords } from "../../i18n/use-translation.tsx";
+import { useTranslation } from "../../i18n/use-translation.tsx";
 import { ListPage } from "../../ui/list/list-page.tsx";
 import { NEW, RowSheet } from "../../ui/row-sheet.tsx";
 
 /** Panic buttons and programs that start scenarios, and where they stand. */
 export default function InputsPage() {
-  const { t } = useWords();
+  const { t } = useTranslation();
   return (
     <ListPage<ApiDeviceRow>
       tabs="devices"
@@ -37,7 +37,7 @@ function placeOf({ site, building, floor, zone }: ApiDeviceRow): string {
 }
 
 function InputSheet({ apiDeviceId, onClose }: { apiDeviceId: string; onClose: () => void }) {
-  const { t } = useWords();
+  const { t } = useTranslation();
   return (
     <RowSheet
       id={apiDeviceId}
@@ -69,7 +69,7 @@ function InputSheet({ apiDeviceId, onClose }: { apiDeviceId: string; onClose: ()
 }
 
 function OnPlan({ apiDeviceId }: { apiDeviceId: string }) {
-  const { t } = useWords();
+  const { t } = useTranslation();
   const { data: row } = useRow<ApiDeviceRow>("api-devices/{apiDeviceId}", { apiDeviceId });
   if (!row?.floorId) return null;
   return (

@@ -1,17 +1,17 @@
 import type { DeviceRow } from "../../api/rows.ts";
 import { useConsole } from "../../console-context.tsx";
-import { useWords } from "../../i18n/use-translation.tsx";
+import { useTranslation } from "../../i18n/use-translation.tsx";
 import { Chip } from "../../ui/status-chip.tsx";
-import { Moment } from "../../ui/timestamp.tsx";
-import { planStateOf } from "./offline-ring-state.ts";
+import { Timestamp } from "../../ui/timestamp.tsx";
+import { offlineRingStateOf } from "./offline-ring-state.ts";
 
 const TONES = { kept: "good", behind: "warn", alone: "warn", none: "bad" } as const;
 
 /** What a speaker with an agent would ring, or rings, without the appliance; nothing for other devices. */
-export function RingPlan({ row }: { row: DeviceRow }) {
-  const { t } = useWords();
+export function OfflineRings({ row }: { row: DeviceRow }) {
+  const { t } = useTranslation();
   const { clock } = useConsole();
-  const state = planStateOf(row, clock.now());
+  const state = offlineRingStateOf(row, clock.now());
   if (state === null) return null;
   const { RingPlanUntil: until, RingPlanAt: at } = row.attributes;
   return (
@@ -24,11 +24,11 @@ export function RingPlan({ row }: { row: DeviceRow }) {
       <dl className="facts">
         <dt>{t("ring-plan.until")}</dt>
         <dd>
-          <Moment at={until || null} />
+          <Timestamp at={until || null} />
         </dd>
         <dt>{t("ring-plan.at")}</dt>
         <dd>
-          <Moment at={at || null} />
+          <Timestamp at={at || null} />
         </dd>
       </dl>
     </section>

@@ -1,5 +1,5 @@
 import { lazy, Suspense, useEffect, useState } from "react";
-import { useWords } from "../../i18n/use-translation.tsx";
+import { useTranslation } from "../../i18n/use-translation.tsx";
 import { useEmergencyScenarios, useEmergencyTemplates } from "./emergency-templates.ts";
 import "./emergency.css";
 
@@ -8,7 +8,7 @@ const EmergencySheet = lazy(loadSheet);
 
 /** The way to an emergency message, on every page at the same place. */
 export function EmergencyButton() {
-  const { t } = useWords();
+  const { t } = useTranslation();
   const [open, setOpen] = useState(false);
   useEmergencyTemplates();
   useEmergencyScenarios();

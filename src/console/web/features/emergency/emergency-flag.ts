@@ -1,13 +1,13 @@
 import type { TemplateRow } from "../../api/rows.ts";
-import { markIn } from "../../ui/form/form-fields.ts";
+import { valueAtPath } from "../../ui/form/form-fields.ts";
 
 /**
  * Where a template says that it is a tile of the emergency sheet. own choice: in its free data, which every client may use,
  * so that no field is added to the contract for a button of the console.
  */
-export const EMERGENCY_MARK = ["console", "emergency"] as const;
+export const EMERGENCY_FLAG = ["console", "emergency"] as const;
 
 /** True for a template that an administrator has marked for emergencies. */
 export function isForEmergencies({ metadata }: Pick<TemplateRow, "metadata">): boolean {
-  return markIn(metadata, EMERGENCY_MARK) === true;
+  return valueAtPath(metadata, EMERGENCY_FLAG) === true;
 }

@@ -4,11 +4,11 @@ import { Link, useNavigate } from "@tanstack/react-router";
 import { useState } from "react";
 import type { TemplateRow } from "../../api/rows.ts";
 import { useRows } from "../../api/use-rows.ts";
-import { useWords } from "../../i18n/use-translation.tsx";
-import { FaultLine } from "../../ui/error-line.tsx";
+import { useTranslation } from "../../i18n/use-translation.tsx";
+import { ErrorLine } from "../../ui/error-line.tsx";
 import { HoldButton } from "../../ui/hold-button.tsx";
 import { ModeBar } from "../../ui/mode-bar.tsx";
-import { PageNotes, PageRights, WithReadings } from "../../ui/page-status.tsx";
+import { MissingPermissions, PageQueriesProvider, PageStatus } from "../../ui/page-status.tsx";
 import { useSend } from "../notifications/use-send.ts";
 import { useEmergencyScenarios, useEmergencyTemplates } from "./emergency-templates.ts";
 import { ScenarioTiles } from "./scenario-tiles.tsx";
@@ -18,9 +18,9 @@ const NARROW = "(max-width: 48rem)";
 /** Big tiles: holding one sends a template or starts a scenario; a scenario that asks something leads to its questions. */
 export default function EmergencySheet(props: SheetProps) {
   return (
-    <WithReadings>
+    <PageQueriesProvider>
       <Sheet {...props} />
-    </WithReadings>
+    </PageQueriesProvider>
   );
 }
 
@@ -29,7 +29,7 @@ interface SheetProps {
 }
 
 function Sheet({ onClose }: SheetProps) {
-  const { t } = useWords();
+  const { t } = useTranslation();
   const templates = useEmergencyTemplates();
   const [drill, setDrill] = useState(false);
   const isNarrow = useMediaQuery(NARROW) ?? false;
@@ -51,14 +51,14 @@ function Sheet({ onClose }: SheetProps) {
         <Modal.Body>
           <div className="stack">
             <ModeBar drill={drill} onChange={setDrill} />
-            <PageNotes />
+            <PageStatus />
             {isKnown && count === 0 && <NoTiles onClose={onClose} />}
             {count > 0 && <p>{drill ? t("emergency.drill") : t("emergency.live")}</p>}
             <section className="emergency-tiles" aria-label={t("emergency.tiles")}>
               <ScenarioTiles rows={scenarios} drill={drill} onClose={onClose} />
               <Tiles rows={rows} drill={drill} onClose={onClose} />
             </section>
-            <PageRights />
+            <MissingPermissions />
           </div>
         </Modal.Body>
       </Modal.Content>
@@ -67,7 +67,7 @@ function Sheet({ onClose }: SheetProps) {
 }
 
 function NoTiles({ onClose }: { onClose: () => void }) {
-  const { t } = useWords();
+  const { t } = useTranslation();
   return (
     <div className="stack">
       <p>{t("emergency.none")}</p>
@@ -97,7 +97,7 @@ function Tiles({ rows, drill, onClose }: TilesProps) {
     });
   return (
     <>
-      <FaultLine error={sending.error} />
+      <ErrorLine error={sending.error} />
       {rows.map((row) =>
         namesNobody(row) ? (
           <UnreadyTile key={row.id} row={row} onClose={onClose} />
@@ -120,7 +120,7 @@ function Tiles({ rows, drill, onClose }: TilesProps) {
 
 /** It could not be sent, so it can't be held: it leads to where that is mended. */
 function UnreadyTile({ row, onClose }: { row: TemplateRow; onClose: () => void }) {
-  const { t } = useWords();
+  const { t } = useTranslation();
   return (
     <Link className="emergency-tile unready" to="/templates" search={{ open: row.id }} onClick={onClose}>
       <strong>{row.name}</strong>

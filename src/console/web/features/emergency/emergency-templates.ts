@@ -1,6 +1,6 @@
 import { useQuery } from "@tanstack/react-query";
-import type { Client, Page } from "../../api/client.ts";
-import { useReading } from "../../api/page-queries.ts";
+import type { ApiClient, RowPage } from "../../api/client.ts";
+import { useTrackedQuery } from "../../api/page-queries.ts";
 import type { TemplateRow } from "../../api/rows.ts";
 import type { ScenarioRow } from "../../api/scenario-rows.ts";
 import { useRows } from "../../api/use-rows.ts";
@@ -15,7 +15,7 @@ const MOST_ROWS = 1_000;
  */
 export function useEmergencyTemplates() {
   const { client } = useConsole();
-  return useReading(
+  return useTrackedQuery(
     useQuery({
       queryKey: ["message-templates", "emergency"],
       queryFn: () => readMarked(client),
@@ -28,10 +28,10 @@ export function useEmergencyScenarios() {
   return useRows<ScenarioRow>("scenarios", {}, { emergency: true, sort: "name", limit: 100 });
 }
 
-async function readMarked(client: Client): Promise<TemplateRow[]> {
+async function readMarked(client: ApiClient): Promise<TemplateRow[]> {
   const marked: TemplateRow[] = [];
   for (let start: string | null = ""; start !== null; ) {
-    const page: Page<TemplateRow> = await client.get(
+    const page: RowPage<TemplateRow> = await client.get(
       "message-templates",
       {},
       { sort: "name", limit: MOST_ROWS, ...(start ? { start } : {}) },

@@ -1,10 +1,10 @@
 import { useNavigate } from "@tanstack/react-router";
-import type { ScenarioRow, StartedRow } from "../../api/scenario-rows.ts";
-import { useWords } from "../../i18n/use-translation.tsx";
-import { FaultLine } from "../../ui/error-line.tsx";
+import type { ScenarioRow, StartedScenarioRow } from "../../api/scenario-rows.ts";
+import { useTranslation } from "../../i18n/use-translation.tsx";
+import { ErrorLine } from "../../ui/error-line.tsx";
 import { HoldButton } from "../../ui/hold-button.tsx";
 import { useSend } from "../notifications/use-send.ts";
-import { isReady, NOTHING_TOLD, startBody } from "../scenarios/start-draft.ts";
+import { canStart, EMPTY_START, startBody } from "../scenarios/start-draft.ts";
 
 interface ScenarioTilesProps {
   rows: readonly ScenarioRow[];
@@ -14,9 +14,9 @@ interface ScenarioTilesProps {
 
 /** Scenarios that are marked for emergencies: one that asks nothing is started by holding it. */
 export function ScenarioTiles({ rows, drill, onClose }: ScenarioTilesProps) {
-  const { t } = useWords();
+  const { t } = useTranslation();
   const navigate = useNavigate();
-  const sending = useSend<StartedRow>();
+  const sending = useSend<StartedScenarioRow>();
   const look = drill ? "emergency-tile drill" : "emergency-tile";
   const ask = ({ id }: ScenarioRow) => {
     onClose();
@@ -25,7 +25,7 @@ export function ScenarioTiles({ rows, drill, onClose }: ScenarioTilesProps) {
   };
   const start = (row: ScenarioRow) =>
     sending.send(
-      startBody(row, NOTHING_TOLD, drill),
+      startBody(row, EMPTY_START, drill),
       ({ events }) => {
         onClose();
         const notificationId = events[0]?.notificationId ?? "";
@@ -35,9 +35,9 @@ export function ScenarioTiles({ rows, drill, onClose }: ScenarioTilesProps) {
     );
   return (
     <>
-      <FaultLine error={sending.error} />
+      <ErrorLine error={sending.error} />
       {rows.map((row) =>
-        isReady(row, NOTHING_TOLD) ? (
+        canStart(row, EMPTY_START) ? (
           <HoldButton key={row.id} className={look} disabled={sending.isPending} onHeld={() => start(row)}>
             <strong>{row.name}</strong>
             <span>{row.customConfirm ?? row.description}</span>

@@ -1,15 +1,15 @@
 import { Button, TextInput } from "@mantine/core";
 import { type FormEvent, useState } from "react";
-import { addressOf, type RouteFor, type RouteParams } from "../../api/routes.ts";
-import type { AidRow } from "../../api/scenario-rows.ts";
-import { useChange, useRows } from "../../api/use-rows.ts";
+import { type RouteFor, type RouteParams, routeUrl } from "../../api/routes.ts";
+import type { IncidentAidRow } from "../../api/scenario-rows.ts";
+import { useRowMutation, useRows } from "../../api/use-rows.ts";
 import { useConsole } from "../../console-context.tsx";
-import { fieldFault } from "../../i18n/error-text.ts";
-import { useWords } from "../../i18n/use-translation.tsx";
+import { fieldErrorText } from "../../i18n/error-text.ts";
+import { useTranslation } from "../../i18n/use-translation.tsx";
 import { DropZone } from "../../ui/drop-zone.tsx";
-import { FaultLine } from "../../ui/error-line.tsx";
+import { ErrorLine } from "../../ui/error-line.tsx";
 import { RemoveButton } from "../../ui/remove-button.tsx";
-import { sizeWords } from "../uploads/upload-text.ts";
+import { sizeText } from "../uploads/upload-text.ts";
 import "../../ui/input-styles.ts";
 
 /** Where files and links of a plan, or of an incident, stand. */
@@ -42,12 +42,12 @@ interface AidsProps {
 
 /** Files and links that people need, to be opened at once. */
 export function Aids({ of, params, editable }: AidsProps) {
-  const { t } = useWords();
-  const aids = useRows<AidRow>(of.list, params, { limit: 100 });
+  const { t } = useTranslation();
+  const aids = useRows<IncidentAidRow>(of.list, params, { limit: 100 });
   const rows = aids.data?.data ?? [];
   return (
     <div className="stack">
-      <FaultLine error={aids.error} />
+      <ErrorLine error={aids.error} />
       {aids.data && rows.length === 0 && <p className="soft">{t("aid.none")}</p>}
       <ul className="plain lined">
         {rows.map((row) => (
@@ -55,7 +55,7 @@ export function Aids({ of, params, editable }: AidsProps) {
             <a className="grow" target="_blank" rel="noreferrer" href={addressFor(row, of, params)}>
               {row.name}
             </a>
-            <span className="soft">{row.type === "file" ? sizeWords(row.size) : t("aid.link")}</span>
+            <span className="soft">{row.type === "file" ? sizeText(row.size) : t("aid.link")}</span>
             {editable && (
               <RemoveButton route={of.one} params={{ ...params, resourceId: row.id }} id={row.id} name={row.name} />
             )}
@@ -72,20 +72,20 @@ export function Aids({ of, params, editable }: AidsProps) {
   );
 }
 
-function addressFor(row: AidRow, of: AidsOf, params: RouteParams): string {
-  return row.type === "hyperlink" ? (row.hyperlink ?? "") : addressOf(of.file, { ...params, resourceId: row.id });
+function addressFor(row: IncidentAidRow, of: AidsOf, params: RouteParams): string {
+  return row.type === "hyperlink" ? (row.hyperlink ?? "") : routeUrl(of.file, { ...params, resourceId: row.id });
 }
 
 function AddAid({ of, params }: Pick<AidsProps, "of" | "params">) {
-  const words = useWords();
-  const { t } = words;
-  const { client, say } = useConsole();
+  const translator = useTranslation();
+  const { t } = translator;
+  const { client, notify } = useConsole();
   const [link, setLink] = useState({ name: "", hyperlink: "" });
   const resource = of.list.startsWith("incidents") ? "incident-resources" : "incident-plan-resources";
-  const adding = useChange<object, void>(resource, async (body) => {
+  const adding = useRowMutation<object, void>(resource, async (body) => {
     await client.post(of.list, params, body);
     setLink({ name: "", hyperlink: "" });
-    say(t("saved"));
+    notify(t("saved"));
   });
   const addFile = (file: File): void => {
     const form = new FormData();
@@ -107,7 +107,7 @@ function AddAid({ of, params }: Pick<AidsProps, "of" | "params">) {
           label={t("aid.link-name")}
           maxLength={140}
           value={link.name}
-          error={fieldFault(adding.error, "name", words)}
+          error={fieldErrorText(adding.error, "name", translator)}
           onChange={(event) => setLink({ ...link, name: event.currentTarget.value })}
         />
         <TextInput
@@ -115,14 +115,14 @@ function AddAid({ of, params }: Pick<AidsProps, "of" | "params">) {
           label={t("aid.address")}
           type="url"
           value={link.hyperlink}
-          error={fieldFault(adding.error, "hyperlink", words)}
+          error={fieldErrorText(adding.error, "hyperlink", translator)}
           onChange={(event) => setLink({ ...link, hyperlink: event.currentTarget.value })}
         />
         <Button type="submit" variant="default" disabled={!link.name.trim() || !link.hyperlink.trim()}>
           {t("aid.add-link")}
         </Button>
       </form>
-      <FaultLine error={adding.error} />
+      <ErrorLine error={adding.error} />
     </div>
   );
 }

@@ -1,20 +1,20 @@
 import { Button, Textarea } from "@mantine/core";
 import { Link, useParams } from "@tanstack/react-router";
 import { useState } from "react";
-import { addressOf } from "../../api/routes.ts";
+import { routeUrl } from "../../api/routes.ts";
 import type { TemplateRow } from "../../api/rows.ts";
-import type { IncidentRow, PlanRow } from "../../api/scenario-rows.ts";
-import { useChange, useRow, useRows } from "../../api/use-rows.ts";
+import type { IncidentPlanRow, IncidentRow } from "../../api/scenario-rows.ts";
+import { useRow, useRowMutation, useRows } from "../../api/use-rows.ts";
 import { useConsole, useNow } from "../../console-context.tsx";
 import { isSentAlready } from "../../i18n/error-text.ts";
 import { elapsedText } from "../../i18n/format.ts";
-import { useWords } from "../../i18n/use-translation.tsx";
+import { useTranslation } from "../../i18n/use-translation.tsx";
 import { Dialog } from "../../ui/dialog.tsx";
-import { FaultLine } from "../../ui/error-line.tsx";
+import { ErrorLine } from "../../ui/error-line.tsx";
 import { HoldButton } from "../../ui/hold-button.tsx";
 import { DrillChip } from "../../ui/status-chip.tsx";
-import { Moment } from "../../ui/timestamp.tsx";
-import { UnreadPage } from "../../ui/unavailable-page.tsx";
+import { Timestamp } from "../../ui/timestamp.tsx";
+import { UnavailablePage } from "../../ui/unavailable-page.tsx";
 import { Aids, INCIDENT_AIDS } from "./aids.tsx";
 import { IncidentStateChip } from "./incident-state.tsx";
 import { Roster } from "./roster.tsx";
@@ -25,10 +25,10 @@ import "./incidents.css";
 
 /** What happens in an incident, what can be done about it, and what is at hand. */
 export default function IncidentPage() {
-  const { t } = useWords();
+  const { t } = useTranslation();
   const { incidentId = "" } = useParams({ strict: false });
   const { data: row, error } = useRow<IncidentRow>("incidents/{incidentId}", { incidentId });
-  if (!row) return <UnreadPage title={t("now.incident")} error={error} />;
+  if (!row) return <UnavailablePage title={t("now.incident")} error={error} />;
   return (
     <div className={row.drill ? "page in-drill" : "page"}>
       <Header row={row} />
@@ -49,7 +49,7 @@ export default function IncidentPage() {
 }
 
 function Header({ row }: { row: IncidentRow }) {
-  const { t } = useWords();
+  const { t } = useTranslation();
   const now = useNow();
   const until = row.endedAt === null ? now : Date.parse(row.endedAt);
   const where = [row.site, row.building, row.floor, row.zone].flatMap((place) => place?.name ?? []).join(", ");
@@ -66,21 +66,21 @@ function Header({ row }: { row: IncidentRow }) {
           variant="default"
           target="_blank"
           rel="noreferrer"
-          href={addressOf("incidents/{incidentId}/report/page", { incidentId: row.id })}
+          href={routeUrl("incidents/{incidentId}/report/page", { incidentId: row.id })}
         >
           {t("incident.report")}
         </Button>
         {row.endedAt === null && <Ends row={row} />}
       </div>
       <p>
-        {t("incident.began")} <Moment at={row.createdAt} />
+        {t("incident.began")} <Timestamp at={row.createdAt} />
         {row.startedBy && ` · ${row.startedBy.name}`}
         {where !== "" && ` · ${where}`}
         {row.incidentPlan && ` · ${row.incidentPlan.name}`}
         {row.endedAt && (
           <>
             {` · ${t("incident.ended")} `}
-            <Moment at={row.endedAt} />
+            <Timestamp at={row.endedAt} />
           </>
         )}
       </p>
@@ -89,11 +89,13 @@ function Header({ row }: { row: IncidentRow }) {
 }
 
 function useStep(row: IncidentRow) {
-  const { t } = useWords();
-  const { client, say } = useConsole();
-  return useChange<{ type: string; details?: object }, void>("incidents", async (step) => {
+  const { t } = useTranslation();
+  const { client, notify } = useConsole();
+  return useRowMutation<{ type: string; details?: object }, void>("incidents", async (step) => {
     await client.post("incidents/{incidentId}/activities", { incidentId: row.id }, step);
-    say(t(step.type === "note" ? "saved" : step.type === "all-clear" ? "incident.clear-sent" : "incident.was-ended"));
+    notify(
+      t(step.type === "note" ? "saved" : step.type === "all-clear" ? "incident.clear-sent" : "incident.was-ended"),
+    );
   });
 }
 
@@ -102,7 +104,7 @@ function useStep(row: IncidentRow) {
  * is sent once more; the end sends nothing.
  */
 function Ends({ row }: { row: IncidentRow }) {
-  const { t } = useWords();
+  const { t } = useTranslation();
   const [asking, setAsking] = useState(false);
   const clear = useStep(row);
   const end = useStep(row);
@@ -132,12 +134,12 @@ function Ends({ row }: { row: IncidentRow }) {
       <Button variant="default" onClick={() => setAsking(true)}>
         {t("incident.end")}
       </Button>
-      <FaultLine error={clear.error} />
+      <ErrorLine error={clear.error} />
       {asking && (
         <Dialog title={t("incident.end-title")} onClose={() => setAsking(false)}>
           <div className="stack">
             <p>{t("incident.end-words")}</p>
-            <FaultLine error={end.error} />
+            <ErrorLine error={end.error} />
             <div className="row">
               <Button
                 data-autofocus
@@ -159,13 +161,13 @@ function Ends({ row }: { row: IncidentRow }) {
 
 /** What the plan offers: follow-up messages, and scenarios of their own. */
 function NextSteps({ row }: { row: IncidentRow }) {
-  const { t } = useWords();
+  const { t } = useTranslation();
   const offers = useRows<TemplateRow>(
     "incidents/{incidentId}/message-templates",
     { incidentId: row.id },
     { sort: "name", limit: 100 },
   );
-  const plan = useRow<PlanRow>(
+  const plan = useRow<IncidentPlanRow>(
     "incident-plans/{incidentPlanId}",
     { incidentPlanId: row.incidentPlanId ?? "" },
     {},
@@ -178,7 +180,7 @@ function NextSteps({ row }: { row: IncidentRow }) {
   return (
     <section className="card">
       <h2>{t("follow.offer")}</h2>
-      <FaultLine error={offers.error ?? plan.error} />
+      <ErrorLine error={offers.error ?? plan.error} />
       <div className="tiles">
         {templates.map(({ id, name, subject }) => (
           <Link key={id} className="tile" to="/send" search={{ open: id, ...follow }}>
@@ -198,7 +200,7 @@ function NextSteps({ row }: { row: IncidentRow }) {
 }
 
 function NoteCard({ row }: { row: IncidentRow }) {
-  const { t } = useWords();
+  const { t } = useTranslation();
   const [text, setText] = useState("");
   const note = useStep(row);
   return (
@@ -218,7 +220,7 @@ function NoteCard({ row }: { row: IncidentRow }) {
         value={text}
         onChange={(event) => setText(event.currentTarget.value)}
       />
-      <FaultLine error={note.error} />
+      <ErrorLine error={note.error} />
       <div>
         <Button type="submit" variant="default" disabled={text.trim() === ""} loading={note.isPending}>
           {t("incident.add-note")}

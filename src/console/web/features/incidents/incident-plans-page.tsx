@@ -1,15 +1,15 @@
-import type { PlanRow } from "../../api/scenario-rows.ts";
-import { useWords } from "../../i18n/use-translation.tsx";
+import type { IncidentPlanRow } from "../../api/scenario-rows.ts";
+import { useTranslation } from "../../i18n/use-translation.tsx";
 import { ListPage } from "../../ui/list/list-page.tsx";
 import { RowSheet } from "../../ui/row-sheet.tsx";
 import { Aids, PLAN_AIDS } from "./aids.tsx";
-import { RosteringFields } from "./roster-fields.tsx";
+import { RosterFields } from "./roster-fields.tsx";
 
 /** What is done when something happens. */
 export default function IncidentPlansPage() {
-  const { t } = useWords();
+  const { t } = useTranslation();
   return (
-    <ListPage<PlanRow>
+    <ListPage<IncidentPlanRow>
       tabs="send"
       title={t("plans.title")}
       add={t("plans.add")}
@@ -30,7 +30,7 @@ export default function IncidentPlansPage() {
 }
 
 function PlanSheet({ incidentPlanId, onClose }: { incidentPlanId: string; onClose: () => void }) {
-  const { t } = useWords();
+  const { t } = useTranslation();
   const aids = <Aids of={PLAN_AIDS} params={{ incidentPlanId }} editable />;
   return (
     <RowSheet
@@ -60,7 +60,7 @@ function PlanSheet({ incidentPlanId, onClose }: { incidentPlanId: string; onClos
           name: "rostering",
           kind: "own",
           heading: t("roster.plan-title"),
-          draw: (given) => <RosteringFields {...given} />,
+          draw: (given) => <RosterFields {...given} />,
         },
         { name: "isShared" },
       ]}

@@ -1,10 +1,10 @@
 import type { IncidentRow } from "../../api/scenario-rows.ts";
-import { useWords } from "../../i18n/use-translation.tsx";
+import { useTranslation } from "../../i18n/use-translation.tsx";
 import { Chip } from "../../ui/status-chip.tsx";
 
 /** Whether an incident goes on. */
 export function IncidentStateChip({ row }: { row: Pick<IncidentRow, "endedAt"> }) {
-  const { t } = useWords();
+  const { t } = useTranslation();
   return row.endedAt === null ? (
     <Chip tone="warn">{t("incident-state.going")}</Chip>
   ) : (

@@ -1,18 +1,18 @@
 import { Link, useNavigate } from "@tanstack/react-router";
 import type { IncidentRow } from "../../api/scenario-rows.ts";
-import { useWords } from "../../i18n/use-translation.tsx";
+import { useTranslation } from "../../i18n/use-translation.tsx";
 import { drillFilter } from "../../ui/list/drill-filter.ts";
 import { ListPage } from "../../ui/list/list-page.tsx";
 import { DrillChip } from "../../ui/status-chip.tsx";
-import { Moment } from "../../ui/timestamp.tsx";
+import { Timestamp } from "../../ui/timestamp.tsx";
 import { IncidentStateChip } from "./incident-state.tsx";
 
 const SHOWN = { includeNotificationCount: true };
 
 /** What happened and what was practised, newest first. */
 export default function IncidentsPage() {
-  const words = useWords();
-  const { t } = words;
+  const translator = useTranslation();
+  const { t } = translator;
   const navigate = useNavigate();
   return (
     <ListPage<IncidentRow>
@@ -29,7 +29,7 @@ export default function IncidentsPage() {
           label: t("field.status"),
           choices: [{ value: "true", label: t("incident-state.going") }],
         },
-        drillFilter(words),
+        drillFilter(translator),
       ]}
       onOpen={({ id }) => void navigate({ to: "/incidents/$incidentId", params: { incidentId: id } })}
       columns={[
@@ -59,7 +59,7 @@ export default function IncidentsPage() {
           head: t("incident.began"),
           width: "12rem",
           sort: "createdAt",
-          cell: (row) => <Moment at={row.createdAt} />,
+          cell: (row) => <Timestamp at={row.createdAt} />,
         },
         { id: "by", head: t("broadcast.by"), width: "1fr", cell: (row) => row.startedBy?.name ?? "–" },
         { id: "site", head: t("field.siteId"), width: "1fr", cell: (row) => row.site?.name ?? "–" },

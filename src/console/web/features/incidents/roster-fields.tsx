@@ -1,19 +1,19 @@
 import { Textarea, TextInput } from "@mantine/core";
-import type { PlanRow } from "../../api/scenario-rows.ts";
-import { fieldFault } from "../../i18n/error-text.ts";
-import { useWords } from "../../i18n/use-translation.tsx";
-import type { OwnField } from "../../ui/form/form-fields.ts";
-import { RowsChoice } from "../../ui/form/rows-select.tsx";
+import type { IncidentPlanRow } from "../../api/scenario-rows.ts";
+import { fieldErrorText } from "../../i18n/error-text.ts";
+import { useTranslation } from "../../i18n/use-translation.tsx";
+import type { CustomFieldProps } from "../../ui/form/form-fields.ts";
+import { RowsSelect } from "../../ui/form/rows-select.tsx";
 import "../../ui/input-styles.ts";
 
-type Rostering = Partial<NonNullable<PlanRow["rostering"]>>;
+type Rostering = Partial<NonNullable<IncidentPlanRow["rostering"]>>;
 
 const wholeLines = (lines: readonly string[]): string[] => lines.map((each) => each.trim()).filter(Boolean);
 
 /** How people are accounted for in incidents of a plan; a plan that says nothing of it has no roster. */
-export function RosteringFields({ values, change, error }: OwnField) {
-  const words = useWords();
-  const { t } = words;
+export function RosterFields({ values, change, error }: CustomFieldProps) {
+  const translator = useTranslation();
+  const { t } = translator;
   const rostering = (values.rostering ?? {}) as Rostering;
   const put = (part: Rostering): void => {
     const next = { ...rostering, ...part };
@@ -26,7 +26,7 @@ export function RosteringFields({ values, change, error }: OwnField) {
     autosize: true,
     minRows: 2,
     value: (rostering[name] ?? []).join("\n"),
-    error: fieldFault(error, `rostering.${name}`, words),
+    error: fieldErrorText(error, `rostering.${name}`, translator),
     onChange: (event: { currentTarget: { value: string } }) =>
       put({ [name]: event.currentTarget.value === "" ? [] : event.currentTarget.value.split("\n") }),
     onBlur: () => put({ [name]: wholeLines(rostering[name] ?? []) }),
@@ -37,15 +37,15 @@ export function RosteringFields({ values, change, error }: OwnField) {
     placeholder: t("form.choose"),
     route: "site-roles" as const,
     value: rostering[name] ?? [],
-    error: fieldFault(error, `rostering.${name}`, words),
+    error: fieldErrorText(error, `rostering.${name}`, translator),
     onChange: (ids: string[]) => put({ [name]: ids }),
   });
   return (
     <>
       <Textarea {...lines("statuses")} />
       <Textarea {...lines("locations")} />
-      <RowsChoice {...roles("rosterMemberSiteRoleIds")} />
-      <RowsChoice {...roles("rosterManagerSiteRoleIds")} />
+      <RowsSelect {...roles("rosterMemberSiteRoleIds")} />
+      <RowsSelect {...roles("rosterManagerSiteRoleIds")} />
       <TextInput
         label={t("roster.type")}
         description={t("roster.type-hint")}

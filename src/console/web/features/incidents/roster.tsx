@@ -1,12 +1,12 @@
 import { Button, Select, Switch, TextInput } from "@mantine/core";
 import { useState } from "react";
 import type { IncidentRow, RosterEntry } from "../../api/scenario-rows.ts";
-import { useChange, useRow } from "../../api/use-rows.ts";
+import { useRow, useRowMutation } from "../../api/use-rows.ts";
 import { useConsole } from "../../console-context.tsx";
-import { useWords } from "../../i18n/use-translation.tsx";
-import { FaultLine } from "../../ui/error-line.tsx";
+import { useTranslation } from "../../i18n/use-translation.tsx";
+import { ErrorLine } from "../../ui/error-line.tsx";
 import { Chip } from "../../ui/status-chip.tsx";
-import { Moment } from "../../ui/timestamp.tsx";
+import { Timestamp } from "../../ui/timestamp.tsx";
 import "../../ui/input-styles.ts";
 
 /** People drawn at once; the others are found by their name. */
@@ -24,7 +24,7 @@ function isMeant({ name, status }: RosterEntry, narrowed: Narrowed): boolean {
 
 /** Who is accounted for in an incident, and one touch to say how somebody is. Nothing where its plan has no roster. */
 export function Roster({ incident }: { incident: IncidentRow }) {
-  const { t } = useWords();
+  const { t } = useTranslation();
   const { id, rostering, endedAt } = incident;
   const [narrowed, setNarrowed] = useState<Narrowed>({ name: "", missingOnly: false });
   const [where, setWhere] = useState<string | null>(null);
@@ -42,7 +42,7 @@ export function Roster({ incident }: { incident: IncidentRow }) {
   return (
     <section className="card" aria-label={t("roster.title")}>
       <h2>{t("roster.title")}</h2>
-      <FaultLine error={roster.error} />
+      <ErrorLine error={roster.error} />
       <p aria-live="polite">{all.length > 0 ? t("roster.count", { n: said, all: all.length }) : t("roster.nobody")}</p>
       <div className="row end">
         <TextInput
@@ -78,10 +78,10 @@ interface EntryProps {
 }
 
 function Entry({ incident, entry, where }: EntryProps) {
-  const { t } = useWords();
+  const { t } = useTranslation();
   const { client } = useConsole();
   const { userId, status, location, at } = entry;
-  const saying = useChange<string, void>("incidents", async (next) => {
+  const saying = useRowMutation<string, void>("incidents", async (next) => {
     const details = { userId, status: next, ...(where ? { location: where } : {}) };
     await client.post(
       "incidents/{incidentId}/activities",
@@ -99,7 +99,7 @@ function Entry({ incident, entry, where }: EntryProps) {
         {location && <span>{location}</span>}
         {at && (
           <small className="soft">
-            <Moment at={at} />
+            <Timestamp at={at} />
           </small>
         )}
       </div>
@@ -120,7 +120,7 @@ function Entry({ incident, entry, where }: EntryProps) {
           ))}
         </div>
       )}
-      <FaultLine error={saying.error} />
+      <ErrorLine error={saying.error} />
     </li>
   );
 }

@@ -1,6 +1,6 @@
 import type { TimelineEntry } from "../../api/scenario-rows.ts";
 import { elapsedText } from "../../i18n/format.ts";
-import type { Words } from "../../i18n/translator.ts";
+import type { Translator } from "../../i18n/translator.ts";
 
 /** The sign of an entry: "good", "warn", "bad" or "". */
 export function entryTone({ kind, what }: Pick<TimelineEntry, "kind" | "what">): string {
@@ -11,7 +11,7 @@ export function entryTone({ kind, what }: Pick<TimelineEntry, "kind" | "what">):
 }
 
 /** The word for what happened. */
-export function entryWord({ kind, what }: Pick<TimelineEntry, "kind" | "what">, { t, name }: Words): string {
+export function entryLabel({ kind, what }: Pick<TimelineEntry, "kind" | "what">, { t, name }: Translator): string {
   if (kind === "devices") return name("level", what);
   if (kind === "answers") return what;
   if (kind === "message") return t("timeline.sent");
@@ -19,7 +19,7 @@ export function entryWord({ kind, what }: Pick<TimelineEntry, "kind" | "what">, 
 }
 
 /** An entry in a sentence: what was said, or how many and who. */
-export function entrySentence(entry: TimelineEntry, { t }: Words): string {
+export function entrySentence(entry: TimelineEntry, { t }: Translator): string {
   const { kind, count, names, words } = entry;
   if (kind !== "devices" && kind !== "answers") return words ?? "";
   const more = count > names.length ? " …" : "";

@@ -2,40 +2,40 @@ import { Select, TextInput } from "@mantine/core";
 import { Link } from "@tanstack/react-router";
 import { useState } from "react";
 import { ALERT_TONE_NAMES } from "../../../../resources/messages/alert-tones.ts";
-import { useWords } from "../../i18n/use-translation.tsx";
-import { FaultLine } from "../../ui/error-line.tsx";
+import { useTranslation } from "../../i18n/use-translation.tsx";
+import { ErrorLine } from "../../ui/error-line.tsx";
 import { ModeBar } from "../../ui/mode-bar.tsx";
-import { Tabs } from "../../ui/section-tabs.tsx";
+import { SectionTabs } from "../../ui/section-tabs.tsx";
 import { DrillChip } from "../../ui/status-chip.tsx";
 import { ToneButton } from "../../ui/tone-button.tsx";
-import { useUnsaved } from "../../ui/use-unsaved-changes.tsx";
+import { useUnsavedChanges } from "../../ui/use-unsaved-changes.tsx";
 import { Recipients } from "../notifications/compose-fields.tsx";
-import { EMPTY_MESSAGE, type Message } from "../notifications/notification-draft.ts";
-import { OnAir } from "./talk-button.tsx";
+import { EMPTY_DRAFT, type NotificationDraft } from "../notifications/notification-draft.ts";
+import { TalkButton } from "./talk-button.tsx";
 import { useAllCall } from "./use-all-call.ts";
-import { type Speaking, useLivePage } from "./use-live-page.ts";
+import { type LivePageState, useLivePage } from "./use-live-page.ts";
 import "../../ui/input-styles.ts";
 
-const OPEN: readonly Speaking["state"][] = ["asking", "calling", "tone", "on-air"];
+const OPEN: readonly LivePageState["state"][] = ["asking", "calling", "tone", "on-air"];
 
 /** Speak to devices in person. */
 export default function SpeakPage() {
-  const { t } = useWords();
-  const [message, setMessage] = useState<Message>({
-    ...EMPTY_MESSAGE,
+  const { t } = useTranslation();
+  const [message, setMessage] = useState<NotificationDraft>({
+    ...EMPTY_DRAFT,
     subject: t("speak.subject"),
     alertTone: "chime",
   });
   const { speaking, voice, start, finish } = useLivePage();
   const isOpen = OPEN.includes(speaking.state);
-  const change = (part: Partial<Message>) => setMessage((old) => ({ ...old, ...part }));
+  const change = (part: Partial<NotificationDraft>) => setMessage((old) => ({ ...old, ...part }));
   const { subject, alertTone, deviceGroupIds, distributionListIds, drill } = message;
   const isAllCall = useAllCall(deviceGroupIds);
   const isReady = subject.trim() !== "" && deviceGroupIds.length + distributionListIds.length > 0;
   return (
     <div className={drill ? "page in-drill" : "page"}>
-      {useUnsaved(isOpen)}
-      <Tabs of="send" />
+      {useUnsavedChanges(isOpen)}
+      <SectionTabs of="send" />
       <h1>
         {t("speak.title")} <DrillChip drill={drill} />
       </h1>
@@ -67,7 +67,7 @@ export default function SpeakPage() {
           </div>
         </fieldset>
         <section className="card stack" aria-label={t("speak.title")}>
-          <OnAir
+          <TalkButton
             speaking={speaking}
             voice={voice}
             drill={drill}
@@ -84,16 +84,18 @@ export default function SpeakPage() {
 }
 
 /** Lists reach people by more than the ear, which takes the right to send: without any the right to speak is enough. */
-function listsOf({ distributionListIds }: Message): Pick<Message, "distributionListIds"> | Record<string, never> {
+function listsOf({
+  distributionListIds,
+}: NotificationDraft): Pick<NotificationDraft, "distributionListIds"> | Record<string, never> {
   return distributionListIds.length > 0 ? { distributionListIds } : {};
 }
 
 /** What became of the page before. */
-function Ended({ speaking }: { speaking: Speaking }) {
-  const { t } = useWords();
+function Ended({ speaking }: { speaking: LivePageState }) {
+  const { t } = useTranslation();
   if (speaking.state === "failed") {
     return speaking.fault === null ? (
-      <FaultLine error={speaking.error} />
+      <ErrorLine error={speaking.error} />
     ) : (
       <p className="fault" role="alert">
         {t(`recording.${speaking.fault}`)}

@@ -2,7 +2,7 @@ import { CallerError, type Fault, type FaultType, UpstreamError } from "../../..
 import { type Microphone, openMicrophone, peakOf } from "../../ui/recording/microphone.ts";
 
 /** Why a live page is over. */
-export type PageEnd = "finished" | "limit" | "stopped" | "unheard" | "lost";
+export type LivePageEnd = "finished" | "limit" | "stopped" | "unheard" | "lost";
 
 /** What somebody who speaks is told. */
 export interface SpeakerEvents {
@@ -13,7 +13,7 @@ export interface SpeakerEvents {
   /** Loudest sample of the last 20 ms. */
   onLevel(peak: number): void;
   /** It is over; nothing follows. */
-  onOver(reason: PageEnd): void;
+  onOver(reason: LivePageEnd): void;
   /** It was refused, in the API's words; nothing follows. */
   onRefused(error: unknown): void;
 }
@@ -32,11 +32,11 @@ const PIECE_MS = 20;
 type Answer =
   | { state: "calling"; notificationId: string }
   | { state: "speak"; inMs: number }
-  | { state: "over"; reason: PageEnd }
+  | { state: "over"; reason: LivePageEnd }
   | { state: "refused"; error: { type: FaultType; message: string; errors?: Fault[] } };
 
 /** Opens the microphone, then the page. Rejects with MicrophoneError. */
-export async function speakLive(
+export async function startLivePage(
   notification: object,
   domainId: string | null,
   events: SpeakerEvents,

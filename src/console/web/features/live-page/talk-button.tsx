@@ -1,15 +1,15 @@
 import { useEffect, useRef } from "react";
 import { useNow } from "../../console-context.tsx";
 import { elapsedText } from "../../i18n/format.ts";
-import { useWords } from "../../i18n/use-translation.tsx";
+import { useTranslation } from "../../i18n/use-translation.tsx";
 import { HoldButton } from "../../ui/hold-button.tsx";
-import { LevelBar } from "../../ui/recording/level-meter.tsx";
-import type { Speaking, Voice } from "./use-live-page.ts";
+import { LevelMeter } from "../../ui/recording/level-meter.tsx";
+import type { LivePageState, Voice } from "./use-live-page.ts";
 import "../../ui/lines.css";
 import "./live-page.css";
 
 interface OnAirProps {
-  speaking: Speaking;
+  speaking: LivePageState;
   voice: Voice;
   drill: boolean;
   /** There is somebody to speak to. */
@@ -21,8 +21,8 @@ interface OnAirProps {
 }
 
 /** The one button of who speaks: begins, says when one is heard, and ends; Escape ends too. */
-export function OnAir({ speaking, voice, drill, isReady, isHeld, onStart, onFinish }: OnAirProps) {
-  const { t } = useWords();
+export function TalkButton({ speaking, voice, drill, isReady, isHeld, onStart, onFinish }: OnAirProps) {
+  const { t } = useTranslation();
   const { state } = speaking;
   const isOpen = state === "asking" || state === "calling" || state === "tone" || state === "on-air";
   const finish = useRef(onFinish);
@@ -63,7 +63,7 @@ export function OnAir({ speaking, voice, drill, isReady, isHeld, onStart, onFini
       <p className="visually-hidden" role="alert">
         {isOpen && state !== "asking" ? t(`speak.${state}`) : ""}
       </p>
-      {isOpen ? <LevelBar {...voice} /> : <p className="soft">{t(isReady ? "speak.hint" : "speak.missing")}</p>}
+      {isOpen ? <LevelMeter {...voice} /> : <p className="soft">{t(isReady ? "speak.hint" : "speak.missing")}</p>}
     </>
   );
 }

@@ -1,5 +1,5 @@
 import { useQueries } from "@tanstack/react-query";
-import type { Page } from "../../api/client.ts";
+import type { RowPage } from "../../api/client.ts";
 import type { Row } from "../../api/rows.ts";
 import { useRows } from "../../api/use-rows.ts";
 import { useConsole } from "../../console-context.tsx";
@@ -15,7 +15,7 @@ export function useAllCall(deviceGroupIds: readonly string[]): boolean {
   const groups = useQueries({
     queries: deviceGroupIds.map((deviceGroupId) => ({
       queryKey: ["devices", "device-groups/{deviceGroupId}/devices", { deviceGroupId }, COUNT],
-      queryFn: () => client.get<Page<Row>>("device-groups/{deviceGroupId}/devices", { deviceGroupId }, COUNT),
+      queryFn: () => client.get<RowPage<Row>>("device-groups/{deviceGroupId}/devices", { deviceGroupId }, COUNT),
     })),
   });
   if (deviceGroupIds.length === 0) return false;

@@ -1,18 +1,18 @@
 import { useEffect, useRef, useState } from "react";
 import { useConsole } from "../../console-context.tsx";
-import { MicrophoneError, type MicrophoneFault } from "../../ui/recording/microphone.ts";
+import { MicrophoneError, type MicrophoneErrorKey } from "../../ui/recording/microphone.ts";
 import { CLIPPED_FROM } from "../../ui/recording/waveform.ts";
-import { type LivePage, type PageEnd, speakLive } from "./live-page.ts";
+import { type LivePage, type LivePageEnd, startLivePage } from "./live-page.ts";
 
 /** Where a live page stands, for whoever speaks it. */
-export type Speaking =
+export type LivePageState =
   | { state: "rest" }
   | { state: "asking" }
   | { state: "calling" }
   | { state: "tone" }
   | { state: "on-air"; since: number }
-  | { state: "over"; reason: PageEnd; notificationId: string | null }
-  | { state: "failed"; fault: MicrophoneFault | null; error: unknown };
+  | { state: "over"; reason: LivePageEnd; notificationId: string | null }
+  | { state: "failed"; fault: MicrophoneErrorKey | null; error: unknown };
 
 /** The voice at this moment. */
 export interface Voice {
@@ -26,7 +26,7 @@ const SILENT: Voice = { peak: 0, clipped: false };
 /** One page at a time, from the microphone to the last word; leaving the console's page ends it. */
 export function useLivePage() {
   const { clock, acting } = useConsole();
-  const [speaking, setSpeaking] = useState<Speaking>({ state: "rest" });
+  const [speaking, setSpeaking] = useState<LivePageState>({ state: "rest" });
   const [voice, setVoice] = useState(SILENT);
   const page = useRef<LivePage | null>(null);
   const tone = useRef<{ cancel(): void } | null>(null);
@@ -39,7 +39,7 @@ export function useLivePage() {
     },
     [],
   );
-  const show = (next: Speaking) => {
+  const show = (next: LivePageState) => {
     tone.current?.cancel();
     setSpeaking(next);
   };
@@ -48,7 +48,7 @@ export function useLivePage() {
     setVoice(SILENT);
     show({ state: "asking" });
     try {
-      page.current = await speakLive(notification, acting.domainId, {
+      page.current = await startLivePage(notification, acting.domainId, {
         onCalling(notificationId) {
           id = notificationId;
           show({ state: "calling" });

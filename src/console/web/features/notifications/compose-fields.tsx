@@ -1,29 +1,35 @@
 import { Button, MultiSelect, Select, Textarea, TextInput } from "@mantine/core";
 import { ALERT_TONE_NAMES } from "../../../../resources/messages/alert-tones.ts";
-import type { ConfirmationRow, GroupRow, ListRow, TemplateRow } from "../../api/rows.ts";
+import type { ConfirmationRequestRow, DistributionListRow, GroupRow, TemplateRow } from "../../api/rows.ts";
 import { useRows } from "../../api/use-rows.ts";
-import { useWords } from "../../i18n/use-translation.tsx";
-import { FaultLine } from "../../ui/error-line.tsx";
+import { useTranslation } from "../../i18n/use-translation.tsx";
+import { ErrorLine } from "../../ui/error-line.tsx";
 import { RecordingField } from "../../ui/recording/recording-field.tsx";
 import { ToneButton } from "../../ui/tone-button.tsx";
-import { useSpokenWords } from "../../ui/use-speech-preview.ts";
-import { type Message, type Part, recordingOf, SPOKEN_PARTS, type SpokenPart } from "./notification-draft.ts";
+import { useSpeechPreview } from "../../ui/use-speech-preview.ts";
+import {
+  type DraftPart,
+  type NotificationDraft,
+  recordingOf,
+  SPOKEN_PARTS,
+  type SpokenPart,
+} from "./notification-draft.ts";
 
 const ALL = { limit: 1_000, sort: "name" };
 
 /** What a part of the sending form gets. */
-export interface PartProps {
-  message: Message;
+export interface DraftPartProps {
+  message: NotificationDraft;
   /** The template keeps the part to itself. */
-  locked(part: Part): boolean;
-  onChange(part: Partial<Message>): void;
+  locked(part: DraftPart): boolean;
+  onChange(part: Partial<NotificationDraft>): void;
 }
 
 /** Who gets it. */
-export function Recipients({ message, locked, onChange }: PartProps) {
-  const { t } = useWords();
+export function Recipients({ message, locked, onChange }: DraftPartProps) {
+  const { t } = useTranslation();
   const groups = useRows<GroupRow>("device-groups", {}, ALL);
-  const lists = useRows<ListRow>("distribution-lists", {}, ALL);
+  const lists = useRows<DistributionListRow>("distribution-lists", {}, ALL);
   return (
     <>
       <MultiSelect
@@ -32,7 +38,7 @@ export function Recipients({ message, locked, onChange }: PartProps) {
         searchable
         data={optionsOf(groups.data?.data)}
         value={[...message.deviceGroupIds]}
-        {...keptIf(locked("deviceGroupIds"))}
+        {...lockedIf(locked("deviceGroupIds"))}
         onChange={(deviceGroupIds) => onChange({ deviceGroupIds })}
         nothingFoundMessage={t("search.none")}
       />
@@ -42,7 +48,7 @@ export function Recipients({ message, locked, onChange }: PartProps) {
         searchable
         data={optionsOf(lists.data?.data)}
         value={[...message.distributionListIds]}
-        {...keptIf(locked("distributionListIds"))}
+        {...lockedIf(locked("distributionListIds"))}
         onChange={(distributionListIds) => onChange({ distributionListIds })}
         nothingFoundMessage={t("search.none")}
       />
@@ -51,9 +57,14 @@ export function Recipients({ message, locked, onChange }: PartProps) {
 }
 
 /** What is heard, and what is asked. */
-export function Sound({ message, template, locked, onChange }: PartProps & { template: TemplateRow | null }) {
-  const { t } = useWords();
-  const confirmations = useRows<ConfirmationRow>("confirmation-requests", {}, ALL);
+export function SoundFields({
+  message,
+  template,
+  locked,
+  onChange,
+}: DraftPartProps & { template: TemplateRow | null }) {
+  const { t } = useTranslation();
+  const confirmations = useRows<ConfirmationRequestRow>("confirmation-requests", {}, ALL);
   return (
     <>
       <div className="row end">
@@ -64,7 +75,7 @@ export function Sound({ message, template, locked, onChange }: PartProps & { tem
           allowDeselect={false}
           data={[...ALERT_TONE_NAMES]}
           value={message.alertTone}
-          {...keptIf(locked("alertTone"))}
+          {...lockedIf(locked("alertTone"))}
           onChange={(alertTone) => onChange({ alertTone: alertTone ?? "default" })}
         />
         <ToneButton tone={message.alertTone} />
@@ -83,7 +94,7 @@ export function Sound({ message, template, locked, onChange }: PartProps & { tem
         clearable
         data={optionsOf(confirmations.data?.data)}
         value={message.confirmationRequestId}
-        {...keptIf(template !== null)}
+        {...lockedIf(template !== null)}
         onChange={(confirmationRequestId) => onChange({ confirmationRequestId })}
       />
     </>
@@ -91,8 +102,8 @@ export function Sound({ message, template, locked, onChange }: PartProps & { tem
 }
 
 /** The all-clear, made ready while there is time for it. */
-export function AllClear({ message, onChange }: Pick<PartProps, "message" | "onChange">) {
-  const { t } = useWords();
+export function AllClearFields({ message, onChange }: Pick<DraftPartProps, "message" | "onChange">) {
+  const { t } = useTranslation();
   return (
     <details>
       <summary>{t("all-clear.ready")}</summary>
@@ -115,9 +126,9 @@ export function AllClear({ message, onChange }: Pick<PartProps, "message" | "onC
 }
 
 /** What the appliance speaks, by ear before it is sent. */
-function Speech({ message, onChange }: Pick<PartProps, "message" | "onChange">) {
-  const { t, name } = useWords();
-  const spoken = useSpokenWords();
+function Speech({ message, onChange }: Pick<DraftPartProps, "message" | "onChange">) {
+  const { t, name } = useTranslation();
+  const spoken = useSpeechPreview();
   const { subject, body, ttsType } = message;
   return (
     <>
@@ -139,18 +150,22 @@ function Speech({ message, onChange }: Pick<PartProps, "message" | "onChange">) 
           {spoken.isPlaying ? t("speech.stop") : t("speech.listen")}
         </Button>
       </div>
-      <FaultLine error={spoken.error} />
+      <ErrorLine error={spoken.error} />
     </>
   );
 }
 
-function recordingHint(template: TemplateRow | null, locked: boolean, t: ReturnType<typeof useWords>["t"]): string {
+function recordingHint(
+  template: TemplateRow | null,
+  locked: boolean,
+  t: ReturnType<typeof useTranslation>["t"],
+): string {
   if (template && template.audio > 0) return t("send.audio-of-template");
   return locked ? t("send.recording-kept") : t("send.audio-hint");
 }
 
 /** How a field looks and behaves that belongs to the template. */
-export function keptIf(kept: boolean) {
+export function lockedIf(kept: boolean) {
   return kept ? { readOnly: true, variant: "filled" } : {};
 }
 

@@ -3,29 +3,29 @@ import { useNavigate, useSearch } from "@tanstack/react-router";
 import { useEffect, useState } from "react";
 import type { NotificationRow, TemplateRow } from "../../api/rows.ts";
 import { useRow, useRows } from "../../api/use-rows.ts";
-import { fieldFault } from "../../i18n/error-text.ts";
-import { useWords } from "../../i18n/use-translation.tsx";
-import { FaultLine } from "../../ui/error-line.tsx";
+import { fieldErrorText } from "../../i18n/error-text.ts";
+import { useTranslation } from "../../i18n/use-translation.tsx";
+import { ErrorLine } from "../../ui/error-line.tsx";
 import { ModeBar } from "../../ui/mode-bar.tsx";
-import { Tabs } from "../../ui/section-tabs.tsx";
+import { SectionTabs } from "../../ui/section-tabs.tsx";
 import { DrillChip } from "../../ui/status-chip.tsx";
-import { useUnsaved } from "../../ui/use-unsaved-changes.tsx";
-import { AllClear, keptIf, type PartProps, Recipients, Sound } from "./compose-fields.tsx";
-import { LiveQuestion } from "./confirm-live-dialog.tsx";
+import { useUnsavedChanges } from "../../ui/use-unsaved-changes.tsx";
+import { AllClearFields, type DraftPartProps, lockedIf, Recipients, SoundFields } from "./compose-fields.tsx";
+import { ConfirmLiveDialog } from "./confirm-live-dialog.tsx";
 import {
-  bodyOf,
-  continuing,
-  EMPTY_MESSAGE,
-  formOf,
-  isTouched,
-  type Message,
-  mayChange,
-  messageFrom,
-  type Part,
+  type DraftPart,
+  draftFromTemplate,
+  EMPTY_DRAFT,
+  followUpDraft,
+  isDraftDirty,
+  isEditable,
+  missingPart,
+  type NotificationDraft,
+  notificationBody,
+  notificationFormData,
   recordingOf,
-  whatIsMissing,
 } from "./notification-draft.ts";
-import { ReachPreview } from "./recipient-preview.tsx";
+import { RecipientPreview } from "./recipient-preview.tsx";
 import { TemplateTiles } from "./template-tiles.tsx";
 import { useSend } from "./use-send.ts";
 import "../../ui/input-styles.ts";
@@ -33,25 +33,25 @@ import "../../ui/input-styles.ts";
 const ALL = { limit: 1_000, sort: "name" };
 
 /** Who will hear what, and when. */
-export default function SendPage() {
-  const { t } = useWords();
+export default function ComposePage() {
+  const { t } = useTranslation();
   const navigate = useNavigate();
   const { message, template, before, templates, change, choose } = useMessage();
   const [asking, setAsking] = useState(false);
   const [devices, setDevices] = useState<number | null>(null);
   const sending = useSend(message);
-  const unsaved = useUnsaved(isTouched(message, template) && !sending.isPending && !sending.sent);
+  const unsaved = useUnsavedChanges(isDraftDirty(message, template) && !sending.isPending && !sending.sent);
   const send = () => {
-    const body = bodyOf(message, template, false);
+    const body = notificationBody(message, template, false);
     const recording = recordingOf(message);
-    sending.send(recording ? formOf(body, recording) : body, ({ id }) => {
+    sending.send(recording ? notificationFormData(body, recording) : body, ({ id }) => {
       void navigate({ to: "/broadcasts/$notificationId", params: { notificationId: id } });
     });
   };
   return (
     <div className={message.drill ? "page in-drill" : "page"}>
       {unsaved}
-      <Tabs of="send" />
+      <SectionTabs of="send" />
       <h1>
         {t("send.title")} <DrillChip drill={message.drill} />
       </h1>
@@ -64,14 +64,14 @@ export default function SendPage() {
       <div className="split">
         <MessageForm
           {...{ message, template, sending }}
-          locked={(part) => !mayChange(template, part)}
+          locked={(part) => !isEditable(template, part)}
           onChange={change}
           onSend={() => (message.drill ? send() : setAsking(true))}
         />
-        <ReachPreview message={message} template={template} onDevices={setDevices} />
+        <RecipientPreview message={message} template={template} onDevices={setDevices} />
       </div>
       {asking && (
-        <LiveQuestion
+        <ConfirmLiveDialog
           subject={message.subject}
           devices={devices}
           emergency={template?.priority === "critical"}
@@ -96,34 +96,34 @@ function useMessage() {
     {},
     { enabled: follow !== undefined },
   );
-  const [message, setMessage] = useState<Message>(EMPTY_MESSAGE);
+  const [message, setMessage] = useState<NotificationDraft>(EMPTY_DRAFT);
   const templates = read.data?.data ?? [];
   const before = follow ? parent.data : undefined;
   const opened = templates.find(({ id }) => id === open);
   useEffect(() => {
-    if (opened) setMessage((old) => messageFrom(opened, old));
+    if (opened) setMessage((old) => draftFromTemplate(opened, old));
   }, [opened]);
   useEffect(() => {
-    if (before) setMessage((old) => continuing(before, old));
+    if (before) setMessage((old) => followUpDraft(before, old));
   }, [before]);
   return {
     message,
     templates,
     before,
     template: templates.find(({ id }) => id === message.templateId) ?? null,
-    change: (part: Partial<Message>) => setMessage((old) => ({ ...old, ...part })),
+    change: (part: Partial<NotificationDraft>) => setMessage((old) => ({ ...old, ...part })),
     choose: (next: TemplateRow | null) =>
       setMessage((old) => {
-        const bare = { ...EMPTY_MESSAGE, drill: old.drill };
-        const chosen = next ? messageFrom(next, old) : bare;
-        return before ? continuing(before, chosen) : chosen;
+        const bare = { ...EMPTY_DRAFT, drill: old.drill };
+        const chosen = next ? draftFromTemplate(next, old) : bare;
+        return before ? followUpDraft(before, chosen) : chosen;
       }),
   };
 }
 
 /** What this message continues decides whether it is a drill. */
 function Continues({ before }: { before: NotificationRow }) {
-  const { t } = useWords();
+  const { t } = useTranslation();
   const subject = before.subject ?? "";
   return (
     <p className={before.drill ? "mode drill" : "mode"}>
@@ -132,17 +132,17 @@ function Continues({ before }: { before: NotificationRow }) {
   );
 }
 
-interface MessageFormProps extends PartProps {
+interface MessageFormProps extends DraftPartProps {
   template: TemplateRow | null;
   sending: { isPending: boolean; error: unknown };
-  locked(part: Part): boolean;
+  locked(part: DraftPart): boolean;
   onSend(): void;
 }
 
 function MessageForm({ message, template, sending, locked, onChange, onSend }: MessageFormProps) {
-  const words = useWords();
-  const { t } = words;
-  const missing = whatIsMissing(message);
+  const translator = useTranslation();
+  const { t } = translator;
+  const missing = missingPart(message);
   return (
     <form
       className={message.drill ? "card drill-edge" : "card live-edge"}
@@ -156,8 +156,8 @@ function MessageForm({ message, template, sending, locked, onChange, onSend }: M
         required
         maxLength={255}
         value={message.subject}
-        {...keptIf(locked("subject"))}
-        error={fieldFault(sending.error, "subject", words)}
+        {...lockedIf(locked("subject"))}
+        error={fieldErrorText(sending.error, "subject", translator)}
         onChange={(event) => onChange({ subject: event.currentTarget.value })}
       />
       <Textarea
@@ -166,14 +166,14 @@ function MessageForm({ message, template, sending, locked, onChange, onSend }: M
         minRows={3}
         maxLength={10_000}
         value={message.body}
-        {...keptIf(locked("body"))}
+        {...lockedIf(locked("body"))}
         onChange={(event) => onChange({ body: event.currentTarget.value })}
       />
       <Recipients message={message} locked={locked} onChange={onChange} />
-      <Sound message={message} template={template} locked={locked} onChange={onChange} />
-      <AllClear message={message} onChange={onChange} />
+      <SoundFields message={message} template={template} locked={locked} onChange={onChange} />
+      <AllClearFields message={message} onChange={onChange} />
       {template && <p className="soft">{t("send.kept")}</p>}
-      <FaultLine error={sending.error} />
+      <ErrorLine error={sending.error} />
       <div className="savebar">
         <Button
           type="submit"

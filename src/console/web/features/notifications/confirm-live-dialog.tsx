@@ -1,6 +1,6 @@
 import { Button } from "@mantine/core";
 import { useRows } from "../../api/use-rows.ts";
-import { useWords } from "../../i18n/use-translation.tsx";
+import { useTranslation } from "../../i18n/use-translation.tsx";
 import { Dialog } from "../../ui/dialog.tsx";
 import { HoldButton } from "../../ui/hold-button.tsx";
 
@@ -17,8 +17,8 @@ interface LiveQuestionProps {
 const ALL_CALL = 0.9;
 
 /** The one more step that a live message takes and a drill doesn't; an emergency or an all-call is held, as its tile would be. */
-export function LiveQuestion({ subject, devices, emergency, onSend, onClose }: LiveQuestionProps) {
-  const { t } = useWords();
+export function ConfirmLiveDialog({ subject, devices, emergency, onSend, onClose }: LiveQuestionProps) {
+  const { t } = useTranslation();
   const all = useRows("devices", {}, { limit: 1 }).data?.total ?? 0;
   const isHeld = emergency || (devices !== null && all > 0 && devices >= ALL_CALL * all);
   return (

@@ -1,13 +1,13 @@
-import type { ConfirmationRow } from "../../api/rows.ts";
-import { useWords } from "../../i18n/use-translation.tsx";
+import type { ConfirmationRequestRow } from "../../api/rows.ts";
+import { useTranslation } from "../../i18n/use-translation.tsx";
 import { ListPage } from "../../ui/list/list-page.tsx";
 import { RowSheet } from "../../ui/row-sheet.tsx";
 
 /** Answers that recipients may give. */
 export default function ConfirmationRequestsPage() {
-  const { t } = useWords();
+  const { t } = useTranslation();
   return (
-    <ListPage<ConfirmationRow>
+    <ListPage<ConfirmationRequestRow>
       tabs="send"
       title={t("confirmations.title")}
       add={t("confirmations.add")}

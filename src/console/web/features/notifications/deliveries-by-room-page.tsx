@@ -1,22 +1,22 @@
 import { Link, useParams } from "@tanstack/react-router";
-import { countedOf } from "../../api/notification-state.ts";
+import { levelSummary } from "../../api/notification-state.ts";
 import type { FloorRow } from "../../api/place-rows.ts";
-import type { DeviceRooms, NotificationRow, PlacedDevice } from "../../api/rows.ts";
+import type { DeliveriesByRoom, NotificationRow, PlacedDevice } from "../../api/rows.ts";
 import { useRow } from "../../api/use-rows.ts";
-import { useWords } from "../../i18n/use-translation.tsx";
-import { FaultLine } from "../../ui/error-line.tsx";
+import { useTranslation } from "../../i18n/use-translation.tsx";
+import { ErrorLine } from "../../ui/error-line.tsx";
 import { ReachBar } from "../../ui/reach-bar.tsx";
-import { roomWords } from "../../ui/room-name.ts";
+import { roomName } from "../../ui/room-name.ts";
 import { Chip, DrillChip, LevelChip } from "../../ui/status-chip.tsx";
-import { UnreadPage } from "../../ui/unavailable-page.tsx";
-import { usePicture } from "../../ui/use-image.ts";
-import { outlineOf, readGround } from "../places/georeference.ts";
-import { PlanPicture } from "../places/plan-image.tsx";
-import { BroadcastActions } from "./notification-actions.tsx";
+import { UnavailablePage } from "../../ui/unavailable-page.tsx";
+import { useImage } from "../../ui/use-image.ts";
+import { outlineOf, parseGeoreference } from "../places/georeference.ts";
+import { PlanImage } from "../places/plan-image.tsx";
+import { NotificationActions } from "./notification-actions.tsx";
 import "../../ui/lines.css";
 import "../places/plan.css";
 
-type PlacedRoom = DeviceRooms["rooms"][number];
+type PlacedRoom = DeliveriesByRoom["rooms"][number];
 
 const FLOOR = "sites/{siteId}/buildings/{buildingId}/floors/{floorId}";
 const WORDS = {
@@ -27,13 +27,13 @@ const WORDS = {
 } as const;
 
 /** What sounds where: the plans of all floors that a message went to, with each room in the state of its devices. */
-export default function BroadcastRoomsPage() {
-  const { t } = useWords();
+export default function DeliveriesByRoomPage() {
+  const { t } = useTranslation();
   const { notificationId = "" } = useParams({ strict: false });
   const message = useRow<NotificationRow>("notifications/{notificationId}", { notificationId });
-  const found = useRow<DeviceRooms>("notifications/{notificationId}/rooms", { notificationId });
+  const found = useRow<DeliveriesByRoom>("notifications/{notificationId}/rooms", { notificationId });
   const row = message.data;
-  if (!row || !found.data) return <UnreadPage title={t("rooms.title")} error={message.error ?? found.error} />;
+  if (!row || !found.data) return <UnavailablePage title={t("rooms.title")} error={message.error ?? found.error} />;
   const { rooms, unplaced } = found.data;
   const floors = new Map<string, PlacedRoom[]>();
   for (const each of rooms) floors.set(each.room.floorId, [...(floors.get(each.room.floorId) ?? []), each]);
@@ -44,7 +44,7 @@ export default function BroadcastRoomsPage() {
           <DrillChip drill={row.drill} />
           <h1>{t("rooms.title")}</h1>
           <span className="space" />
-          <BroadcastActions row={row} />
+          <NotificationActions row={row} />
         </div>
         <Link to="/broadcasts/$notificationId" params={{ notificationId }}>
           {row.subject}
@@ -65,7 +65,7 @@ export default function BroadcastRoomsPage() {
 
 /** The state of a room: missed as soon as one device was, and passed over where all were. */
 function stateOfRoom(devices: readonly PlacedDevice[]): keyof typeof WORDS {
-  const { missed, waiting, reached } = countedOf(levelsOf(devices));
+  const { missed, waiting, reached } = levelSummary(levelsOf(devices));
   if (missed > 0) return "bad";
   if (waiting > 0) return "waiting";
   return reached > 0 ? "good" : "warn";
@@ -78,14 +78,14 @@ function levelsOf(devices: readonly PlacedDevice[]): Record<string, number> {
 }
 
 function Floor({ rooms }: { rooms: readonly PlacedRoom[] }) {
-  const { t } = useWords();
+  const { t } = useTranslation();
   const [first] = rooms;
   const { siteId = "", buildingId = "", floorId = "" } = first?.room ?? {};
   const params = { siteId, buildingId, floorId };
   const asked = useRow<FloorRow>(FLOOR, params, { includeZoneBoundaries: true });
   const floor = asked.data?.id === floorId ? asked.data : undefined;
-  const picture = usePicture(`${FLOOR}/floorPlanImage`, params, floor?.floorPlanImage ? floor.updatedAt : null);
-  const ground = readGround(floor?.imageOrigins);
+  const picture = useImage(`${FLOOR}/floorPlanImage`, params, floor?.floorPlanImage ? floor.updatedAt : null);
+  const ground = parseGeoreference(floor?.imageOrigins);
   const states = new Map(rooms.map(({ room, devices }) => [room.zoneId, stateOfRoom(devices)]));
   const outlines = (floor?.zones ?? []).flatMap(({ id, name, boundary }) => {
     const outline = outlineOf(boundary, ground);
@@ -95,10 +95,10 @@ function Floor({ rooms }: { rooms: readonly PlacedRoom[] }) {
   if (!first) return null;
   return (
     <section className="card" aria-label={first.room.floorName}>
-      <h2>{roomWords(first.room)}</h2>
-      <FaultLine error={asked.error ?? picture.error} />
+      <h2>{roomName(first.room)}</h2>
+      <ErrorLine error={asked.error ?? picture.error} />
       {picture.url ? (
-        <PlanPicture
+        <PlanImage
           url={picture.url}
           name={first.room.floorName}
           outlines={outlines}
@@ -119,7 +119,7 @@ function Floor({ rooms }: { rooms: readonly PlacedRoom[] }) {
 }
 
 function RoomLine({ room, devices }: PlacedRoom) {
-  const { t } = useWords();
+  const { t } = useTranslation();
   const state = stateOfRoom(devices);
   return (
     <li className="stack tight">

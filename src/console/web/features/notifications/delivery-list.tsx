@@ -1,11 +1,11 @@
 import { Button } from "@mantine/core";
 import { useState } from "react";
-import type { Client, Page } from "../../api/client.ts";
+import type { ApiClient, RowPage } from "../../api/client.ts";
 import type { DeliveryRow, NotificationRow } from "../../api/rows.ts";
 import { useConsole } from "../../console-context.tsx";
-import { faultWords } from "../../i18n/error-text.ts";
-import { useWords } from "../../i18n/use-translation.tsx";
-import { saveText } from "../../ui/download-text.ts";
+import { errorText } from "../../i18n/error-text.ts";
+import { useTranslation } from "../../i18n/use-translation.tsx";
+import { downloadText } from "../../ui/download-text.ts";
 import type { Column } from "../../ui/list/column.ts";
 import { ListTable } from "../../ui/list/list-table.tsx";
 import { SearchField } from "../../ui/list/search-field.tsx";
@@ -14,8 +14,8 @@ import { LevelChip } from "../../ui/status-chip.tsx";
 import { deliveryCsv } from "./delivery-csv.ts";
 
 /** Who got it: a line per device, by what is proven. */
-export function Ledger({ row }: { row: NotificationRow }) {
-  const { t } = useWords();
+export function DeliveryList({ row }: { row: NotificationRow }) {
+  const { t } = useTranslation();
   const [{ level, q, sort }, show] = useTableSearch();
   const columns: Column<DeliveryRow>[] = [
     {
@@ -61,37 +61,37 @@ export function Ledger({ row }: { row: NotificationRow }) {
 
 /** From the plan to the last word of the device. */
 function Took({ row }: { row: DeliveryRow }) {
-  const { t } = useWords();
+  const { t } = useTranslation();
   const end = row.playingAt ?? row.acceptedAt ?? row.sentAt ?? row.endedAt;
   if (!end || !row.plannedAt) return <span>–</span>;
   return <span>{t("seconds", { n: Math.round((Date.parse(end) - Date.parse(row.plannedAt)) / 100) / 10 })}</span>;
 }
 
 function ExportButton({ row }: { row: NotificationRow }) {
-  const words = useWords();
-  const { client, say } = useConsole();
+  const translator = useTranslation();
+  const { client, notify } = useConsole();
   const [done, setDone] = useState<number | null>(null);
   const run = async () => {
     setDone(0);
     try {
       const csv = deliveryCsv(await allDeliveries(client, row.id, setDone));
-      saveText(csv, "text/csv", `${row.createdAt.slice(0, 10)}-${row.id}.csv`);
+      downloadText(csv, "text/csv", `${row.createdAt.slice(0, 10)}-${row.id}.csv`);
     } catch (error) {
-      say(faultWords(error, words));
+      notify(errorText(error, translator));
     }
     setDone(null);
   };
   return (
     <Button variant="default" size="compact-md" loading={done !== null} onClick={() => void run()}>
-      {words.t("broadcast.export")}
+      {translator.t("broadcast.export")}
     </Button>
   );
 }
 
-async function allDeliveries(client: Client, notificationId: string, onCount: (n: number) => void) {
+async function allDeliveries(client: ApiClient, notificationId: string, onCount: (n: number) => void) {
   const rows: DeliveryRow[] = [];
   for (let start: string | null = ""; start !== null; ) {
-    const page: Page<DeliveryRow> = await client.get(
+    const page: RowPage<DeliveryRow> = await client.get(
       "notifications/{notificationId}/devices",
       { notificationId },
       { limit: 1_000, ...(start ? { start } : {}) },

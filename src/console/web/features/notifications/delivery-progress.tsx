@@ -1,6 +1,6 @@
 import type { NotificationRow, ProgressPoint } from "../../api/rows.ts";
 import { useRow } from "../../api/use-rows.ts";
-import { useWords } from "../../i18n/use-translation.tsx";
+import { useTranslation } from "../../i18n/use-translation.tsx";
 import { ChartCard } from "../../ui/chart-card.tsx";
 
 const LINES = [
@@ -18,8 +18,8 @@ interface Grown {
 }
 
 /** How many devices had come how far, second by second; as a picture and as a table. */
-export function Growth({ row }: { row: NotificationRow }) {
-  const { t } = useWords();
+export function DeliveryProgress({ row }: { row: NotificationRow }) {
+  const { t } = useTranslation();
   const { data } = useRow<Grown>("notifications/{notificationId}/progress", {
     notificationId: row.id,
   });

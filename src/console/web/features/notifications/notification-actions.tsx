@@ -1,28 +1,28 @@
 import { Button } from "@mantine/core";
 import { Link, useNavigate } from "@tanstack/react-router";
 import { useState } from "react";
-import { countedOf, soundingFor, stateOf } from "../../api/notification-state.ts";
+import { activeDurationMs, levelSummary, notificationState } from "../../api/notification-state.ts";
 import type { NotificationRow, TemplateRow } from "../../api/rows.ts";
-import { useChange, useRow, useRows } from "../../api/use-rows.ts";
+import { useRow, useRowMutation, useRows } from "../../api/use-rows.ts";
 import { useConsole, useNow } from "../../console-context.tsx";
-import { faultWords, isSentAlready } from "../../i18n/error-text.ts";
+import { errorText, isSentAlready } from "../../i18n/error-text.ts";
 import { elapsedText } from "../../i18n/format.ts";
-import { useWords } from "../../i18n/use-translation.tsx";
+import { useTranslation } from "../../i18n/use-translation.tsx";
 import { HoldButton } from "../../ui/hold-button.tsx";
 import { DrillChip } from "../../ui/status-chip.tsx";
 import { StopButton } from "../../ui/stop-button.tsx";
-import { Moment } from "../../ui/timestamp.tsx";
+import { Timestamp } from "../../ui/timestamp.tsx";
 import { useSend } from "./use-send.ts";
 
 /** What can be done about a message now: stop it, send it again to whom it missed, send the all-clear. */
-export function BroadcastActions({ row }: { row: NotificationRow }) {
+export function NotificationActions({ row }: { row: NotificationRow }) {
   const now = useNow();
-  const state = stateOf(row, now);
+  const state = notificationState(row, now);
   return (
     <>
       {(state === "going" || state === "ready") && (
         <>
-          {state === "going" && <span>{elapsedText(soundingFor(row, now))}</span>}
+          {state === "going" && <span>{elapsedText(activeDurationMs(row, now))}</span>}
           <StopButton id={row.id} subject={row.subject ?? ""} />
         </>
       )}
@@ -37,13 +37,13 @@ export function BroadcastActions({ row }: { row: NotificationRow }) {
  * place would get the second half of a double click.
  */
 function RetryButton({ row }: { row: NotificationRow }) {
-  const words = useWords();
-  const { client, say } = useConsole();
+  const translator = useTranslation();
+  const { client, notify } = useConsole();
   const now = useNow();
-  const { missed, passedOver } = countedOf(row.progress.devices);
+  const { missed, passedOver } = levelSummary(row.progress.devices);
   // Who was passed over is asked again, too: what stood in the way may be over.
   const unreached = missed + passedOver;
-  const retrying = useChange<void, NotificationRow>("notifications", () =>
+  const retrying = useRowMutation<void, NotificationRow>("notifications", () =>
     client.post("notifications/{notificationId}/retry", { notificationId: row.id }, {}),
   );
   const tries = row.progress.broadcastFinishedCount;
@@ -55,10 +55,10 @@ function RetryButton({ row }: { row: NotificationRow }) {
   const go = () => {
     setPressedAt(tries);
     retrying.mutate(undefined, {
-      onSuccess: () => say(words.t("retry.done", { n: unreached })),
+      onSuccess: () => notify(translator.t("retry.done", { n: unreached })),
       onError(error) {
         setPressedAt(null);
-        say(faultWords(error, words));
+        notify(errorText(error, translator));
       },
     });
   };
@@ -70,7 +70,7 @@ function RetryButton({ row }: { row: NotificationRow }) {
       loading={isPressed}
       onClick={go}
     >
-      {words.t("retry.go", { n: unreached })}
+      {translator.t("retry.go", { n: unreached })}
     </Button>
   );
 }
@@ -81,15 +81,15 @@ function RetryButton({ row }: { row: NotificationRow }) {
  * been sent already that is said first, and the next press sends it once more.
  */
 function AllClearButton({ row }: { row: NotificationRow }) {
-  const words = useWords();
-  const { say } = useConsole();
+  const translator = useTranslation();
+  const { notify } = useConsole();
   const navigate = useNavigate();
   const sending = useSend(row.id);
   const again = isSentAlready(sending.error);
-  const label = words.t(again ? "all-clear.once-more" : "all-clear.go");
+  const label = translator.t(again ? "all-clear.once-more" : "all-clear.go");
   const prepared = {
-    subject: row.allClearSubject || words.t("all-clear.subject", { subject: row.subject ?? "" }).slice(0, 255),
-    body: row.allClearBody || words.t("all-clear.body"),
+    subject: row.allClearSubject || translator.t("all-clear.subject", { subject: row.subject ?? "" }).slice(0, 255),
+    body: row.allClearBody || translator.t("all-clear.body"),
     ...(again && { again }),
   };
   const go = () =>
@@ -98,7 +98,7 @@ function AllClearButton({ row }: { row: NotificationRow }) {
       ({ id }) => void navigate({ to: "/broadcasts/$notificationId", params: { notificationId: id } }),
       "notifications/{notificationId}/all-clear",
       { notificationId: row.id },
-      (error) => say(faultWords(error, words)),
+      (error) => notify(errorText(error, translator)),
     );
   if (!row.drill) {
     return (
@@ -110,14 +110,14 @@ function AllClearButton({ row }: { row: NotificationRow }) {
   }
   return (
     <Button size="compact-md" color="yellow" className="drill" loading={sending.isPending} onClick={go}>
-      {`${label} · ${words.t("drill.word")}`}
+      {`${label} · ${translator.t("drill.word")}`}
     </Button>
   );
 }
 
 /** What this message continues, what continued it, and what could be sent next. */
-export function Continuations({ row }: { row: NotificationRow }) {
-  const { t } = useWords();
+export function FollowUpMessages({ row }: { row: NotificationRow }) {
+  const { t } = useTranslation();
   const before = useRow<NotificationRow>(
     "notifications/{notificationId}",
     { notificationId: row.parentNotificationId ?? "" },
@@ -164,7 +164,7 @@ function Linked({ head, rows }: { head: string; rows: readonly NotificationRow[]
             {row.subject}
           </Link>
           <span className="soft">
-            <Moment at={row.createdAt} />
+            <Timestamp at={row.createdAt} />
           </span>
         </li>
       ))}

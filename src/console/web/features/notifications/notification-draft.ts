@@ -1,7 +1,7 @@
 import type { Named, NotificationRow, TemplateRow } from "../../api/rows.ts";
 
 /** What the sending form holds. */
-export interface Message {
+export interface NotificationDraft {
   templateId: string | null;
   subject: string;
   body: string;
@@ -28,7 +28,7 @@ export const SPOKEN_PARTS = ["none", "subject", "body", "subject-and-body"] as c
 export type SpokenPart = (typeof SPOKEN_PARTS)[number];
 
 /** An empty form: live, with the tone that opens any message. */
-export const EMPTY_MESSAGE: Message = {
+export const EMPTY_DRAFT: NotificationDraft = {
   templateId: null,
   subject: "",
   body: "",
@@ -45,15 +45,15 @@ export const EMPTY_MESSAGE: Message = {
 };
 
 /** The parts of a message that a template may keep to itself. */
-export type Part = "subject" | "body" | "alertTone" | "audio" | "deviceGroupIds" | "distributionListIds";
+export type DraftPart = "subject" | "body" | "alertTone" | "audio" | "deviceGroupIds" | "distributionListIds";
 
 /** True when the sender may change the part: always without a template, else where the template says so. */
-export function mayChange(template: TemplateRow | null, part: Part): boolean {
+export function isEditable(template: TemplateRow | null, part: DraftPart): boolean {
   return template === null || template[`${part}Customizable`];
 }
 
 /** The form as a template fills it; the choice of drill or live stays. */
-export function messageFrom(template: TemplateRow, { drill, followUpFor }: Message): Message {
+export function draftFromTemplate(template: TemplateRow, { drill, followUpFor }: NotificationDraft): NotificationDraft {
   return {
     templateId: template.id,
     subject: template.subject,
@@ -72,7 +72,7 @@ export function messageFrom(template: TemplateRow, { drill, followUpFor }: Messa
 }
 
 /** The form as the continuation of a message: a drill where that was one, and to the same unless it names others. */
-export function continuing(before: NotificationRow, message: Message): Message {
+export function followUpDraft(before: NotificationRow, message: NotificationDraft): NotificationDraft {
   const idsOf = (rows: readonly Named[]) => rows.map(({ id }) => id);
   const named = message.deviceGroupIds.length + message.distributionListIds.length > 0;
   const same = { deviceGroupIds: idsOf(before.deviceGroups), distributionListIds: idsOf(before.distributionLists) };
@@ -80,23 +80,27 @@ export function continuing(before: NotificationRow, message: Message): Message {
 }
 
 /** True when somebody has put work into the form: words or a sound of their own. */
-export function isTouched({ subject, body, audio }: Message, template: TemplateRow | null): boolean {
+export function isDraftDirty({ subject, body, audio }: NotificationDraft, template: TemplateRow | null): boolean {
   return audio !== null || subject !== (template?.subject ?? "") || body !== (template?.body ?? "");
 }
 
 /** Why a message can't be sent yet, by its word; null when it can: something to send, all of it there, and somebody to send it to. */
-export function whatIsMissing({ subject, audio, deviceGroupIds, distributionListIds }: Message) {
+export function missingPart({ subject, audio, deviceGroupIds, distributionListIds }: NotificationDraft) {
   if (audio === "coming") return "send.recording-coming";
   return subject.trim() === "" || deviceGroupIds.length + distributionListIds.length === 0 ? "send.missing" : null;
 }
 
 /** The recording, when it is there. */
-export function recordingOf({ audio }: Message): File | null {
+export function recordingOf({ audio }: NotificationDraft): File | null {
   return audio === "coming" ? null : audio;
 }
 
 /** The body of the request: what the template keeps is left out, so that the template's word holds. */
-export function bodyOf(message: Message, template: TemplateRow | null, draft: boolean): Record<string, unknown> {
+export function notificationBody(
+  message: NotificationDraft,
+  template: TemplateRow | null,
+  draft: boolean,
+): Record<string, unknown> {
   const body: Record<string, unknown> = { drill: message.drill };
   if (draft) body.draft = true;
   if (message.followUpFor) body.followUpForNotificationId = message.followUpFor;
@@ -104,7 +108,7 @@ export function bodyOf(message: Message, template: TemplateRow | null, draft: bo
   else if (message.confirmationRequestId) body.confirmationRequestId = message.confirmationRequestId;
   if (!message.templateId && message.ttsType !== "none" && message.audio === null) body.ttsType = message.ttsType;
   for (const part of ["subject", "body", "alertTone", "deviceGroupIds", "distributionListIds"] as const) {
-    if (mayChange(template, part)) body[part] = message[part];
+    if (isEditable(template, part)) body[part] = message[part];
   }
   // What a template keeps it may keep empty, too.
   if (message.allClearSubject || template) body.allClearSubject = message.allClearSubject;
@@ -115,7 +119,7 @@ export function bodyOf(message: Message, template: TemplateRow | null, draft: bo
 }
 
 /** The same as a form, for a message with a recording: lists as repeated `name[]`. */
-export function formOf(body: Readonly<Record<string, unknown>>, audio: File): FormData {
+export function notificationFormData(body: Readonly<Record<string, unknown>>, audio: File): FormData {
   const form = new FormData();
   for (const [name, value] of Object.entries(body)) {
     if (Array.isArray(value)) for (const each of value) form.append(`${name}[]`, String(each));

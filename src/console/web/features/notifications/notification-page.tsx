@@ -3,31 +3,31 @@ import { DELIVERY_LEVELS } from "../../../../resources/broadcasts/delivery-level
 import { SOUND_MISSED } from "../../../../resources/broadcasts/sound-missed.ts";
 import type { ActivityRow, DeliveryRow, NotificationRow } from "../../api/rows.ts";
 import { useRow, useRows } from "../../api/use-rows.ts";
-import { useWords } from "../../i18n/use-translation.tsx";
+import { useTranslation } from "../../i18n/use-translation.tsx";
 import { useTableSearch } from "../../ui/list/use-table-search.ts";
 import { ReachBar } from "../../ui/reach-bar.tsx";
-import { BroadcastStateChip, Chip, DrillChip } from "../../ui/status-chip.tsx";
-import { Moment } from "../../ui/timestamp.tsx";
-import { UnreadPage } from "../../ui/unavailable-page.tsx";
-import { Ledger } from "./delivery-list.tsx";
-import { Growth } from "./delivery-progress.tsx";
-import { BroadcastActions, Continuations } from "./notification-actions.tsx";
+import { Chip, DrillChip, NotificationStateChip } from "../../ui/status-chip.tsx";
+import { Timestamp } from "../../ui/timestamp.tsx";
+import { UnavailablePage } from "../../ui/unavailable-page.tsx";
+import { DeliveryList } from "./delivery-list.tsx";
+import { DeliveryProgress } from "./delivery-progress.tsx";
+import { FollowUpMessages, NotificationActions } from "./notification-actions.tsx";
 
 /** Who got it, who didn't, what now. */
-export default function BroadcastPage() {
-  const { t } = useWords();
+export default function NotificationPage() {
+  const { t } = useTranslation();
   const { notificationId = "" } = useParams({ strict: false });
   const { data: row, error } = useRow<NotificationRow>("notifications/{notificationId}", { notificationId });
-  if (!row) return <UnreadPage title={t("broadcast.title")} error={error} />;
+  if (!row) return <UnavailablePage title={t("broadcast.title")} error={error} />;
   return (
     <div className="page">
       <Header row={row} />
       <Levels row={row} />
-      <Ledger row={row} />
+      <DeliveryList row={row} />
       <div className="grid">
         <MessageCard row={row} />
-        <Growth row={row} />
-        <Continuations row={row} />
+        <DeliveryProgress row={row} />
+        <FollowUpMessages row={row} />
         <Diary notificationId={row.id} />
       </div>
     </div>
@@ -35,18 +35,18 @@ export default function BroadcastPage() {
 }
 
 function Header({ row }: { row: NotificationRow }) {
-  const { t, name } = useWords();
+  const { t, name } = useTranslation();
   return (
     <header className={row.drill ? "card drill" : "card"}>
       <div className="head">
         <DrillChip drill={row.drill} />
         <h1>{row.subject}</h1>
-        <BroadcastStateChip row={row} />
+        <NotificationStateChip row={row} />
         <span className="space" />
-        <BroadcastActions row={row} />
+        <NotificationActions row={row} />
       </div>
       <p>
-        {t("broadcast.sent")} <Moment at={row.createdAt} />
+        {t("broadcast.sent")} <Timestamp at={row.createdAt} />
         {row.initiator && ` · ${row.initiator.name}`}
       </p>
       {row.approval && (
@@ -70,7 +70,7 @@ function Header({ row }: { row: NotificationRow }) {
 }
 
 function Levels({ row }: { row: NotificationRow }) {
-  const { t, name } = useWords();
+  const { t, name } = useTranslation();
   const [{ level }, show] = useTableSearch();
   const counts = row.progress.devices;
   const levels = DELIVERY_LEVELS.filter((each) => (counts[each] ?? 0) > 0 || each === level);
@@ -106,7 +106,7 @@ const SEARCH_SHOWN_ONLY = "it only shows the message";
 
 /** How many phones were reached when there was nothing more to hear, which no level says. */
 function ShownOnly({ row }: { row: NotificationRow }) {
-  const { t } = useWords();
+  const { t } = useTranslation();
   const [{ q }, show] = useTableSearch();
   const n = useMissed(row, SOUND_MISSED.asked) + useMissed(row, SOUND_MISSED.joined);
   if (n === 0) return null;
@@ -137,7 +137,7 @@ function useMissed({ id: notificationId, progress }: NotificationRow, reason: st
 }
 
 function MessageCard({ row }: { row: NotificationRow }) {
-  const { t } = useWords();
+  const { t } = useTranslation();
   const names = (all: readonly { name: string }[]) => all.map(({ name }) => name).join(", ") || "–";
   const answers = Object.entries(row.confirmationResults);
   return (
@@ -177,7 +177,7 @@ function messageOf(details: unknown): string | null {
 }
 
 function Diary({ notificationId }: { notificationId: string }) {
-  const { t, name } = useWords();
+  const { t, name } = useTranslation();
   const activities = useRows<ActivityRow>(
     "notifications/{notificationId}/activities",
     { notificationId },
@@ -190,7 +190,7 @@ function Diary({ notificationId }: { notificationId: string }) {
         {activities.data?.data.map((row) => (
           <li key={row.id} className="row">
             <span className="soft">
-              <Moment at={row.createdAt} />
+              <Timestamp at={row.createdAt} />
             </span>
             {messageOf(row.details) ?? name("activity", row.type)}
             {row.user && <span className="soft">{row.user.name}</span>}

@@ -1,19 +1,19 @@
 import { Button } from "@mantine/core";
 import { Link, useNavigate } from "@tanstack/react-router";
 import type { NotificationRow } from "../../api/rows.ts";
-import { useWords } from "../../i18n/use-translation.tsx";
+import { useTranslation } from "../../i18n/use-translation.tsx";
 import { drillFilter } from "../../ui/list/drill-filter.ts";
 import { ListPage } from "../../ui/list/list-page.tsx";
 import { ReachBar } from "../../ui/reach-bar.tsx";
-import { BroadcastStateChip, DrillChip } from "../../ui/status-chip.tsx";
-import { Moment } from "../../ui/timestamp.tsx";
+import { DrillChip, NotificationStateChip } from "../../ui/status-chip.tsx";
+import { Timestamp } from "../../ui/timestamp.tsx";
 
 const SENT = { draft: false };
 
 /** What was sent, newest first. */
-export default function BroadcastsPage() {
-  const words = useWords();
-  const { t } = words;
+export default function NotificationsPage() {
+  const translator = useTranslation();
+  const { t } = translator;
   const navigate = useNavigate();
   return (
     <ListPage<NotificationRow>
@@ -28,7 +28,7 @@ export default function BroadcastsPage() {
       route="notifications"
       query={SENT}
       sort="-createdAt"
-      filters={[drillFilter(words)]}
+      filters={[drillFilter(translator)]}
       onOpen={({ id }) => void navigate({ to: "/broadcasts/$notificationId", params: { notificationId: id } })}
       columns={[
         {
@@ -50,14 +50,14 @@ export default function BroadcastsPage() {
           head: t("field.status"),
           width: "8rem",
           side: true,
-          cell: (row) => <BroadcastStateChip row={row} />,
+          cell: (row) => <NotificationStateChip row={row} />,
         },
         {
           id: "at",
           head: t("broadcast.sent"),
           width: "12rem",
           sort: "createdAt",
-          cell: (row) => <Moment at={row.createdAt} />,
+          cell: (row) => <Timestamp at={row.createdAt} />,
         },
         { id: "by", head: t("broadcast.by"), width: "1fr", cell: (row) => row.initiator?.name ?? "–" },
         {

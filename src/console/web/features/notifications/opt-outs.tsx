@@ -1,20 +1,20 @@
 import type { OptOutRow } from "../../api/rows.ts";
 import { useRows } from "../../api/use-rows.ts";
-import { useWords } from "../../i18n/use-translation.tsx";
-import { FaultLine } from "../../ui/error-line.tsx";
+import { useTranslation } from "../../i18n/use-translation.tsx";
+import { ErrorLine } from "../../ui/error-line.tsx";
 import { RemoveButton } from "../../ui/remove-button.tsx";
 
 const SHOWN = 100;
 
 /** How many people have declined the messages of a template, and who, with the way back for each; nothing where nobody has. */
-export function DeclinedBy({ messageTemplateId }: { messageTemplateId: string }) {
-  const { t } = useWords();
+export function OptOuts({ messageTemplateId }: { messageTemplateId: string }) {
+  const { t } = useTranslation();
   const query = { limit: SHOWN, sort: "-createdAt" };
   const declined = useRows<OptOutRow>("message-templates/{messageTemplateId}/opt-outs", { messageTemplateId }, query);
   const { total = 0, data: rows = [] } = declined.data ?? {};
   return (
     <>
-      <FaultLine error={declined.error} />
+      <ErrorLine error={declined.error} />
       {total > 0 && (
         <section className="stack" aria-label={t("templates.declined", { n: total })}>
           <h3>{t("templates.declined", { n: total })}</h3>

@@ -1,5 +1,5 @@
 import type { JsonSchema } from "../../api/client.ts";
-import type { Words } from "../../i18n/translator.ts";
+import type { Translator } from "../../i18n/translator.ts";
 import { type FormField, type FormValues, fieldsOf } from "../../ui/form/form-fields.ts";
 
 /** Settings that name a row, and where it is chosen from. */
@@ -8,7 +8,7 @@ const ROWS: Readonly<Record<string, Pick<FormField, "kind" | "from">>> = {
 };
 
 /** The fields of a channel, in the reader's words where there are some. */
-export function settingFields(schema: JsonSchema | undefined, { name }: Pick<Words, "name">): FormField[] {
+export function settingFields(schema: JsonSchema | undefined, { name }: Pick<Translator, "name">): FormField[] {
   return fieldsOf(schema ?? {}).map(({ choices, hint, ...field }) => {
     const label = name("setting", field.name);
     const options = choices?.map(({ value }) => ({ value, label: name("setting-value", value) }));

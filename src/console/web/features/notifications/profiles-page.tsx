@@ -1,10 +1,10 @@
 import type { JsonSchema } from "../../api/client.ts";
 import type { ProfileRow, ProfileSettingRow } from "../../api/place-rows.ts";
-import { useChange, useRow, useRows, useSchemas } from "../../api/use-rows.ts";
+import { useRow, useRowMutation, useRows, useSchemas } from "../../api/use-rows.ts";
 import { useConsole } from "../../console-context.tsx";
-import { useWords } from "../../i18n/use-translation.tsx";
+import { useTranslation } from "../../i18n/use-translation.tsx";
 import { CloneButton } from "../../ui/clone-button.tsx";
-import { FaultLine } from "../../ui/error-line.tsx";
+import { ErrorLine } from "../../ui/error-line.tsx";
 import { Form } from "../../ui/form/form.tsx";
 import type { FormValues } from "../../ui/form/form-fields.ts";
 import { ListPage } from "../../ui/list/list-page.tsx";
@@ -15,7 +15,7 @@ import "../../ui/lines.css";
 
 /** What messages are sent with, channel by channel. */
 export default function ProfilesPage() {
-  const { t } = useWords();
+  const { t } = useTranslation();
   return (
     <ListPage<ProfileRow>
       tabs="send"
@@ -57,7 +57,7 @@ interface ProfileParams {
 }
 
 function Settings({ notificationProfileId }: ProfileParams) {
-  const { t } = useWords();
+  const { t } = useTranslation();
   const settings = useRows<ProfileSettingRow>("notification-profiles/{notificationProfileId}/settings", {
     notificationProfileId,
   });
@@ -67,7 +67,7 @@ function Settings({ notificationProfileId }: ProfileParams) {
   return (
     <section className="stack">
       <p className="soft">{t("profiles.settings-words")}</p>
-      <FaultLine error={settings.error ?? row.error ?? schemas.error} />
+      <ErrorLine error={settings.error ?? row.error ?? schemas.error} />
       <ul className="plain lined">
         {schemas.data &&
           settings.data?.data.map((setting) => (
@@ -93,7 +93,7 @@ function Settings({ notificationProfileId }: ProfileParams) {
 }
 
 function SettingState({ setting: { disabled, extension } }: { setting: ProfileSettingRow }) {
-  const { t } = useWords();
+  const { t } = useTranslation();
   if (extension.globalDisabled) return <Chip tone="warn">{t("profiles.off-everywhere")}</Chip>;
   return disabled ? <Chip tone="warn">{t("profiles.off")}</Chip> : <Chip tone="good">{t("profiles.on")}</Chip>;
 }
@@ -107,18 +107,18 @@ interface SettingProps extends ProfileParams {
 
 /** One channel: whether it is used, and its settings, which begin as they are sent with. */
 function Setting({ notificationProfileId, setting, canChange, schema }: SettingProps) {
-  const words = useWords();
-  const { client, say } = useConsole();
+  const translator = useTranslation();
+  const { client, notify } = useConsole();
   const { id: settingId, disabled, value, extension } = setting;
-  const change = useChange("notification-profiles", async (changed: FormValues) => {
+  const change = useRowMutation("notification-profiles", async (changed: FormValues) => {
     const route = "notification-profiles/{notificationProfileId}/settings/{settingId}";
     await client.put(route, { notificationProfileId, settingId }, settingBody(changed, value));
-    say(words.t("saved"));
+    notify(translator.t("saved"));
   });
-  const fields = settingFields(schema, words);
+  const fields = settingFields(schema, translator);
   return (
     <div className="stack">
-      {fields.length === 0 && <p className="soft">{words.t("profiles.no-settings")}</p>}
+      {fields.length === 0 && <p className="soft">{translator.t("profiles.no-settings")}</p>}
       <Form
         fields={canChange ? [{ name: "disabled", kind: "switch" }, ...fields] : []}
         before={{ ...(extension.effectiveConfig as FormValues), disabled }}

@@ -1,12 +1,12 @@
 import { useEffect, useState } from "react";
 import type { NotificationRow, Reach, TemplateRow } from "../../api/rows.ts";
 import { useConsole } from "../../console-context.tsx";
-import { useWords } from "../../i18n/use-translation.tsx";
-import { FaultLine } from "../../ui/error-line.tsx";
-import { bodyOf, formOf, type Message, recordingOf } from "./notification-draft.ts";
+import { useTranslation } from "../../i18n/use-translation.tsx";
+import { ErrorLine } from "../../ui/error-line.tsx";
+import { type NotificationDraft, notificationBody, notificationFormData, recordingOf } from "./notification-draft.ts";
 
 interface ReachPreviewProps {
-  message: Message;
+  message: NotificationDraft;
   template: TemplateRow | null;
   onDevices(devices: number | null): void;
 }
@@ -16,8 +16,8 @@ const PAUSE_MS = 400;
 const MOST_BYTES = 2_000_000;
 
 /** Whom the message would reach, asked of the appliance itself as a draft whenever the typing rests. */
-export function ReachPreview({ message, template, onDevices }: ReachPreviewProps) {
-  const { t } = useWords();
+export function RecipientPreview({ message, template, onDevices }: ReachPreviewProps) {
+  const { t } = useTranslation();
   const { reach, error, pending } = useReach(message, template);
   const devices = reach ? Object.values(reach.devices).reduce((sum, n) => sum + n, 0) : null;
   useEffect(() => onDevices(devices), [devices, onDevices]);
@@ -25,14 +25,14 @@ export function ReachPreview({ message, template, onDevices }: ReachPreviewProps
     <section className="card" aria-live="polite" aria-busy={pending} aria-label={t("reach.title")}>
       <h2>{t("reach.title")}</h2>
       {!reach && !error && <p className="soft">{t("reach.choose")}</p>}
-      <FaultLine error={error} />
+      <ErrorLine error={error} />
       {reach && <ReachFigures reach={reach} devices={devices ?? 0} />}
     </section>
   );
 }
 
 function ReachFigures({ reach, devices }: { reach: Reach; devices: number }) {
-  const { t, name } = useWords();
+  const { t, name } = useTranslation();
   return (
     <>
       <p className="reach-line">
@@ -84,7 +84,7 @@ function Fact({ head, value }: { head: string; value: string }) {
   );
 }
 
-function useReach(message: Message, template: TemplateRow | null) {
+function useReach(message: NotificationDraft, template: TemplateRow | null) {
   const { client, clock } = useConsole();
   const [state, setState] = useState<{ reach: Reach | null; error: unknown; pending: boolean }>({
     reach: null,
@@ -92,7 +92,9 @@ function useReach(message: Message, template: TemplateRow | null) {
     pending: false,
   });
   const wanted = message.deviceGroupIds.length + message.distributionListIds.length > 0;
-  const asked = wanted ? JSON.stringify(bodyOf({ ...message, subject: "–", body: "" }, template, true)) : null;
+  const asked = wanted
+    ? JSON.stringify(notificationBody({ ...message, subject: "–", body: "" }, template, true))
+    : null;
   const recording = recordingOf(message);
   const audio = recording && recording.size <= MOST_BYTES ? recording : null;
   useEffect(() => {
@@ -102,7 +104,11 @@ function useReach(message: Message, template: TemplateRow | null) {
     const ask = async () => {
       try {
         const body = JSON.parse(asked) as Record<string, unknown>;
-        const draft = await client.post<NotificationRow>("notifications", {}, audio ? formOf(body, audio) : body);
+        const draft = await client.post<NotificationRow>(
+          "notifications",
+          {},
+          audio ? notificationFormData(body, audio) : body,
+        );
         if (wantedStill) setState({ reach: draft.progress.preview ?? null, error: null, pending: false });
         // A preview is a row like any other; nobody looks at it again.
         await client.remove("notifications/{notificationId}", { notificationId: draft.id });

@@ -5,13 +5,13 @@ import { useEffect, useState } from "react";
 import type { CalledPerson, NotificationRow, RollCall } from "../../api/rows.ts";
 import { useRow } from "../../api/use-rows.ts";
 import { useConsole } from "../../console-context.tsx";
-import { useWords } from "../../i18n/use-translation.tsx";
-import { saveText } from "../../ui/download-text.ts";
-import { FaultLine } from "../../ui/error-line.tsx";
-import { roomWords } from "../../ui/room-name.ts";
+import { useTranslation } from "../../i18n/use-translation.tsx";
+import { downloadText } from "../../ui/download-text.ts";
+import { ErrorLine } from "../../ui/error-line.tsx";
+import { roomName } from "../../ui/room-name.ts";
 import { Chip, DrillChip } from "../../ui/status-chip.tsx";
-import { Moment } from "../../ui/timestamp.tsx";
-import { UnreadPage } from "../../ui/unavailable-page.tsx";
+import { Timestamp } from "../../ui/timestamp.tsx";
+import { UnavailablePage } from "../../ui/unavailable-page.tsx";
 import { rollCallCsv } from "./delivery-csv.ts";
 import "../bells/print.css";
 import "../../ui/input-styles.ts";
@@ -22,7 +22,7 @@ const PEOPLE_SHOWN = 200;
 
 /** Who answered a message and who did not, by room; for the screen, for paper and as a table. */
 export default function RollCallPage() {
-  const { t } = useWords();
+  const { t } = useTranslation();
   const { notificationId = "" } = useParams({ strict: false });
   const [missingOnly, setMissingOnly] = useState(false);
   const message = useRow<NotificationRow>("notifications/{notificationId}", { notificationId });
@@ -44,12 +44,12 @@ export default function RollCallPage() {
   }, [onPaper]);
   const row = message.data;
   const call = onPaper ?? bounded.data;
-  if (!row || !call) return <UnreadPage title={t("roll-call.title")} error={message.error ?? bounded.error} />;
+  if (!row || !call) return <UnavailablePage title={t("roll-call.title")} error={message.error ?? bounded.error} />;
   const rooms = call.rooms
     .map((each) => ({ ...each, shown: each.people.filter(({ answer }) => !missingOnly || answer === null) }))
     .filter(({ shown }) => shown.length > 0);
   const file = `${row.createdAt.slice(0, 10)}-${row.id}-roll-call.csv`;
-  const saveTable = (all: RollCall): void => saveText(rollCallCsv(all), "text/csv", file);
+  const saveTable = (all: RollCall): void => downloadText(rollCallCsv(all), "text/csv", file);
   return (
     <div className="page">
       <header className={row.drill ? "card drill" : "card"}>
@@ -68,12 +68,12 @@ export default function RollCallPage() {
           <Link to="/broadcasts/$notificationId" params={{ notificationId }}>
             {row.subject}
           </Link>{" "}
-          <Moment at={row.createdAt} />
+          <Timestamp at={row.createdAt} />
         </p>
         <p aria-live="polite">
           <strong>{t("roll-call.count", { n: call.answered, all: call.total })}</strong>
         </p>
-        {whole.error && <FaultLine error={whole.error} />}
+        {whole.error && <ErrorLine error={whole.error} />}
         <Switch
           label={t("roll-call.missing-only")}
           checked={missingOnly}
@@ -85,7 +85,7 @@ export default function RollCallPage() {
         <section key={room?.zoneId ?? ""} className="card" aria-label={room?.name ?? t("roll-call.nowhere")}>
           <div className="head">
             <h2>{room?.name ?? t("roll-call.nowhere")}</h2>
-            {room && <span className="soft">{roomWords(room)}</span>}
+            {room && <span className="soft">{roomName(room)}</span>}
             <span className="space" />
             <strong>{t("roll-call.room-count", { n: answered, all: total })}</strong>
           </div>
@@ -102,12 +102,12 @@ export default function RollCallPage() {
 }
 
 function More({ n }: { n: number }) {
-  const { t } = useWords();
+  const { t } = useTranslation();
   return n > 0 && <p className="soft">{t("roll-call.more", { n })}</p>;
 }
 
 function Person({ person }: { person: CalledPerson }) {
-  const { t } = useWords();
+  const { t } = useTranslation();
   const { name, answer, answeredAt } = person;
   return (
     <li className="row">
@@ -115,7 +115,7 @@ function Person({ person }: { person: CalledPerson }) {
       <Chip tone={answer === null ? "warn" : ""}>{answer ?? t("roll-call.nothing")}</Chip>
       {answeredAt && (
         <small className="soft">
-          <Moment at={answeredAt} />
+          <Timestamp at={answeredAt} />
         </small>
       )}
     </li>

@@ -1,21 +1,21 @@
-import type { ScheduledRow } from "../../api/bell-rows.ts";
+import type { ScheduledNotificationRow } from "../../api/bell-rows.ts";
 import { useConsole } from "../../console-context.tsx";
-import { useWords } from "../../i18n/use-translation.tsx";
+import { useTranslation } from "../../i18n/use-translation.tsx";
 import { CloneButton } from "../../ui/clone-button.tsx";
 import { ListPage } from "../../ui/list/list-page.tsx";
 import { NEW, RowSheet } from "../../ui/row-sheet.tsx";
 import { Chip } from "../../ui/status-chip.tsx";
-import { Moment } from "../../ui/timestamp.tsx";
-import { RuleFields } from "../bells/recurrence-fields.tsx";
-import { useSiteZone } from "../bells/use-bells.ts";
+import { Timestamp } from "../../ui/timestamp.tsx";
+import { RecurrenceFields } from "../bells/recurrence-fields.tsx";
+import { useSiteTimeZone } from "../bells/use-bells.ts";
 import "../bells/bells.css";
 import "../../ui/lines.css";
 
 /** Messages that are sent again and again by a rule. */
-export default function ScheduledMessagesPage() {
-  const { t } = useWords();
+export default function ScheduledNotificationsPage() {
+  const { t } = useTranslation();
   return (
-    <ListPage<ScheduledRow>
+    <ListPage<ScheduledNotificationRow>
       tabs="bells"
       title={t("scheduled.title")}
       add={t("scheduled.add")}
@@ -31,10 +31,10 @@ export default function ScheduledMessagesPage() {
   );
 }
 
-function Next({ row }: { row: ScheduledRow }) {
-  const { t } = useWords();
+function Next({ row }: { row: ScheduledNotificationRow }) {
+  const { t } = useTranslation();
   if (row.disabled) return <Chip tone="warn">{t("scheduled.disabled")}</Chip>;
-  return row.nextFireTime ? <Moment at={row.nextFireTime} /> : <Chip tone="plain">{t("scheduled.over")}</Chip>;
+  return row.nextFireTime ? <Timestamp at={row.nextFireTime} /> : <Chip tone="plain">{t("scheduled.over")}</Chip>;
 }
 
 const ROUTE = "scheduled-notifications/{scheduledNotificationId}";
@@ -45,10 +45,10 @@ interface SheetProps {
 }
 
 function ScheduledSheet({ scheduledNotificationId, onClose }: SheetProps) {
-  const { t } = useWords();
+  const { t } = useTranslation();
   const { client } = useConsole();
   const isNew = scheduledNotificationId === NEW;
-  const zone = useSiteZone();
+  const zone = useSiteTimeZone();
   const groups = { kind: "rows", hint: t("ring.as-message-hint") } as const;
   return (
     <RowSheet
@@ -65,7 +65,7 @@ function ScheduledSheet({ scheduledNotificationId, onClose }: SheetProps) {
           name: "schedule",
           kind: "own",
           draw: (given) => (
-            <RuleFields
+            <RecurrenceFields
               key="schedule"
               {...given}
               field="schedule"
@@ -82,8 +82,8 @@ function ScheduledSheet({ scheduledNotificationId, onClose }: SheetProps) {
               }
               ask={(body, query) =>
                 isNew
-                  ? client.post<ScheduledRow>("scheduled-notifications", {}, body, {}, query)
-                  : client.put<ScheduledRow>(ROUTE, { scheduledNotificationId }, body, query)
+                  ? client.post<ScheduledNotificationRow>("scheduled-notifications", {}, body, {}, query)
+                  : client.put<ScheduledNotificationRow>(ROUTE, { scheduledNotificationId }, body, query)
               }
             />
           ),

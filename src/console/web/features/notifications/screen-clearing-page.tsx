@@ -1,21 +1,21 @@
-import type { ClearingRow } from "../../api/bell-rows.ts";
+import type { ScreenClearingRow } from "../../api/bell-rows.ts";
 import { useConsole } from "../../console-context.tsx";
-import { useWords } from "../../i18n/use-translation.tsx";
+import { useTranslation } from "../../i18n/use-translation.tsx";
 import { ListPage } from "../../ui/list/list-page.tsx";
 import { NEW, RowSheet } from "../../ui/row-sheet.tsx";
 import { Chip } from "../../ui/status-chip.tsx";
-import { Moment } from "../../ui/timestamp.tsx";
-import { RuleFields } from "../bells/recurrence-fields.tsx";
+import { Timestamp } from "../../ui/timestamp.tsx";
+import { RecurrenceFields } from "../bells/recurrence-fields.tsx";
 import "../bells/bells.css";
 import "../../ui/lines.css";
 
 const ROUTE = "clear-devices-schedules/{clearDevicesScheduleId}";
 
 /** When devices are cleared of what they still show. */
-export default function ClearingsPage() {
-  const { t } = useWords();
+export default function ScreenClearingPage() {
+  const { t } = useTranslation();
   return (
-    <ListPage<ClearingRow>
+    <ListPage<ScreenClearingRow>
       tabs="bells"
       title={t("clearing.title")}
       add={t("clearing.add")}
@@ -28,7 +28,7 @@ export default function ClearingsPage() {
           width: "2fr",
           side: true,
           cell: ({ nextFireTime }) =>
-            nextFireTime ? <Moment at={nextFireTime} /> : <Chip tone="plain">{t("scheduled.over")}</Chip>,
+            nextFireTime ? <Timestamp at={nextFireTime} /> : <Chip tone="plain">{t("scheduled.over")}</Chip>,
         },
       ]}
       sheet={(id, onClose) => <ClearingSheet key={id} clearDevicesScheduleId={id} onClose={onClose} />}
@@ -37,7 +37,7 @@ export default function ClearingsPage() {
 }
 
 function ClearingSheet({ clearDevicesScheduleId, onClose }: { clearDevicesScheduleId: string; onClose: () => void }) {
-  const { t } = useWords();
+  const { t } = useTranslation();
   const { client } = useConsole();
   const isNew = clearDevicesScheduleId === NEW;
   return (
@@ -53,15 +53,15 @@ function ClearingSheet({ clearDevicesScheduleId, onClose }: { clearDevicesSchedu
           name: "cronExpression",
           kind: "own",
           draw: (given) => (
-            <RuleFields
+            <RecurrenceFields
               key="cron"
               {...given}
               field="cronExpression"
               body={{ name: String(given.values.name || "–"), cronExpression: given.values.cronExpression }}
               ask={(body, query) =>
                 isNew
-                  ? client.post<ClearingRow>("clear-devices-schedules", {}, body, {}, query)
-                  : client.put<ClearingRow>(ROUTE, { clearDevicesScheduleId }, body, query)
+                  ? client.post<ScreenClearingRow>("clear-devices-schedules", {}, body, {}, query)
+                  : client.put<ScreenClearingRow>(ROUTE, { clearDevicesScheduleId }, body, query)
               }
             />
           ),

@@ -1,7 +1,7 @@
 import { Select } from "@mantine/core";
 import type { TemplateRow } from "../../api/rows.ts";
-import { useWords } from "../../i18n/use-translation.tsx";
-import { withBlanks } from "../scenarios/placeholders.ts";
+import { useTranslation } from "../../i18n/use-translation.tsx";
+import { withPlaceholders } from "../scenarios/placeholders.ts";
 
 interface TilesProps {
   rows: readonly TemplateRow[];
@@ -13,7 +13,7 @@ const MOST_TILES = 11;
 
 /** Templates to begin with, or free text. */
 export function TemplateTiles({ rows, chosen, onChoose }: TilesProps) {
-  const { t } = useWords();
+  const { t } = useTranslation();
   if (rows.length === 0) return null;
   const shown = rows.slice(0, MOST_TILES);
   const rest = rows.slice(MOST_TILES);
@@ -33,7 +33,7 @@ export function TemplateTiles({ rows, chosen, onChoose }: TilesProps) {
             onClick={() => onChoose(row)}
           >
             {row.name}
-            <small>{row.subject && withBlanks(row.subject)}</small>
+            <small>{row.subject && withPlaceholders(row.subject)}</small>
           </button>
         ))}
       </div>

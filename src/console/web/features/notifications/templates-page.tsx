@@ -1,18 +1,18 @@
 import { Link } from "@tanstack/react-router";
 import { MESSAGE_PRIORITIES } from "../../../../resources/messages/speech.ts";
-import type { ConfirmationRow, GroupRow, ListRow, TemplateRow } from "../../api/rows.ts";
+import type { ConfirmationRequestRow, DistributionListRow, GroupRow, TemplateRow } from "../../api/rows.ts";
 import { useRows } from "../../api/use-rows.ts";
-import { useWords } from "../../i18n/use-translation.tsx";
+import { useTranslation } from "../../i18n/use-translation.tsx";
 import { ListPage } from "../../ui/list/list-page.tsx";
 import { RowSheet } from "../../ui/row-sheet.tsx";
-import { EMERGENCY_MARK } from "../emergency/emergency-flag.ts";
-import { DeclinedBy } from "./opt-outs.tsx";
+import { EMERGENCY_FLAG } from "../emergency/emergency-flag.ts";
+import { OptOuts } from "./opt-outs.tsx";
 
 const ALL = { limit: 1_000, sort: "name" };
 
 /** Messages made ready. */
 export default function TemplatesPage() {
-  const { t } = useWords();
+  const { t } = useTranslation();
   return (
     <ListPage<TemplateRow>
       tabs="send"
@@ -41,10 +41,10 @@ export default function TemplatesPage() {
 }
 
 function TemplateSheet({ id, onClose }: { id: string; onClose: () => void }) {
-  const { t, name } = useWords();
+  const { t, name } = useTranslation();
   const groups = useRows<GroupRow>("device-groups", {}, ALL);
-  const lists = useRows<ListRow>("distribution-lists", {}, ALL);
-  const confirmations = useRows<ConfirmationRow>("confirmation-requests", {}, ALL);
+  const lists = useRows<DistributionListRow>("distribution-lists", {}, ALL);
+  const confirmations = useRows<ConfirmationRequestRow>("confirmation-requests", {}, ALL);
   return (
     <RowSheet
       id={id}
@@ -66,7 +66,7 @@ function TemplateSheet({ id, onClose }: { id: string; onClose: () => void }) {
           name: "metadata",
           kind: "mark",
           hint: t("emergency.field-hint"),
-          mark: { label: t("field.emergency"), path: EMERGENCY_MARK },
+          mark: { label: t("field.emergency"), path: EMERGENCY_FLAG },
         },
         { name: "followUp" },
         { name: "optOut", hint: t("templates.opt-out-hint") },
@@ -87,7 +87,7 @@ function TemplateSheet({ id, onClose }: { id: string; onClose: () => void }) {
         { name: "distributionListIdsCustomizable" },
       ]}
     >
-      <DeclinedBy messageTemplateId={id} />
+      <OptOuts messageTemplateId={id} />
     </RowSheet>
   );
 }

@@ -2,7 +2,7 @@ import { useEffect, useRef, useState } from "react";
 import { UpstreamError } from "../../../../base/errors.ts";
 import type { RouteFor, RouteParams } from "../../api/routes.ts";
 import type { NotificationRow } from "../../api/rows.ts";
-import { useChange } from "../../api/use-rows.ts";
+import { useRowMutation } from "../../api/use-rows.ts";
 import { useConsole } from "../../console-context.tsx";
 
 interface Sending {
@@ -29,7 +29,7 @@ export function useSend<T = NotificationRow>(of: unknown = null) {
     if (last.current.text !== text) last.current = { text, key: newKey() };
     return last.current.key;
   };
-  const sending = useChange<Sending, T>("notifications", ({ body, route, params }) => {
+  const sending = useRowMutation<Sending, T>("notifications", ({ body, route, params }) => {
     const key = keyFor(`${route} ${JSON.stringify(params)} ${textOf(body)}`);
     return client.post<T>(route, params, body, { "Idempotency-Key": key }).catch(unlessRefused);
   });

@@ -2,18 +2,18 @@ import { Button, TextInput } from "@mantine/core";
 import { useNavigate } from "@tanstack/react-router";
 import { useState } from "react";
 import type { DeviceRow, NotificationRow } from "../../api/rows.ts";
-import { useAppliance, useChange, useRows } from "../../api/use-rows.ts";
+import { useAppliance, useRowMutation, useRows } from "../../api/use-rows.ts";
 import { useConsole } from "../../console-context.tsx";
-import { useWords } from "../../i18n/use-translation.tsx";
-import { FaultLine } from "../../ui/error-line.tsx";
-import { ChoiceBar } from "../../ui/segmented-choice.tsx";
-import { everythingGroup } from "../devices/all-devices-group.ts";
+import { useTranslation } from "../../i18n/use-translation.tsx";
+import { ErrorLine } from "../../ui/error-line.tsx";
+import { SegmentedChoice } from "../../ui/segmented-choice.tsx";
+import { allDevicesGroup } from "../devices/all-devices-group.ts";
 import { deviceBody, NEW_DEVICE, type NewDevice } from "../devices/new-device.ts";
 import "../../ui/input-styles.ts";
 
 /** From an empty box to the first sound: a zone or a phone, then a test. */
 export default function WelcomePage() {
-  const { t } = useWords();
+  const { t } = useTranslation();
   const devices = useRows<DeviceRow>("devices", {}, { limit: 1 });
   const total = devices.data?.total ?? 0;
   return (
@@ -32,16 +32,16 @@ export default function WelcomePage() {
 }
 
 function AddDevice() {
-  const { t } = useWords();
-  const { client, say } = useConsole();
+  const { t } = useTranslation();
+  const { client, notify } = useConsole();
   const appliance = useAppliance();
   const [device, setDevice] = useState<NewDevice>(NEW_DEVICE);
   const change = (part: Partial<NewDevice>) => setDevice((old) => ({ ...old, ...part }));
-  const adding = useChange<void, void>("devices", async () => {
+  const adding = useRowMutation<void, void>("devices", async () => {
     if (!appliance) return;
     const params = { extensionId: appliance.extensionId, endpointId: appliance.id };
     await client.post("extensions/{extensionId}/endpoints/{endpointId}/devices", params, deviceBody(device));
-    say(t("welcome.added", { name: device.description }));
+    notify(t("welcome.added", { name: device.description }));
     setDevice({ ...NEW_DEVICE, kind: device.kind });
   });
   const bind = (name: Exclude<keyof NewDevice, "kind">, hint?: string) => ({
@@ -60,7 +60,7 @@ function AddDevice() {
       }}
     >
       <h2>{t("welcome.device")}</h2>
-      <ChoiceBar
+      <SegmentedChoice
         label={t("field.type")}
         value={device.kind}
         onChange={(kind) => change({ kind })}
@@ -81,7 +81,7 @@ function AddDevice() {
           <TextInput {...bind("address")} />
         </>
       )}
-      <FaultLine error={adding.error} />
+      <ErrorLine error={adding.error} />
       <div>
         <Button type="submit" loading={adding.isPending} disabled={!appliance}>
           {t("devices.add")}
@@ -93,11 +93,11 @@ function AddDevice() {
 
 /** Sends a drill to everything there is, through a group that is made when there is none. */
 function TestButton({ disabled }: { disabled: boolean }) {
-  const { t } = useWords();
+  const { t } = useTranslation();
   const { client } = useConsole();
   const navigate = useNavigate();
-  const sending = useChange<void, NotificationRow>("notifications", async () => {
-    const group = await everythingGroup(client, t("welcome.all-devices"));
+  const sending = useRowMutation<void, NotificationRow>("notifications", async () => {
+    const group = await allDevicesGroup(client, t("welcome.all-devices"));
     return client.post(
       "notifications",
       {},
@@ -116,7 +116,7 @@ function TestButton({ disabled }: { disabled: boolean }) {
     });
   return (
     <>
-      <FaultLine error={sending.error} />
+      <ErrorLine error={sending.error} />
       <div>
         <Button className="drill" color="yellow" disabled={disabled} loading={sending.isPending} onClick={send}>
           {t("welcome.send-test")}

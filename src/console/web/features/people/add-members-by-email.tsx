@@ -1,11 +1,11 @@
 import { Button, Textarea } from "@mantine/core";
 import { useState } from "react";
-import type { Client, Page } from "../../api/client.ts";
+import type { ApiClient, RowPage } from "../../api/client.ts";
 import type { UserRow } from "../../api/rows.ts";
 import { useConsole } from "../../console-context.tsx";
-import { useWords } from "../../i18n/use-translation.tsx";
-import { FaultLine } from "../../ui/error-line.tsx";
-import { addressesIn } from "./email-addresses.ts";
+import { useTranslation } from "../../i18n/use-translation.tsx";
+import { ErrorLine } from "../../ui/error-line.tsx";
+import { parseEmailAddresses } from "./email-addresses.ts";
 import "../../ui/input-styles.ts";
 
 interface MembersByAddressProps {
@@ -14,13 +14,13 @@ interface MembersByAddressProps {
 }
 
 /** Puts people in by their e-mail addresses, as they come from a spreadsheet; says which belong to nobody. */
-export function MembersByAddress({ has, onAdd }: MembersByAddressProps) {
-  const { t } = useWords();
+export function AddMembersByEmail({ has, onAdd }: MembersByAddressProps) {
+  const { t } = useTranslation();
   const { client } = useConsole();
   const [text, setText] = useState("");
   const [unknown, setUnknown] = useState<readonly string[]>([]);
   const [state, setState] = useState<{ pending: boolean; error: unknown }>({ pending: false, error: null });
-  const addresses = addressesIn(text);
+  const addresses = parseEmailAddresses(text);
   const add = async () => {
     setState({ pending: true, error: null });
     try {
@@ -57,7 +57,7 @@ export function MembersByAddress({ has, onAdd }: MembersByAddressProps) {
             {t("members.unknown", { n: unknown.length })}
           </p>
         )}
-        <FaultLine error={state.error} />
+        <ErrorLine error={state.error} />
         <div>
           <Button disabled={addresses.length === 0} loading={state.pending} onClick={() => void add()}>
             {t("members.add-n", { n: addresses.length })}
@@ -69,7 +69,7 @@ export function MembersByAddress({ has, onAdd }: MembersByAddressProps) {
 }
 
 /** Whoever has an address, spelt like this; null for nobody. */
-async function userAt(client: Client, email: string): Promise<UserRow | null> {
-  const { data } = await client.get<Page<UserRow>>("users", {}, { email, limit: 1 });
+async function userAt(client: ApiClient, email: string): Promise<UserRow | null> {
+  const { data } = await client.get<RowPage<UserRow>>("users", {}, { email, limit: 1 });
   return data[0] ?? null;
 }

@@ -1,31 +1,31 @@
 import type { Campaign } from "../../api/identity-rows.ts";
-import type { ListRow } from "../../api/rows.ts";
-import { useChange, useRow, useSchemas } from "../../api/use-rows.ts";
+import type { DistributionListRow } from "../../api/rows.ts";
+import { useRow, useRowMutation, useSchemas } from "../../api/use-rows.ts";
 import { useConsole } from "../../console-context.tsx";
-import { useWords } from "../../i18n/use-translation.tsx";
+import { useTranslation } from "../../i18n/use-translation.tsx";
 import { CopyField } from "../../ui/copy-field.tsx";
-import { FaultLine } from "../../ui/error-line.tsx";
+import { ErrorLine } from "../../ui/error-line.tsx";
 import { Form } from "../../ui/form/form.tsx";
-import { drawnFields, type FormValues } from "../../ui/form/form-fields.ts";
+import { type FormValues, formFields } from "../../ui/form/form-fields.ts";
 
 /** How people join a list by themselves: its messages, its dates, and the link to hand out. */
 export function CampaignPanel({ distributionListId }: { distributionListId: string }) {
-  const { t } = useWords();
-  const { client, say } = useConsole();
+  const { t } = useTranslation();
+  const { client, notify } = useConsole();
   const schemas = useSchemas();
-  const row = useRow<ListRow & { campaign: Campaign | null }>("distribution-lists/{distributionListId}", {
+  const row = useRow<DistributionListRow & { campaign: Campaign | null }>("distribution-lists/{distributionListId}", {
     distributionListId,
   });
-  const change = useChange("distribution-lists", async (campaign: object | null) => {
+  const change = useRowMutation("distribution-lists", async (campaign: object | null) => {
     await client.put("distribution-lists/{distributionListId}", { distributionListId }, { campaign });
-    if (campaign) say(t("saved"));
-    else say(t("removed"), () => change.mutate(values));
+    if (campaign) notify(t("saved"));
+    else notify(t("removed"), () => change.mutate(values));
   });
-  if (row.data?.id !== distributionListId) return <FaultLine error={row.error} />;
+  if (row.data?.id !== distributionListId) return <ErrorLine error={row.error} />;
   const { campaign, permissions } = row.data;
   const { url, ...values } = campaign ?? { url: null };
   const schema = schemas.data?.resources["distribution-lists"]?.schema.properties?.campaign;
-  const fields = drawnFields(schema, [
+  const fields = formFields(schema, [
     { name: "welcomeMessage", hint: t("campaign.welcome-hint") },
     { name: "defaultNotificationDays", hint: t("campaign.days-hint") },
     { name: "enrollmentEndDate", hint: t("campaign.end-hint") },
@@ -36,7 +36,7 @@ export function CampaignPanel({ distributionListId }: { distributionListId: stri
     <div className="stack">
       <p className="soft">{t("campaign.words")}</p>
       {url && <CopyField label={t("campaign.url")} value={url} />}
-      <FaultLine error={schemas.error} />
+      <ErrorLine error={schemas.error} />
       {schemas.data && permissions.includes("put") && (
         <Form
           key={JSON.stringify(campaign)}

@@ -1,13 +1,13 @@
 import type { ChatGroupRow } from "../../api/place-rows.ts";
 import type { ExtensionRow } from "../../api/rows.ts";
 import { useRows } from "../../api/use-rows.ts";
-import { useWords } from "../../i18n/use-translation.tsx";
+import { useTranslation } from "../../i18n/use-translation.tsx";
 import { ListPage } from "../../ui/list/list-page.tsx";
 import { NEW, RowSheet } from "../../ui/row-sheet.tsx";
 
 /** Groups, channels and conferences of other systems that messages are brought to. */
 export default function ChatGroupsPage() {
-  const { t } = useWords();
+  const { t } = useTranslation();
   return (
     <ListPage<ChatGroupRow>
       tabs="people"
@@ -22,7 +22,7 @@ export default function ChatGroupsPage() {
 }
 
 function ChatGroupSheet({ collaborationGroupId, onClose }: { collaborationGroupId: string; onClose: () => void }) {
-  const { t } = useWords();
+  const { t } = useTranslation();
   const isNew = collaborationGroupId === NEW;
   const channels = useRows<ExtensionRow>("extensions", {}, { type: "collaboration", limit: 100 });
   const types = [...new Set((channels.data?.data ?? []).flatMap(({ deviceType }) => deviceType ?? []))];

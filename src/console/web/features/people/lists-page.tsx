@@ -1,19 +1,19 @@
 import type { SubscriptionRow } from "../../api/identity-rows.ts";
-import type { ListRow } from "../../api/rows.ts";
+import type { DistributionListRow } from "../../api/rows.ts";
 import { useConsole } from "../../console-context.tsx";
-import { useWords } from "../../i18n/use-translation.tsx";
+import { useTranslation } from "../../i18n/use-translation.tsx";
 import { ListPage } from "../../ui/list/list-page.tsx";
 import { RowSheet } from "../../ui/row-sheet.tsx";
-import { DirectoryTies } from "../security/directory-group-links.tsx";
+import { DirectoryGroupLinks } from "../security/directory-group-links.tsx";
 import { CampaignPanel } from "./campaign-panel.tsx";
-import { MemberPanel, Person } from "./member-panel.tsx";
-import { LeaveButton, UntilField } from "./person-lists.tsx";
+import { MemberName, MemberPanel } from "./member-panel.tsx";
+import { LeaveListButton, MembershipEndField } from "./person-lists.tsx";
 
 /** Lists of people. */
 export default function ListsPage() {
-  const { t } = useWords();
+  const { t } = useTranslation();
   return (
-    <ListPage<ListRow>
+    <ListPage<DistributionListRow>
       tabs="people"
       title={t("lists.title")}
       add={t("lists.add")}
@@ -34,7 +34,7 @@ export default function ListsPage() {
 }
 
 function ListSheet({ distributionListId, onClose }: { distributionListId: string; onClose: () => void }) {
-  const { t } = useWords();
+  const { t } = useTranslation();
   return (
     <RowSheet
       id={distributionListId}
@@ -53,7 +53,7 @@ function ListSheet({ distributionListId, onClose }: { distributionListId: string
           id: "directory",
           label: t("directory.ties"),
           content: (
-            <DirectoryTies
+            <DirectoryGroupLinks
               route="distribution-lists/{distributionListId}/scim-groups"
               params={{ distributionListId }}
             />
@@ -65,7 +65,7 @@ function ListSheet({ distributionListId, onClose }: { distributionListId: string
 }
 
 function ListMembers({ distributionListId }: { distributionListId: string }) {
-  const { t } = useWords();
+  const { t } = useTranslation();
   const { client } = useConsole();
   const placeOf = (user: {
     subscriptions: readonly { id: string; distributionListId: string; subscriptionEndDate: string | null }[];
@@ -78,19 +78,19 @@ function ListMembers({ distributionListId }: { distributionListId: string }) {
         params: { distributionListId },
         none: t("members.none"),
         columns: [
-          { id: "name", head: t("field.name"), width: "1fr", cell: (row) => <Person user={row.user} /> },
+          { id: "name", head: t("field.name"), width: "1fr", cell: (row) => <MemberName user={row.user} /> },
           {
             id: "until",
             head: t("person.until"),
             width: "9.5rem",
-            cell: (row) => <UntilField row={row} who={row.user?.name ?? ""} />,
+            cell: (row) => <MembershipEndField row={row} who={row.user?.name ?? ""} />,
           },
           {
             id: "leave",
             head: t("remove"),
             width: "7rem",
             side: true,
-            cell: (row) => <LeaveButton row={row} who={row.user?.name ?? ""} />,
+            cell: (row) => <LeaveListButton row={row} who={row.user?.name ?? ""} />,
           },
         ],
         has: (user) => placeOf(user) !== undefined,
@@ -99,8 +99,8 @@ function ListMembers({ distributionListId }: { distributionListId: string }) {
           return (
             place && (
               <span className="row tight">
-                <UntilField row={place} who={user.name} />
-                <LeaveButton row={place} userId={user.id} who={user.name} />
+                <MembershipEndField row={place} who={user.name} />
+                <LeaveListButton row={place} userId={user.id} who={user.name} />
               </span>
             )
           );

@@ -1,16 +1,16 @@
 import { Button } from "@mantine/core";
 import { type ReactNode, useState } from "react";
-import type { Page } from "../../api/client.ts";
+import type { RowPage } from "../../api/client.ts";
 import type { RouteFor, RouteParams } from "../../api/routes.ts";
 import type { UserRow } from "../../api/rows.ts";
-import { useChange } from "../../api/use-rows.ts";
+import { useRowMutation } from "../../api/use-rows.ts";
 import { useConsole } from "../../console-context.tsx";
-import { useWords } from "../../i18n/use-translation.tsx";
-import { FaultLine } from "../../ui/error-line.tsx";
+import { useTranslation } from "../../i18n/use-translation.tsx";
+import { ErrorLine } from "../../ui/error-line.tsx";
 import type { Column } from "../../ui/list/column.ts";
 import { ListTable } from "../../ui/list/list-table.tsx";
 import { SearchField } from "../../ui/list/search-field.tsx";
-import { MembersByAddress } from "./add-members-by-email.tsx";
+import { AddMembersByEmail } from "./add-members-by-email.tsx";
 import "../../ui/lines.css";
 
 /** A set of people, and how somebody gets into it. */
@@ -33,14 +33,14 @@ const MOST_ADDED = 1_000;
 
 /** Who is in a set: its people; with a search everybody who fits, to be put in one by one or all at once. */
 export function MemberPanel<P>({ of, children }: { of: Membership<P>; children?: ReactNode }) {
-  const { t } = useWords();
+  const { t } = useTranslation();
   const [q, setQ] = useState("");
   const add = useAdding(of);
   return (
     <section className="stack members">
       <SearchField value={q} onSearch={setQ} label={t("members.search")} />
       {children}
-      <FaultLine error={add.error} />
+      <ErrorLine error={add.error} />
       {q ? (
         <Found of={of} q={q} add={add} />
       ) : (
@@ -54,7 +54,7 @@ export function MemberPanel<P>({ of, children }: { of: Membership<P>; children?:
           />
         </div>
       )}
-      {!q && <MembersByAddress onAdd={(users) => add.run(users)} has={of.has} />}
+      {!q && <AddMembersByEmail onAdd={(users) => add.run(users)} has={of.has} />}
     </section>
   );
 }
@@ -67,10 +67,10 @@ interface Adding {
 }
 
 function useAdding<P>(of: Membership<P>): Adding {
-  const { t } = useWords();
-  const { say } = useConsole();
+  const { t } = useTranslation();
+  const { notify } = useConsole();
   const [progress, setProgress] = useState<Adding["progress"]>(null);
-  const change = useChange(of.resource, async (users: readonly UserRow[]) => {
+  const change = useRowMutation(of.resource, async (users: readonly UserRow[]) => {
     try {
       for (const [done, { id }] of users.entries()) {
         setProgress({ done, of: users.length });
@@ -79,26 +79,26 @@ function useAdding<P>(of: Membership<P>): Adding {
     } finally {
       setProgress(null);
     }
-    say(t("members.added", { n: users.length }));
+    notify(t("members.added", { n: users.length }));
   });
   return { progress, error: change.error, run: (users) => change.mutateAsync(users).catch(() => undefined) };
 }
 
 function Found<P>({ of, q, add }: { of: Membership<P>; q: string; add: Adding }) {
-  const { t } = useWords();
+  const { t } = useTranslation();
   const { client } = useConsole();
   const [reading, setReading] = useState(false);
   const addAll = async () => {
     setReading(true);
     try {
-      const found = await client.get<Page<UserRow>>("users", {}, { q, limit: MOST_ADDED });
+      const found = await client.get<RowPage<UserRow>>("users", {}, { q, limit: MOST_ADDED });
       await add.run(found.data.filter((user) => !of.has(user)));
     } finally {
       setReading(false);
     }
   };
   const columns: Column<UserRow>[] = [
-    { id: "name", head: t("field.name"), width: "1fr", cell: (user) => <Person user={user} /> },
+    { id: "name", head: t("field.name"), width: "1fr", cell: (user) => <MemberName user={user} /> },
     {
       id: "place",
       head: t("field.status"),
@@ -150,7 +150,7 @@ function Found<P>({ of, q, add }: { of: Membership<P>; q: string; add: Adding })
 }
 
 /** Somebody's name, and address where there is one. */
-export function Person({ user }: { user: { name: string; email?: string | null } | null | undefined }) {
+export function MemberName({ user }: { user: { name: string; email?: string | null } | null | undefined }) {
   return (
     <span title={[user?.name, user?.email].filter(Boolean).join(" · ")}>
       <strong>{user?.name ?? "–"}</strong> <span className="soft">{user?.email}</span>
@@ -167,13 +167,13 @@ interface OutButtonProps {
 }
 
 /** Takes somebody out of a set; it can be taken back. */
-export function OutButton({ resource, who, leave, back }: OutButtonProps) {
-  const { t } = useWords();
-  const { say } = useConsole();
-  const coming = useChange<void, unknown>(resource, back);
-  const leaving = useChange<void, void>(resource, async () => {
+export function RemoveMemberButton({ resource, who, leave, back }: OutButtonProps) {
+  const { t } = useTranslation();
+  const { notify } = useConsole();
+  const coming = useRowMutation<void, unknown>(resource, back);
+  const leaving = useRowMutation<void, void>(resource, async () => {
     await leave();
-    say(t("removed"), () => coming.mutate());
+    notify(t("removed"), () => coming.mutate());
   });
   return (
     <>
@@ -186,7 +186,7 @@ export function OutButton({ resource, who, leave, back }: OutButtonProps) {
       >
         {t("remove")}
       </Button>
-      <FaultLine error={leaving.error ?? coming.error} />
+      <ErrorLine error={leaving.error ?? coming.error} />
     </>
   );
 }

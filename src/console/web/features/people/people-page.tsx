@@ -1,8 +1,8 @@
 import type { UserRow } from "../../api/rows.ts";
 import { useConsole } from "../../console-context.tsx";
-import { faultWords } from "../../i18n/error-text.ts";
-import { useWords } from "../../i18n/use-translation.tsx";
-import type { Drawn, FormValues } from "../../ui/form/form-fields.ts";
+import { errorText } from "../../i18n/error-text.ts";
+import { useTranslation } from "../../i18n/use-translation.tsx";
+import type { FieldOverrides, FormValues } from "../../ui/form/form-fields.ts";
 import { ListPage } from "../../ui/list/list-page.tsx";
 import { useTableSearch } from "../../ui/list/use-table-search.ts";
 import { NEW, RowSheet } from "../../ui/row-sheet.tsx";
@@ -11,7 +11,7 @@ import { PersonDevices } from "./person-devices.tsx";
 import { PersonLists } from "./person-lists.tsx";
 import { PersonLock } from "./person-lock.tsx";
 import { FirstPassword, PersonPassword } from "./person-password.tsx";
-import { PersonRights } from "./person-permissions.tsx";
+import { PersonPermissions } from "./person-permissions.tsx";
 import { PersonRoom } from "./person-room.tsx";
 import { PersonTokens } from "./person-tokens.tsx";
 import "../../ui/lines.css";
@@ -20,7 +20,7 @@ const KINDS = ["regular", "anonymous", "application", "endpoint", "support"];
 
 /** Who gets what, who may do what. */
 export default function PeoplePage() {
-  const { t, name } = useWords();
+  const { t, name } = useTranslation();
   return (
     <ListPage<UserRow>
       tabs="people"
@@ -46,7 +46,7 @@ export default function PeoplePage() {
 }
 
 /** Of a new account that somebody logs in with. */
-const FIRST_PASSWORD: Drawn = {
+const FIRST_PASSWORD: FieldOverrides = {
   name: "password",
   kind: "own",
   draw: (given) => <FirstPassword key="password" {...given} />,
@@ -54,15 +54,15 @@ const FIRST_PASSWORD: Drawn = {
 };
 
 function PersonSheet({ userId, onClose }: { userId: string; onClose: () => void }) {
-  const words = useWords();
-  const { t, name } = words;
-  const { client, say } = useConsole();
+  const translator = useTranslation();
+  const { t, name } = translator;
+  const { client, notify } = useConsole();
   const [, show] = useTableSearch();
   const withPassword = async (id: string, { password }: FormValues): Promise<void> => {
     const given = { password: String(password ?? "") };
     if (given.password !== "") {
       // The account is there: what its password lacks is mended where it is set, below.
-      await client.put("users/{userId}/password", { userId: id }, given).catch((e) => say(faultWords(e, words)));
+      await client.put("users/{userId}/password", { userId: id }, given).catch((e) => notify(errorText(e, translator)));
     }
     show({ open: id });
   };
@@ -86,7 +86,7 @@ function PersonSheet({ userId, onClose }: { userId: string; onClose: () => void 
         { id: "lists", label: t("lists.title"), content: <PersonLists userId={userId} /> },
         { id: "devices", label: t("person.devices"), content: <PersonDevices userId={userId} /> },
         { id: "tokens", label: t("token.title"), content: <PersonTokens userId={userId} /> },
-        { id: "rights", label: t("person.rights"), content: <PersonRights userId={userId} /> },
+        { id: "rights", label: t("person.rights"), content: <PersonPermissions userId={userId} /> },
       ]}
     >
       <PersonRoom userId={userId} />

@@ -2,15 +2,15 @@ import { Button, Select, Switch, TextInput } from "@mantine/core";
 import { useState } from "react";
 import type { Invitation, UserDeviceRow } from "../../api/identity-rows.ts";
 import type { ExtensionRow } from "../../api/rows.ts";
-import { useChange, useRows } from "../../api/use-rows.ts";
+import { useRowMutation, useRows } from "../../api/use-rows.ts";
 import { useConsole } from "../../console-context.tsx";
-import { fieldFault } from "../../i18n/error-text.ts";
-import { useWords } from "../../i18n/use-translation.tsx";
+import { fieldErrorText } from "../../i18n/error-text.ts";
+import { useTranslation } from "../../i18n/use-translation.tsx";
 import { CopyField } from "../../ui/copy-field.tsx";
-import { FaultLine } from "../../ui/error-line.tsx";
+import { ErrorLine } from "../../ui/error-line.tsx";
 import { RemoveButton } from "../../ui/remove-button.tsx";
 import { Chip } from "../../ui/status-chip.tsx";
-import { useGone } from "../../ui/use-removal.ts";
+import { usePendingRemovalIds } from "../../ui/use-removal.ts";
 import "../../ui/input-styles.ts";
 
 /** Channels known without an extension. @source service-api.md, User device */
@@ -18,11 +18,11 @@ const TYPES = ["email", "SMS", "phone-call", "Android", "apns", "web-push", "des
 
 /** The ways to reach a person: added, switched off and on, removed. */
 export function PersonDevices({ userId }: { userId: string }) {
-  const { t } = useWords();
+  const { t } = useTranslation();
   const devices = useRows<UserDeviceRow>("users/{userId}/devices", { userId }, { limit: 1_000 });
   return (
     <div className="stack">
-      <FaultLine error={devices.error} />
+      <ErrorLine error={devices.error} />
       {devices.data?.total === 0 && <p className="soft">{t("person.no-devices")}</p>}
       <ul className="plain lined">
         {devices.data?.data.map((row) => (
@@ -36,13 +36,13 @@ export function PersonDevices({ userId }: { userId: string }) {
 }
 
 function DeviceLine({ userId, row }: { userId: string; row: UserDeviceRow }) {
-  const { t, name } = useWords();
+  const { t, name } = useTranslation();
   const { client } = useConsole();
   const params = { userId, deviceId: row.id };
-  const change = useChange("user-devices", async (disabled: boolean) => {
+  const change = useRowMutation("user-devices", async (disabled: boolean) => {
     await client.put("users/{userId}/devices/{deviceId}", params, { disabled });
   });
-  const isLeaving = useGone().has(row.id);
+  const isLeaving = usePendingRemovalIds().has(row.id);
   return (
     <li className={isLeaving ? "row leaving" : "row"}>
       <span className="grow">
@@ -68,15 +68,15 @@ function DeviceLine({ userId, row }: { userId: string; row: UserDeviceRow }) {
           name={row.name ?? row.deviceIdentifier ?? name("user-device", row.type)}
         />
       )}
-      <FaultLine error={change.error} />
+      <ErrorLine error={change.error} />
     </li>
   );
 }
 
 function InvitePerson({ userId }: { userId: string }) {
-  const { t, moments } = useWords();
+  const { t, dates } = useTranslation();
   const { client } = useConsole();
-  const invite = useChange<void, Invitation>("user-tokens", () =>
+  const invite = useRowMutation<void, Invitation>("user-tokens", () =>
     client.post<Invitation>("users/{userId}/invitations", { userId }, {}),
   );
   const made = invite.data;
@@ -84,7 +84,7 @@ function InvitePerson({ userId }: { userId: string }) {
     return (
       <section className="card">
         <p className="soft">{t("person.invite-hint")}</p>
-        <FaultLine error={invite.error} />
+        <ErrorLine error={invite.error} />
         <div>
           <Button variant="default" loading={invite.isPending} onClick={() => invite.mutate()}>
             {t("person.invite")}
@@ -95,7 +95,7 @@ function InvitePerson({ userId }: { userId: string }) {
   }
   return (
     <section className="card" aria-live="polite">
-      <h3>{t("person.invited", { when: moments.full(Date.parse(made.expires)) })}</h3>
+      <h3>{t("person.invited", { when: dates.full(Date.parse(made.expires)) })}</h3>
       <p>{t("person.invite-once", { place: `${new URL(made.url).origin}/inbox/` })}</p>
       <CopyField label={t("person.invite-link")} value={made.url} />
       <CopyField label={t("person.invite-code")} value={made.code} />
@@ -109,9 +109,9 @@ function InvitePerson({ userId }: { userId: string }) {
 const EMPTY = { type: "email", name: "", deviceIdentifier: "" };
 
 function NewDevice({ userId }: { userId: string }) {
-  const words = useWords();
-  const { t, name } = words;
-  const { client, say } = useConsole();
+  const translator = useTranslation();
+  const { t, name } = translator;
+  const { client, notify } = useConsole();
   const [draft, setDraft] = useState(EMPTY);
   const served = useRows<ExtensionRow & { deviceType: string | null }>(
     "extensions",
@@ -119,11 +119,11 @@ function NewDevice({ userId }: { userId: string }) {
     { type: "device", limit: 100 },
   );
   const types = new Set([...TYPES, ...(served.data?.data.flatMap(({ deviceType }) => deviceType ?? []) ?? [])]);
-  const add = useChange<void, void>("user-devices", async () => {
+  const add = useRowMutation<void, void>("user-devices", async () => {
     const body = { ...draft, name: draft.name.trim() || null };
     await client.post("users/{userId}/devices", { userId }, body);
     setDraft(EMPTY);
-    say(t("person.device-added"));
+    notify(t("person.device-added"));
   });
   const put = (part: Partial<typeof EMPTY>) => setDraft((old) => ({ ...old, ...part }));
   const label = name("user-device-address", draft.type);
@@ -141,23 +141,23 @@ function NewDevice({ userId }: { userId: string }) {
         allowDeselect={false}
         data={[...types].map((value) => ({ value, label: name("user-device", value) }))}
         value={draft.type}
-        error={fieldFault(add.error, "type", words)}
+        error={fieldErrorText(add.error, "type", translator)}
         onChange={(type) => put({ type: type ?? "email" })}
       />
       <TextInput
         label={label === draft.type ? t("person.address") : label}
         required
         value={draft.deviceIdentifier}
-        error={fieldFault(add.error, "deviceIdentifier", words)}
+        error={fieldErrorText(add.error, "deviceIdentifier", translator)}
         onChange={(event) => put({ deviceIdentifier: event.currentTarget.value })}
       />
       <TextInput
         label={t("person.device-name")}
         value={draft.name}
-        error={fieldFault(add.error, "name", words)}
+        error={fieldErrorText(add.error, "name", translator)}
         onChange={(event) => put({ name: event.currentTarget.value })}
       />
-      <FaultLine error={add.error} />
+      <ErrorLine error={add.error} />
       <div>
         <Button type="submit" loading={add.isPending} disabled={draft.deviceIdentifier.trim() === ""}>
           {t("person.add-device")}

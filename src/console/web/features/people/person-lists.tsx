@@ -1,37 +1,37 @@
 import { Button, Select, TextInput } from "@mantine/core";
 import { useState } from "react";
 import type { SubscriptionRow } from "../../api/identity-rows.ts";
-import type { ListRow } from "../../api/rows.ts";
-import { useChange, useRows } from "../../api/use-rows.ts";
+import type { DistributionListRow } from "../../api/rows.ts";
+import { useRowMutation, useRows } from "../../api/use-rows.ts";
 import { useConsole } from "../../console-context.tsx";
-import { useWords } from "../../i18n/use-translation.tsx";
-import { FaultLine } from "../../ui/error-line.tsx";
+import { useTranslation } from "../../i18n/use-translation.tsx";
+import { ErrorLine } from "../../ui/error-line.tsx";
 import { endOfDay, lastDayOf } from "../../ui/local-time.ts";
 import "../../ui/input-styles.ts";
 
 /** The lists that a person is on, until when, and how to get on another. */
 export function PersonLists({ userId }: { userId: string }) {
-  const { t } = useWords();
-  const { client, say } = useConsole();
+  const { t } = useTranslation();
+  const { client, notify } = useConsole();
   const [chosen, setChosen] = useState<string | null>(null);
   const subscriptions = useRows<SubscriptionRow>("users/{userId}/subscriptions", { userId }, { limit: 1_000 });
-  const lists = useRows<ListRow>("distribution-lists", {}, { limit: 1_000, sort: "name" });
+  const lists = useRows<DistributionListRow>("distribution-lists", {}, { limit: 1_000, sort: "name" });
   const on = new Set(subscriptions.data?.data.map(({ distributionListId }) => distributionListId));
-  const add = useChange("subscriptions", async (distributionListId: string) => {
+  const add = useRowMutation("subscriptions", async (distributionListId: string) => {
     await client.post("users/{userId}/subscriptions", { userId }, { distributionListId });
     setChosen(null);
-    say(t("saved"));
+    notify(t("saved"));
   });
   return (
     <div className="stack">
-      <FaultLine error={subscriptions.error ?? lists.error} />
+      <ErrorLine error={subscriptions.error ?? lists.error} />
       {subscriptions.data?.total === 0 && <p className="soft">{t("person.no-lists")}</p>}
       <ul className="plain lined">
         {subscriptions.data?.data.map((row) => (
           <li key={row.id} className="row">
             <strong className="grow">{row.distributionList?.name ?? "–"}</strong>
-            <UntilField row={row} />
-            <LeaveButton row={row} />
+            <MembershipEndField row={row} />
+            <LeaveListButton row={row} />
           </li>
         ))}
       </ul>
@@ -51,7 +51,7 @@ export function PersonLists({ userId }: { userId: string }) {
           {t("add")}
         </Button>
       </div>
-      <FaultLine error={add.error} />
+      <ErrorLine error={add.error} />
     </div>
   );
 }
@@ -63,13 +63,13 @@ type Place = Pick<SubscriptionRow, "id" | "distributionListId" | "subscriptionEn
 };
 
 /** The last day of somebody's place on a list, changed where it stands. */
-export function UntilField({ row, who }: { row: Place; who?: string }) {
-  const { t } = useWords();
-  const { client, say } = useConsole();
+export function MembershipEndField({ row, who }: { row: Place; who?: string }) {
+  const { t } = useTranslation();
+  const { client, notify } = useConsole();
   const params = { distributionListId: row.distributionListId, subscriptionId: row.id };
-  const change = useChange("subscriptions", async (subscriptionEndDate: string | null) => {
+  const change = useRowMutation("subscriptions", async (subscriptionEndDate: string | null) => {
     await client.put(ITEM, params, { subscriptionEndDate });
-    say(t("saved"));
+    notify(t("saved"));
   });
   const day = lastDayOf(row.subscriptionEndDate);
   return (
@@ -86,24 +86,32 @@ export function UntilField({ row, who }: { row: Place; who?: string }) {
           if (value !== day) change.mutate(endOfDay(value));
         }}
       />
-      <FaultLine error={change.error} />
+      <ErrorLine error={change.error} />
     </span>
   );
 }
 
 /** Takes somebody off a list; what was taken off can be put back for ten seconds. */
-export function LeaveButton({ row, userId, who }: { row: Place & { userId?: string }; userId?: string; who?: string }) {
-  const { t } = useWords();
-  const { client, say } = useConsole();
+export function LeaveListButton({
+  row,
+  userId,
+  who,
+}: {
+  row: Place & { userId?: string };
+  userId?: string;
+  who?: string;
+}) {
+  const { t } = useTranslation();
+  const { client, notify } = useConsole();
   const { distributionListId, subscriptionEndDate } = row;
   const owner = userId ?? row.userId ?? "";
-  const back = useChange<void, void>("subscriptions", async () => {
+  const back = useRowMutation<void, void>("subscriptions", async () => {
     const body = { userId: owner, subscriptionEndDate };
     await client.post("distribution-lists/{distributionListId}/user-subscriptions", { distributionListId }, body);
   });
-  const leave = useChange<void, void>("subscriptions", async () => {
+  const leave = useRowMutation<void, void>("subscriptions", async () => {
     await client.remove(ITEM, { distributionListId, subscriptionId: row.id });
-    say(t("removed"), () => back.mutate());
+    notify(t("removed"), () => back.mutate());
   });
   return (
     <>
@@ -116,7 +124,7 @@ export function LeaveButton({ row, userId, who }: { row: Place & { userId?: stri
       >
         {t("remove")}
       </Button>
-      <FaultLine error={leave.error ?? back.error} />
+      <ErrorLine error={leave.error ?? back.error} />
     </>
   );
 }

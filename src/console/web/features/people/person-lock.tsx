@@ -1,23 +1,23 @@
 import { Button } from "@mantine/core";
 import type { UserRow } from "../../api/rows.ts";
-import { useChange, useRow } from "../../api/use-rows.ts";
+import { useRow, useRowMutation } from "../../api/use-rows.ts";
 import { useConsole } from "../../console-context.tsx";
-import { useWords } from "../../i18n/use-translation.tsx";
-import { FaultLine } from "../../ui/error-line.tsx";
+import { useTranslation } from "../../i18n/use-translation.tsx";
+import { ErrorLine } from "../../ui/error-line.tsx";
 import { Chip } from "../../ui/status-chip.tsx";
-import { Moment } from "../../ui/timestamp.tsx";
+import { Timestamp } from "../../ui/timestamp.tsx";
 
 type Lock = { start: string | null; end: string | null } | null;
 
 /** Whether an account is locked, and how to lock it at once or let it in again. */
 export function PersonLock({ userId }: { userId: string }) {
-  const { t } = useWords();
-  const { client, clock, say } = useConsole();
+  const { t } = useTranslation();
+  const { client, clock, notify } = useConsole();
   const row = useRow<UserRow & { lock: Lock }>("users/{userId}", { userId });
-  const change = useChange("users", async ({ lock, undo }: { lock: Lock; undo?: Lock }) => {
+  const change = useRowMutation("users", async ({ lock, undo }: { lock: Lock; undo?: Lock }) => {
     await client.put("users/{userId}", { userId }, { lock });
     const text = lock ? t("person.is-locked") : t("person.is-unlocked");
-    say(text, undo === undefined ? undefined : () => change.mutate({ lock: undo }));
+    notify(text, undo === undefined ? undefined : () => change.mutate({ lock: undo }));
   });
   if (row.data?.id !== userId || !row.data.permissions.includes("put")) return null;
   const { lock, isLocked } = row.data;
@@ -31,7 +31,7 @@ export function PersonLock({ userId }: { userId: string }) {
         <Chip tone={isLocked ? "bad" : "good"}>{t(isLocked ? "users.locked" : "person.unlocked")}</Chip>
         {isLocked && lock?.end && (
           <span>
-            {t("person.locked-until")} <Moment at={lock.end} />
+            {t("person.locked-until")} <Timestamp at={lock.end} />
           </span>
         )}
         <span className="space" />
@@ -40,7 +40,7 @@ export function PersonLock({ userId }: { userId: string }) {
         </Button>
       </div>
       <p className="soft">{t("person.lock-hint")}</p>
-      <FaultLine error={change.error} />
+      <ErrorLine error={change.error} />
     </section>
   );
 }

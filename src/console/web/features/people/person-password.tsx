@@ -1,23 +1,23 @@
 import { Button, PasswordInput } from "@mantine/core";
 import { useState } from "react";
-import { useChange } from "../../api/use-rows.ts";
+import { useRowMutation } from "../../api/use-rows.ts";
 import { useConsole } from "../../console-context.tsx";
-import { fieldFault } from "../../i18n/error-text.ts";
-import { useWords } from "../../i18n/use-translation.tsx";
-import { FaultLine } from "../../ui/error-line.tsx";
-import type { OwnField } from "../../ui/form/form-fields.ts";
+import { fieldErrorText } from "../../i18n/error-text.ts";
+import { useTranslation } from "../../i18n/use-translation.tsx";
+import { ErrorLine } from "../../ui/error-line.tsx";
+import type { CustomFieldProps } from "../../ui/form/form-fields.ts";
 import "../../ui/input-styles.ts";
 
 /** Gives somebody a password; whoever is logged in with the account is logged out. */
 export function PersonPassword({ userId }: { userId: string }) {
-  const words = useWords();
-  const { t } = words;
-  const { client, say } = useConsole();
+  const translator = useTranslation();
+  const { t } = translator;
+  const { client, notify } = useConsole();
   const [password, setPassword] = useState("");
-  const set = useChange<void, void>("users", async () => {
+  const set = useRowMutation<void, void>("users", async () => {
     await client.put("users/{userId}/password", { userId }, { password });
     setPassword("");
-    say(t("person.password-set"));
+    notify(t("person.password-set"));
   });
   return (
     <details>
@@ -33,10 +33,10 @@ export function PersonPassword({ userId }: { userId: string }) {
           label={t("person.new-password")}
           hint={t("person.password-hint")}
           value={password}
-          error={fieldFault(set.error, "password", words)}
+          error={fieldErrorText(set.error, "password", translator)}
           onChange={setPassword}
         />
-        <FaultLine error={set.error} />
+        <ErrorLine error={set.error} />
         <div>
           <Button type="submit" disabled={password === ""} loading={set.isPending}>
             {t("person.set-password")}
@@ -48,14 +48,14 @@ export function PersonPassword({ userId }: { userId: string }) {
 }
 
 /** The password that a new account begins with; none is given to it by an empty field. */
-export function FirstPassword({ values, change, error }: OwnField) {
-  const words = useWords();
+export function FirstPassword({ values, change, error }: CustomFieldProps) {
+  const translator = useTranslation();
   return (
     <PasswordField
-      label={words.t("person.first-password")}
-      hint={words.t("person.first-password-hint")}
+      label={translator.t("person.first-password")}
+      hint={translator.t("person.first-password-hint")}
       value={String(values.password ?? "")}
-      error={fieldFault(error, "password", words)}
+      error={fieldErrorText(error, "password", translator)}
       onChange={(password) => change({ password: password === "" ? undefined : password })}
     />
   );
@@ -74,7 +74,7 @@ interface PasswordFieldProps {
 }
 
 function PasswordField({ label, hint, value, error, onChange }: PasswordFieldProps) {
-  const { t } = useWords();
+  const { t } = useTranslation();
   return (
     <PasswordInput
       {...{ label, value, error }}

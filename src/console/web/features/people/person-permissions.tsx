@@ -1,28 +1,28 @@
 import { Button, Select } from "@mantine/core";
 import { useState } from "react";
-import type { GrantRow, MemberRow, SecurityGroupRow } from "../../api/identity-rows.ts";
-import { useChange, useRows } from "../../api/use-rows.ts";
+import type { MemberRow, PermissionRow, SecurityGroupRow } from "../../api/identity-rows.ts";
+import { useRowMutation, useRows } from "../../api/use-rows.ts";
 import { useConsole } from "../../console-context.tsx";
-import { useWords } from "../../i18n/use-translation.tsx";
-import { FaultLine } from "../../ui/error-line.tsx";
+import { useTranslation } from "../../i18n/use-translation.tsx";
+import { ErrorLine } from "../../ui/error-line.tsx";
 import { Chip } from "../../ui/status-chip.tsx";
-import { Grants } from "../security/permissions.tsx";
+import { Permissions } from "../security/permissions.tsx";
 import "../../ui/input-styles.ts";
 
 const ALL = { limit: 1_000 };
 
 /** What a person may do: by the security groups it is in, and by itself. */
-export function PersonRights({ userId }: { userId: string }) {
-  const { t } = useWords();
+export function PersonPermissions({ userId }: { userId: string }) {
+  const { t } = useTranslation();
   const { client } = useConsole();
-  const grants = useRows<GrantRow>("users/{userId}/user-permissions", { userId }, ALL);
+  const grants = useRows<PermissionRow>("users/{userId}/user-permissions", { userId }, ALL);
   return (
     <div className="stack">
       <Memberships userId={userId} />
       <h3>{t("person.own-grants")}</h3>
-      <FaultLine error={grants.error} />
+      <ErrorLine error={grants.error} />
       {grants.data?.total === 0 && <p className="soft">{t("person.no-own-grants")}</p>}
-      <Grants
+      <Permissions
         resource="user-permissions"
         rows={grants.data?.data ?? []}
         onAdd={(grant) => client.post("users/{userId}/user-permissions", { userId }, grant)}
@@ -35,26 +35,26 @@ export function PersonRights({ userId }: { userId: string }) {
 }
 
 function Memberships({ userId }: { userId: string }) {
-  const { t } = useWords();
-  const { client, say } = useConsole();
+  const { t } = useTranslation();
+  const { client, notify } = useConsole();
   const [chosen, setChosen] = useState<string | null>(null);
   const memberships = useRows<MemberRow>("users/{userId}/security-groups", { userId }, ALL);
   const groups = useRows<SecurityGroupRow>("security-groups", {}, { ...ALL, sort: "name" });
-  const join = useChange("security-group-members", async (securityGroupId: string) => {
+  const join = useRowMutation("security-group-members", async (securityGroupId: string) => {
     await client.post("users/{userId}/security-groups", { userId }, { securityGroupId });
     setChosen(null);
-    say(t("saved"));
+    notify(t("saved"));
   });
-  const leave = useChange("security-group-members", async (securityGroupId: string) => {
+  const leave = useRowMutation("security-group-members", async (securityGroupId: string) => {
     await client.remove("users/{userId}/security-groups/{securityGroupId}", { userId, securityGroupId });
-    say(t("removed"), () => join.mutate(securityGroupId));
+    notify(t("removed"), () => join.mutate(securityGroupId));
   });
   const rows = memberships.data?.data ?? [];
   const inside = new Set(rows.map(({ securityGroupId }) => securityGroupId));
   return (
     <section className="stack">
       <h3>{t("security.title")}</h3>
-      <FaultLine error={memberships.error ?? groups.error ?? leave.error} />
+      <ErrorLine error={memberships.error ?? groups.error ?? leave.error} />
       {memberships.data?.total === 0 && <p className="soft">{t("person.no-groups")}</p>}
       <ul className="plain lined">
         {rows.map((row) => (
@@ -89,7 +89,7 @@ function Memberships({ userId }: { userId: string }) {
           {t("add")}
         </Button>
       </div>
-      <FaultLine error={join.error} />
+      <ErrorLine error={join.error} />
     </section>
   );
 }

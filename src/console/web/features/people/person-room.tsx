@@ -1,17 +1,17 @@
 import type { Named, UserRow } from "../../api/rows.ts";
-import { useChange, useRow } from "../../api/use-rows.ts";
+import { useRow, useRowMutation } from "../../api/use-rows.ts";
 import { useConsole } from "../../console-context.tsx";
-import { useWords } from "../../i18n/use-translation.tsx";
+import { useTranslation } from "../../i18n/use-translation.tsx";
 import { RoomCard } from "../../ui/room-card.tsx";
 
 /** The room where somebody usually is. */
 export function PersonRoom({ userId }: { userId: string }) {
-  const { t } = useWords();
-  const { client, say } = useConsole();
+  const { t } = useTranslation();
+  const { client, notify } = useConsole();
   const row = useRow<UserRow & { zone?: Named | null }>("users/{userId}", { userId });
-  const change = useChange("users", async (zoneId: string | null) => {
+  const change = useRowMutation("users", async (zoneId: string | null) => {
     await client.put("users/{userId}", { userId }, { zoneId });
-    say(t("saved"));
+    notify(t("saved"));
   });
   if (row.data?.id !== userId) return null;
   return (

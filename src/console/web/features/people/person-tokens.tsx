@@ -1,26 +1,26 @@
 import { Button, TextInput } from "@mantine/core";
 import { useState } from "react";
-import type { TokenRow } from "../../api/identity-rows.ts";
-import { useChange, useRows } from "../../api/use-rows.ts";
+import type { UserTokenRow } from "../../api/identity-rows.ts";
+import { useRowMutation, useRows } from "../../api/use-rows.ts";
 import { useConsole } from "../../console-context.tsx";
-import { useWords } from "../../i18n/use-translation.tsx";
+import { useTranslation } from "../../i18n/use-translation.tsx";
 import { CopyField } from "../../ui/copy-field.tsx";
-import { FaultLine } from "../../ui/error-line.tsx";
+import { ErrorLine } from "../../ui/error-line.tsx";
 import { endOfDay } from "../../ui/local-time.ts";
 import { RemoveButton } from "../../ui/remove-button.tsx";
 import { Chip } from "../../ui/status-chip.tsx";
-import { Moment } from "../../ui/timestamp.tsx";
-import { useGone } from "../../ui/use-removal.ts";
+import { Timestamp } from "../../ui/timestamp.tsx";
+import { usePendingRemovalIds } from "../../ui/use-removal.ts";
 import "../../ui/input-styles.ts";
 
 /** What acts in a person's name: tokens made here and for programs, and the sessions of the console. */
 export function PersonTokens({ userId }: { userId: string }) {
-  const { t } = useWords();
-  const tokens = useRows<TokenRow>("users/{userId}/tokens", { userId }, { limit: 1_000, sort: "-createdAt" });
+  const { t } = useTranslation();
+  const tokens = useRows<UserTokenRow>("users/{userId}/tokens", { userId }, { limit: 1_000, sort: "-createdAt" });
   return (
     <div className="stack">
       <NewToken userId={userId} />
-      <FaultLine error={tokens.error} />
+      <ErrorLine error={tokens.error} />
       {tokens.data?.total === 0 && <p className="soft">{t("token.none")}</p>}
       <ul className="plain lined">
         {tokens.data?.data.map((row) => (
@@ -31,20 +31,20 @@ export function PersonTokens({ userId }: { userId: string }) {
   );
 }
 
-function TokenLine({ userId, row }: { userId: string; row: TokenRow }) {
-  const { t } = useWords();
+function TokenLine({ userId, row }: { userId: string; row: UserTokenRow }) {
+  const { t } = useTranslation();
   const { clock } = useConsole();
-  const isLeaving = useGone().has(row.id);
+  const isLeaving = usePendingRemovalIds().has(row.id);
   const isOver = row.expires !== null && Date.parse(row.expires) <= clock.now();
   return (
     <li className={isLeaving ? "row leaving" : "row"}>
       <span className="grow">
         <strong>{row.name}</strong>
         <small className="soft block">
-          {t("token.made")} <Moment at={row.createdAt} />
+          {t("token.made")} <Timestamp at={row.createdAt} />
           {" · "}
           {row.expires ? t(isOver ? "token.ended" : "token.ends") : t("token.endless")}{" "}
-          {row.expires && <Moment at={row.expires} />}
+          {row.expires && <Timestamp at={row.expires} />}
           {row.scope && ` · ${row.scope}`}
         </small>
       </span>
@@ -63,12 +63,12 @@ function TokenLine({ userId, row }: { userId: string; row: TokenRow }) {
 }
 
 function NewToken({ userId }: { userId: string }) {
-  const { t } = useWords();
+  const { t } = useTranslation();
   const { client } = useConsole();
   const [name, setName] = useState("");
   const [day, setDay] = useState("");
-  const make = useChange<void, TokenRow>("user-tokens", async () => {
-    const made = await client.post<TokenRow>("users/{userId}/tokens", { userId }, { name, expires: endOfDay(day) });
+  const make = useRowMutation<void, UserTokenRow>("user-tokens", async () => {
+    const made = await client.post<UserTokenRow>("users/{userId}/tokens", { userId }, { name, expires: endOfDay(day) });
     setName("");
     setDay("");
     return made;
@@ -110,7 +110,7 @@ function NewToken({ userId }: { userId: string }) {
         value={day}
         onChange={(event) => setDay(event.currentTarget.value)}
       />
-      <FaultLine error={make.error} />
+      <ErrorLine error={make.error} />
       <div>
         <Button type="submit" loading={make.isPending} disabled={name.trim() === ""}>
           {t("token.make")}

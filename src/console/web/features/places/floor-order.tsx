@@ -1,14 +1,14 @@
 import { Button } from "@mantine/core";
 import type { FloorRow } from "../../api/place-rows.ts";
-import { useChange, useRows } from "../../api/use-rows.ts";
+import { useRowMutation, useRows } from "../../api/use-rows.ts";
 import { useConsole } from "../../console-context.tsx";
-import { useWords } from "../../i18n/use-translation.tsx";
-import { FaultLine } from "../../ui/error-line.tsx";
+import { useTranslation } from "../../i18n/use-translation.tsx";
+import { ErrorLine } from "../../ui/error-line.tsx";
 import "../../ui/lines.css";
 
 /** The floors of a building, the highest on top, to be put in order. */
 export function FloorOrder({ siteId, buildingId }: { siteId: string; buildingId: string }) {
-  const { t } = useWords();
+  const { t } = useTranslation();
   const { client } = useConsole();
   const params = { siteId, buildingId };
   const floors = useRows<FloorRow>("sites/{siteId}/buildings/{buildingId}/floors", params, {
@@ -16,7 +16,7 @@ export function FloorOrder({ siteId, buildingId }: { siteId: string; buildingId:
     sort: "-rank",
   });
   const rows = floors.data?.data ?? [];
-  const order = useChange("floors", (ids: readonly string[]) =>
+  const order = useRowMutation("floors", (ids: readonly string[]) =>
     client.put("sites/{siteId}/buildings/{buildingId}/reorder-floors", params, { floors: ids.toReversed() }),
   );
   const swap = (at: number, by: number) => {
@@ -27,7 +27,7 @@ export function FloorOrder({ siteId, buildingId }: { siteId: string; buildingId:
   return (
     <section className="stack">
       <p className="soft">{t("places.floors-words")}</p>
-      <FaultLine error={floors.error ?? order.error} />
+      <ErrorLine error={floors.error ?? order.error} />
       <ol className="plain lined">
         {rows.map(({ id, name }, at) => (
           <li key={id} className="row">

@@ -1,24 +1,24 @@
 import { Button } from "@mantine/core";
 import { useRef, useState } from "react";
 import type { ApiDeviceRow, FloorRow } from "../../api/place-rows.ts";
-import { useChange, useRow, useRows } from "../../api/use-rows.ts";
+import { useRow, useRowMutation, useRows } from "../../api/use-rows.ts";
 import { useConsole } from "../../console-context.tsx";
-import { useWords } from "../../i18n/use-translation.tsx";
-import { FaultLine } from "../../ui/error-line.tsx";
+import { useTranslation } from "../../i18n/use-translation.tsx";
+import { ErrorLine } from "../../ui/error-line.tsx";
 import { Chip } from "../../ui/status-chip.tsx";
-import { usePicture } from "../../ui/use-image.ts";
+import { useImage } from "../../ui/use-image.ts";
 import {
-  type Ground,
-  middleOf,
-  onPlan,
+  centerOf,
+  type Georeference,
   outlineOf,
   type PlanPoint,
   type Position,
-  positionAt,
-  readGround,
+  parseGeoreference,
+  toPlanPoint,
+  toPosition,
 } from "./georeference.ts";
-import { GroundForm } from "./georeference-form.tsx";
-import { PlanPicture } from "./plan-image.tsx";
+import { GeoreferenceForm } from "./georeference-form.tsx";
+import { PlanImage } from "./plan-image.tsx";
 import { type PlanZone, ZoneOutlines } from "./zone-outlines.tsx";
 import "../../ui/lines.css";
 import "./plan.css";
@@ -34,16 +34,16 @@ interface FloorParams {
 
 /** The plan of a floor, what stands where on it, and which piece of ground it shows. */
 export function FloorPlan(params: FloorParams) {
-  const { t } = useWords();
+  const { t } = useTranslation();
   const asked = useRow<FloorRow>(FLOOR, { ...params }, { includeZoneBoundaries: true });
   const inputs = useRows<ApiDeviceRow>("api-devices", {}, { floorId: params.floorId, limit: 1_000, sort: "name" });
   const [ratio, setRatio] = useState<number | null>(null);
   const [drawn, setDrawn] = useState<PlanZone | null>(null);
   const floor = asked.data?.id === params.floorId ? asked.data : undefined;
-  const picture = usePicture(`${FLOOR}/floorPlanImage`, { ...params }, floor?.floorPlanImage ? floor.updatedAt : null);
-  const ground = readGround(floor?.imageOrigins);
+  const picture = useImage(`${FLOOR}/floorPlanImage`, { ...params }, floor?.floorPlanImage ? floor.updatedAt : null);
+  const ground = parseGeoreference(floor?.imageOrigins);
   const pin = usePinning();
-  if (!floor) return <FaultLine error={asked.error} />;
+  if (!floor) return <ErrorLine error={asked.error} />;
   const canChange = floor.permissions.includes("put");
   const zones = (floor.zones ?? []).map(({ id, name, boundary }) => ({
     id,
@@ -53,21 +53,21 @@ export function FloorPlan(params: FloorParams) {
   const outlines = [...zones.filter(({ id }) => id !== drawn?.id), ...(drawn ? [drawn] : [])].flatMap(
     ({ id, name, outline }) => (outline ? [{ id, name, outline }] : []),
   );
-  const middles = new Map(outlines.map(({ id, outline }) => [id, middleOf(outline)]));
+  const middles = new Map(outlines.map(({ id, outline }) => [id, centerOf(outline)]));
   const standing = (inputs.data?.data ?? []).map((row) => ({ row, ...standingOf(row, ground, middles) }));
   const marks = standing.flatMap(({ row, at }) =>
     at ? [{ id: row.id, name: row.name, at, canMove: ground !== null && row.permissions.includes("put") }] : [],
   );
   return (
     <section className="stack">
-      <FaultLine error={picture.error ?? inputs.error ?? pin.error} />
+      <ErrorLine error={picture.error ?? inputs.error ?? pin.error} />
       {picture.url ? (
-        <PlanPicture
+        <PlanImage
           url={picture.url}
           name={floor.name}
           {...{ outlines, marks }}
           onRatio={setRatio}
-          onMove={(id, at) => ground && pin.mutate({ id, position: positionAt(at, ground) })}
+          onMove={(id, at) => ground && pin.mutate({ id, position: toPosition(at, ground) })}
         />
       ) : (
         !floor.floorPlanImage && <p>{t("plan.none")}</p>
@@ -79,10 +79,10 @@ export function FloorPlan(params: FloorParams) {
           <Inputs
             standing={standing}
             hasGround={ground !== null}
-            onPlace={({ row, at }) => ground && pin.mutate({ id: row.id, position: positionAt(at ?? MIDDLE, ground) })}
+            onPlace={({ row, at }) => ground && pin.mutate({ id: row.id, position: toPosition(at ?? MIDDLE, ground) })}
           />
           {canChange && <ZoneOutlines {...{ params, zones }} onDraft={setDrawn} />}
-          {canChange && ratio !== null && <GroundForm {...{ params, ground, ratio }} />}
+          {canChange && ratio !== null && <GeoreferenceForm {...{ params, ground, ratio }} />}
         </>
       )}
     </section>
@@ -100,18 +100,19 @@ interface Standing {
 
 function standingOf(
   { pinnedLocation, zoneId }: ApiDeviceRow,
-  ground: Ground | null,
+  ground: Georeference | null,
   middles: ReadonlyMap<string, PlanPoint>,
 ): { at: PlanPoint | null; known: Known } {
   const position = pinnedLocation?.coordinates;
-  if (position?.length === 2 && ground) return { at: onPlan(position as unknown as Position, ground), known: "pinned" };
+  if (position?.length === 2 && ground)
+    return { at: toPlanPoint(position as unknown as Position, ground), known: "pinned" };
   const zone = middles.get(zoneId ?? "");
   return zone ? { at: zone, known: "in-zone" } : { at: null, known: "unpinned" };
 }
 
 function usePinning() {
   const { client } = useConsole();
-  return useChange("api-devices", ({ id, position }: { id: string; position: Position }) =>
+  return useRowMutation("api-devices", ({ id, position }: { id: string; position: Position }) =>
     client.put(
       "api-devices/{apiDeviceId}",
       { apiDeviceId: id },
@@ -127,7 +128,7 @@ interface InputsProps {
 }
 
 function Inputs({ standing, hasGround, onPlace }: InputsProps) {
-  const { t } = useWords();
+  const { t } = useTranslation();
   return (
     <section className="stack">
       <h3>{t("plan.inputs")}</h3>
@@ -156,18 +157,18 @@ function Inputs({ standing, hasGround, onPlace }: InputsProps) {
 }
 
 function PictureButtons({ params, isThere }: { params: FloorParams; isThere: boolean }) {
-  const { t } = useWords();
-  const { client, say } = useConsole();
+  const { t } = useTranslation();
+  const { client, notify } = useConsole();
   const input = useRef<HTMLInputElement>(null);
-  const change = useChange("floors", async (file: File | null) => {
+  const change = useRowMutation("floors", async (file: File | null) => {
     if (file) {
       const form = new FormData();
       form.append("floorPlanImage", file);
       await client.put(FLOOR, { ...params }, form);
-      say(t("saved"));
+      notify(t("saved"));
     } else {
       await client.put(FLOOR, { ...params }, { floorPlanImage: null });
-      say(t("plan.taken-away"));
+      notify(t("plan.taken-away"));
     }
   });
   return (
@@ -198,7 +199,7 @@ function PictureButtons({ params, isThere }: { params: FloorParams; isThere: boo
           </Button>
         )}
       </div>
-      <FaultLine error={change.error} />
+      <ErrorLine error={change.error} />
     </>
   );
 }

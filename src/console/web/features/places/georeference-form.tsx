@@ -1,14 +1,14 @@
 import type { BuildingRow, SiteRow } from "../../api/place-rows.ts";
-import { useChange, useRow } from "../../api/use-rows.ts";
+import { useRow, useRowMutation } from "../../api/use-rows.ts";
 import { useConsole } from "../../console-context.tsx";
-import { useWords } from "../../i18n/use-translation.tsx";
+import { useTranslation } from "../../i18n/use-translation.tsx";
 import { Form } from "../../ui/form/form.tsx";
 import type { FormField } from "../../ui/form/form-fields.ts";
-import { cornersOf, type Ground, type GroundMeasures, measuresOf } from "./georeference.ts";
+import { cornersOf, type Georeference, type GeoreferenceMeasures, measuresOf } from "./georeference.ts";
 
 interface GroundFormProps {
   params: { siteId: string; buildingId: string; floorId: string };
-  ground: Ground | null;
+  ground: Georeference | null;
   /** Height of the picture for its width. */
   ratio: number;
 }
@@ -22,19 +22,19 @@ const FIELDS: readonly FormField[] = [
 type Answers = Partial<Record<"latitude" | "longitude" | "widthM" | "turnedBy", number | null>>;
 
 /** Which piece of ground a plan shows: its middle, its width, and where its top points. */
-export function GroundForm({ params, ground, ratio }: GroundFormProps) {
-  const { t } = useWords();
-  const { client, say } = useConsole();
+export function GeoreferenceForm({ params, ground, ratio }: GroundFormProps) {
+  const { t } = useTranslation();
+  const { client, notify } = useConsole();
   const building = useRow<BuildingRow>("sites/{siteId}/buildings/{buildingId}", { ...params });
   const site = useRow<SiteRow>("sites/{siteId}", { ...params });
-  const { heightM: _, ...measured } = ground ? measuresOf(ground) : ({} as Partial<GroundMeasures>);
-  const save = useChange("floors", async (answers: Answers) => {
+  const { heightM: _, ...measured } = ground ? measuresOf(ground) : ({} as Partial<GeoreferenceMeasures>);
+  const save = useRowMutation("floors", async (answers: Answers) => {
     const { latitude, longitude, widthM, turnedBy } = { ...measured, ...answers };
     if (latitude == null || longitude == null || widthM == null) return;
     const measures = { latitude, longitude, widthM, heightM: widthM * ratio, turnedBy: turnedBy ?? 0 };
     const route = "sites/{siteId}/buildings/{buildingId}/floors/{floorId}";
     await client.put(route, params, { imageOrigins: cornersOf(measures) });
-    say(t("saved"));
+    notify(t("saved"));
   });
   if (!building.data || !site.data) return null;
   const { latitude, longitude } = building.data.latitude === null ? site.data : building.data;

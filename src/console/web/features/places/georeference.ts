@@ -8,14 +8,14 @@ export interface PlanPoint {
 }
 
 /** The piece of ground that a picture shows, by three of its corners. */
-export interface Ground {
+export interface Georeference {
   topLeft: Position;
   topRight: Position;
   bottomLeft: Position;
 }
 
 /** The same as people measure it: the middle, how wide and high, and where the top points, in degrees from north by east. */
-export interface GroundMeasures {
+export interface GeoreferenceMeasures {
   longitude: number;
   latitude: number;
   widthM: number;
@@ -26,7 +26,7 @@ export interface GroundMeasures {
 const METRES_A_DEGREE = 111_320;
 
 /** What a floor's `imageOrigins` says: corners from the top left clockwise, four or three (without the one at the bottom right). Null for anything else. own choice */
-export function readGround(origins: unknown): Ground | null {
+export function parseGeoreference(origins: unknown): Georeference | null {
   if (!Array.isArray(origins) || origins.length < 3 || origins.length > 4 || !origins.every(isPosition)) return null;
   const [topLeft, topRight] = origins as Position[];
   const bottomLeft = origins.at(-1) as Position;
@@ -37,7 +37,7 @@ export function readGround(origins: unknown): Ground | null {
 }
 
 /** The corners of a picture that lies as measured, from the top left clockwise. */
-export function cornersOf({ longitude, latitude, widthM, heightM, turnedBy }: GroundMeasures): Position[] {
+export function cornersOf({ longitude, latitude, widthM, heightM, turnedBy }: GeoreferenceMeasures): Position[] {
   const angle = (turnedBy * Math.PI) / 180;
   const at = (right: number, up: number): Position => [
     longitude + (right * Math.cos(angle) + up * Math.sin(angle)) / metresALongitude(latitude),
@@ -48,7 +48,7 @@ export function cornersOf({ longitude, latitude, widthM, heightM, turnedBy }: Gr
 }
 
 /** How a piece of ground measures, to centimetres and hundredths of a degree of turning. */
-export function measuresOf({ topLeft, topRight, bottomLeft }: Ground): GroundMeasures {
+export function measuresOf({ topLeft, topRight, bottomLeft }: Georeference): GeoreferenceMeasures {
   const longitude = (topRight[0] + bottomLeft[0]) / 2;
   const latitude = (topRight[1] + bottomLeft[1]) / 2;
   const metres = (from: Position, to: Position): [number, number] => [
@@ -66,7 +66,7 @@ export function measuresOf({ topLeft, topRight, bottomLeft }: Ground): GroundMea
 }
 
 /** Where a position lies on the picture, also beyond its edges. */
-export function onPlan([longitude, latitude]: Position, ground: Ground): PlanPoint {
+export function toPlanPoint([longitude, latitude]: Position, ground: Georeference): PlanPoint {
   const { topLeft } = ground;
   const [right, down] = axesOf(ground);
   const [east, north] = [longitude - topLeft[0], latitude - topLeft[1]];
@@ -75,7 +75,7 @@ export function onPlan([longitude, latitude]: Position, ground: Ground): PlanPoi
 }
 
 /** The position that a place on the picture shows. */
-export function positionAt({ x, y }: PlanPoint, ground: Ground): Position {
+export function toPosition({ x, y }: PlanPoint, ground: Georeference): Position {
   const { topLeft } = ground;
   const [right, down] = axesOf(ground);
   return [topLeft[0] + x * right[0] + y * down[0], topLeft[1] + x * right[1] + y * down[1]];
@@ -85,17 +85,17 @@ export function positionAt({ x, y }: PlanPoint, ground: Ground): Position {
  * The outline of a zone or floor on the picture: `[x, y]` in parts of the plan as they are, a GeoJSON polygon (bare or as a
  * feature) by way of the ground; null where it is neither, or where the ground is not known.
  */
-export function outlineOf(boundary: unknown, ground: Ground | null): PlanPoint[] | null {
+export function outlineOf(boundary: unknown, ground: Georeference | null): PlanPoint[] | null {
   if (Array.isArray(boundary)) {
     const isPart = (each: unknown) => isPosition(each) && each.every((part) => part >= 0 && part <= 1);
     return boundary.length >= 3 && boundary.every(isPart) ? (boundary as Position[]).map(([x, y]) => ({ x, y })) : null;
   }
   const ring = ringOf(boundary);
-  return ring && ground ? ring.map((position) => onPlan(position, ground)) : null;
+  return ring && ground ? ring.map((position) => toPlanPoint(position, ground)) : null;
 }
 
 /** The middle of an outline. */
-export function middleOf(outline: readonly PlanPoint[]): PlanPoint {
+export function centerOf(outline: readonly PlanPoint[]): PlanPoint {
   const mean = (of: (point: PlanPoint) => number) => outline.reduce((sum, each) => sum + of(each), 0) / outline.length;
   return { x: mean(({ x }) => x), y: mean(({ y }) => y) };
 }
@@ -107,14 +107,14 @@ function ringOf(boundary: unknown): Position[] | null {
   return Array.isArray(ring) && ring.length >= 3 && ring.every(isPosition) ? ring : null;
 }
 
-function axesOf({ topLeft, topRight, bottomLeft }: Ground): [Position, Position] {
+function axesOf({ topLeft, topRight, bottomLeft }: Georeference): [Position, Position] {
   return [
     [topRight[0] - topLeft[0], topRight[1] - topLeft[1]],
     [bottomLeft[0] - topLeft[0], bottomLeft[1] - topLeft[1]],
   ];
 }
 
-function spanOf(ground: Ground): number {
+function spanOf(ground: Georeference): number {
   const [right, down] = axesOf(ground);
   return right[0] * down[1] - right[1] * down[0];
 }

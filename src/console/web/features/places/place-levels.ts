@@ -1,10 +1,10 @@
 import type { RouteParams, RouteQuery } from "../../api/routes.ts";
 
 /** The kinds of places, each within the one before. */
-export const LEVELS = ["site", "building", "floor", "zone"] as const;
+export const PLACE_TYPES = ["site", "building", "floor", "zone"] as const;
 
 /** A kind of place. */
-export type Level = (typeof LEVELS)[number];
+export type PlaceLevel = (typeof PLACE_TYPES)[number];
 
 const BUILDINGS = "sites/{siteId}/buildings";
 const FLOORS = `${BUILDINGS}/{buildingId}/floors` as const;
@@ -21,33 +21,33 @@ export const PLACE_ROUTES = {
   // As a house stands: the highest floor on top.
   floor: { collection: FLOORS, item: `${FLOORS}/{floorId}`, query: { includeZoneTotal: true, sort: "-rank" } },
   zone: { collection: ZONES, item: `${ZONES}/{zoneId}`, query: { sort: "name" } },
-} as const satisfies Record<Level, { collection: string; item: string; query: RouteQuery }>;
+} as const satisfies Record<PlaceLevel, { collection: string; item: string; query: RouteQuery }>;
 
 /** A place by the ids from its site down to itself; its length says its kind. */
 export type PlacePath = readonly string[];
 
 /** The kind of a place; of what is directly below it, with one id more. Undefined below a zone. */
-export function levelOf(path: PlacePath): Level | undefined {
-  return LEVELS[path.length - 1];
+export function placeLevelOf(path: PlacePath): PlaceLevel | undefined {
+  return PLACE_TYPES[path.length - 1];
 }
 
 /** The ids of a path by the names that routes have for them. */
-export function paramsOf(path: PlacePath): RouteParams {
-  return Object.fromEntries(path.flatMap((id, at) => (LEVELS[at] ? [[`${LEVELS[at]}Id`, id]] : [])));
+export function placeRouteParams(path: PlacePath): RouteParams {
+  return Object.fromEntries(path.flatMap((id, at) => (PLACE_TYPES[at] ? [[`${PLACE_TYPES[at]}Id`, id]] : [])));
 }
 
 /** A place in the address: ids from the site down. */
-export function pathText(path: PlacePath): string {
+export function placePathText(path: PlacePath): string {
   return path.join("/");
 }
 
 /** The path that an address names; empty for none, and what is too deep is cut off. */
-export function readPath(text: string | undefined): PlacePath {
-  return (text ?? "").split("/").filter(Boolean).slice(0, LEVELS.length);
+export function parsePlacePath(text: string | undefined): PlacePath {
+  return (text ?? "").split("/").filter(Boolean).slice(0, PLACE_TYPES.length);
 }
 
 /** The paths of all that a place lies in, the site first. */
-export function pathsAbove(path: PlacePath): PlacePath[] {
+export function parentPaths(path: PlacePath): PlacePath[] {
   return path.slice(0, -1).map((_, at) => path.slice(0, at + 1));
 }
 
@@ -62,6 +62,6 @@ export interface PlaceRow {
 }
 
 /** How many places lie directly in one. */
-export function insideOf({ buildingTotal, floorTotal, zoneTotal }: PlaceRow): number {
+export function childCount({ buildingTotal, floorTotal, zoneTotal }: PlaceRow): number {
   return buildingTotal ?? floorTotal ?? zoneTotal ?? 0;
 }

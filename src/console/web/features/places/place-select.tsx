@@ -1,9 +1,9 @@
 import type { RouteFor } from "../../api/routes.ts";
 import type { Named } from "../../api/rows.ts";
-import { PLACE_LEVELS, type Place } from "../../api/scenario-rows.ts";
+import { PLACE_LEVELS, type PlaceIds } from "../../api/scenario-rows.ts";
 import { useRows } from "../../api/use-rows.ts";
-import { useWords } from "../../i18n/use-translation.tsx";
-import { FaultLine } from "../../ui/error-line.tsx";
+import { useTranslation } from "../../i18n/use-translation.tsx";
+import { ErrorLine } from "../../ui/error-line.tsx";
 
 /** Where the places of a level are listed. */
 const LISTS = {
@@ -20,12 +20,12 @@ interface PlaceChoiceProps {
   /** What is taken when nothing is chosen. */
   otherwise: string;
   required?: boolean;
-  place: Place;
-  onChange(place: Place): void;
+  place: PlaceIds;
+  onChange(place: PlaceIds): void;
 }
 
 /** A site, then a building in it, and so on; a level is asked for once the one above is known and has any. */
-export function PlaceChoice({ label, otherwise, required = false, place, onChange }: PlaceChoiceProps) {
+export function PlaceSelect({ label, otherwise, required = false, place, onChange }: PlaceChoiceProps) {
   return (
     <fieldset className="places-choice">
       <legend>
@@ -46,7 +46,7 @@ export function PlaceChoice({ label, otherwise, required = false, place, onChang
 type LevelProps = Pick<PlaceChoiceProps, "place" | "otherwise" | "onChange"> & { level: (typeof PLACE_LEVELS)[number] };
 
 function LevelChoice({ level, place, otherwise, onChange }: LevelProps) {
-  const { name } = useWords();
+  const { name } = useTranslation();
   const { site, building, floor } = place;
   const params = { siteId: site?.id ?? "", buildingId: building?.id ?? "", floorId: floor?.id ?? "" };
   const found = useRows<Named>(LISTS[level], params, { limit: MOST, sort: level === "floor" ? "rank" : "name" });
@@ -74,6 +74,6 @@ function LevelChoice({ level, place, otherwise, onChange }: LevelProps) {
 }
 
 function NoSites({ error }: { error: unknown }) {
-  const { t } = useWords();
-  return error ? <FaultLine error={error} /> : <p className="soft">{t("place-level.none")}</p>;
+  const { t } = useTranslation();
+  return error ? <ErrorLine error={error} /> : <p className="soft">{t("place-level.none")}</p>;
 }

@@ -1,17 +1,17 @@
-import type { WordKey } from "../../i18n/en.ts";
-import { useWords } from "../../i18n/use-translation.tsx";
-import type { Drawn } from "../../ui/form/form-fields.ts";
+import type { MessageKey } from "../../i18n/en.ts";
+import { useTranslation } from "../../i18n/use-translation.tsx";
+import type { FieldOverrides } from "../../ui/form/form-fields.ts";
 import { NEW, RowSheet } from "../../ui/row-sheet.tsx";
 import type { SheetTab } from "../../ui/sheet-tabs.tsx";
 import { FloorOrder } from "./floor-order.tsx";
 import { FloorPlan } from "./floor-plan.tsx";
-import { type Level, levelOf, PLACE_ROUTES, type PlacePath, paramsOf } from "./place-levels.ts";
+import { PLACE_ROUTES, type PlaceLevel, type PlacePath, placeLevelOf, placeRouteParams } from "./place-levels.ts";
 import { RemovalHint } from "./removal-hint.tsx";
-import { SitePlayers } from "./site-role-holders.tsx";
+import { SiteRoleHolders } from "./site-role-holders.tsx";
 
 const POSITION = ["latitude", "longitude"];
 const ADDRESS = ["addressLine1", "addressLine2", "city", "state", "postalCode", "country"];
-const FIELDS: Readonly<Record<Level, readonly string[]>> = {
+const FIELDS: Readonly<Record<PlaceLevel, readonly string[]>> = {
   site: ["name", "externalId", ...POSITION],
   building: [
     ...["name", "externalId", ...ADDRESS, ...POSITION],
@@ -20,18 +20,18 @@ const FIELDS: Readonly<Record<Level, readonly string[]>> = {
   floor: ["name", "externalId", "type"],
   zone: ["name", "externalId", "type"],
 };
-const HINTS: Readonly<Record<string, WordKey>> = {
+const HINTS: Readonly<Record<string, MessageKey>> = {
   externalId: "places.external-hint",
   type: "places.type-hint",
 };
 
 /** One place: what it is called, what is in it, and for a floor its plan. */
 export function PlaceSheet({ path, onClose }: { path: PlacePath; onClose: () => void }) {
-  const { t } = useWords();
-  const level = levelOf(path) as Level;
+  const { t } = useTranslation();
+  const level = placeLevelOf(path) as PlaceLevel;
   const id = path.at(-1) ?? NEW;
-  const within = paramsOf(path.slice(0, -1));
-  const fields: Drawn[] = FIELDS[level].map((name) => {
+  const within = placeRouteParams(path.slice(0, -1));
+  const fields: FieldOverrides[] = FIELDS[level].map((name) => {
     if (name === "emergency") return { name, kind: "mark", mark: { label: t("places.emergency-hint"), path: [] } };
     const hint = HINTS[name];
     return { name, ...(hint ? { hint: t(hint) } : {}) };
@@ -52,9 +52,10 @@ export function PlaceSheet({ path, onClose }: { path: PlacePath; onClose: () => 
   );
 }
 
-function tabsOf(level: Level, path: PlacePath, t: (key: WordKey) => string): SheetTab[] {
+function tabsOf(level: PlaceLevel, path: PlacePath, t: (key: MessageKey) => string): SheetTab[] {
   const [siteId = "", buildingId = "", floorId = ""] = path;
-  if (level === "site") return [{ id: "roles", label: t("places.roles"), content: <SitePlayers siteId={siteId} /> }];
+  if (level === "site")
+    return [{ id: "roles", label: t("places.roles"), content: <SiteRoleHolders siteId={siteId} /> }];
   if (level === "building") {
     return [{ id: "floors", label: t("places.floors"), content: <FloorOrder {...{ siteId, buildingId }} /> }];
   }

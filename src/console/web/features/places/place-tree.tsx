@@ -1,19 +1,19 @@
 import { useState } from "react";
 import { useRows } from "../../api/use-rows.ts";
-import { useWords } from "../../i18n/use-translation.tsx";
-import { FaultLine } from "../../ui/error-line.tsx";
+import { useTranslation } from "../../i18n/use-translation.tsx";
+import { ErrorLine } from "../../ui/error-line.tsx";
 import { NEW } from "../../ui/row-sheet.tsx";
-import { useGone } from "../../ui/use-removal.ts";
+import { usePendingRemovalIds } from "../../ui/use-removal.ts";
 import {
-  insideOf,
-  type Level,
-  levelOf,
+  childCount,
   PLACE_ROUTES,
+  type PlaceLevel,
   type PlacePath,
   type PlaceRow,
-  paramsOf,
-  pathsAbove,
-  pathText,
+  parentPaths,
+  placeLevelOf,
+  placePathText,
+  placeRouteParams,
 } from "./place-levels.ts";
 import "../security/domains.css";
 import "./places.css";
@@ -28,11 +28,11 @@ interface PlaceTreeProps {
 
 /** Sites, and in each that is unfolded what lies in it, down to zones; what is folded is not read. */
 export function PlaceTree({ q, opened, onOpen }: PlaceTreeProps) {
-  const { t } = useWords();
-  const [unfolded, setUnfolded] = useState<ReadonlySet<string>>(() => new Set(pathsAbove(opened).map(pathText)));
+  const { t } = useTranslation();
+  const [unfolded, setUnfolded] = useState<ReadonlySet<string>>(() => new Set(parentPaths(opened).map(placePathText)));
   const toggle = (path: PlacePath) => {
     const next = new Set(unfolded);
-    if (!next.delete(pathText(path))) next.add(pathText(path));
+    if (!next.delete(placePathText(path))) next.add(placePathText(path));
     setUnfolded(next);
   };
   return (
@@ -55,15 +55,15 @@ interface BranchProps {
 const MOST = 1_000;
 
 function Branch({ above, inName, q, unfolded, toggle, onOpen }: BranchProps) {
-  const { t } = useWords();
-  const level = levelOf([...above, NEW]) as Level;
+  const { t } = useTranslation();
+  const level = placeLevelOf([...above, NEW]) as PlaceLevel;
   const { collection, query } = PLACE_ROUTES[level];
-  const rows = useRows<PlaceRow>(collection, paramsOf(above), { ...query, limit: MOST, ...(q ? { q } : {}) });
+  const rows = useRows<PlaceRow>(collection, placeRouteParams(above), { ...query, limit: MOST, ...(q ? { q } : {}) });
   const total = rows.data?.total ?? 0;
   const word = t(`places.add-${level}`);
   return (
     <>
-      <FaultLine error={rows.error} />
+      <ErrorLine error={rows.error} />
       {above.length === 0 && total === 0 && rows.data && <p>{q ? t("search.none") : t("places.none")}</p>}
       <ul className="branch">
         {rows.data?.data.map((row) => (
@@ -94,10 +94,10 @@ function Node({
   toggle,
   onOpen,
 }: Omit<BranchProps, "above" | "inName" | "q"> & { path: PlacePath; row: PlaceRow }) {
-  const { t } = useWords();
-  const level = levelOf(path) as Level;
-  const isOpen = unfolded.has(pathText(path));
-  const isLeaving = useGone().has(row.id);
+  const { t } = useTranslation();
+  const level = placeLevelOf(path) as PlaceLevel;
+  const isOpen = unfolded.has(placePathText(path));
+  const isLeaving = usePendingRemovalIds().has(row.id);
   const { name } = row;
   return (
     <li className={isLeaving ? "leaving" : ""}>
@@ -118,7 +118,7 @@ function Node({
         <button type="button" className="open" onClick={() => onOpen(path)}>
           {name}
         </button>
-        {level !== "zone" && <small className="soft">{t(`place-count.${level}`, { n: insideOf(row) })}</small>}
+        {level !== "zone" && <small className="soft">{t(`place-count.${level}`, { n: childCount(row) })}</small>}
       </span>
       {isOpen && <Branch above={path} inName={name} {...{ unfolded, toggle, onOpen }} />}
     </li>

@@ -1,10 +1,10 @@
 import { Button } from "@mantine/core";
-import { useWords } from "../../i18n/use-translation.tsx";
+import { useTranslation } from "../../i18n/use-translation.tsx";
 import { SearchField } from "../../ui/list/search-field.tsx";
 import { useTableSearch } from "../../ui/list/use-table-search.ts";
 import { NEW } from "../../ui/row-sheet.tsx";
-import { Tabs } from "../../ui/section-tabs.tsx";
-import { pathText, readPath } from "./place-levels.ts";
+import { SectionTabs } from "../../ui/section-tabs.tsx";
+import { parsePlacePath, placePathText } from "./place-levels.ts";
 import { PlaceSheet } from "./place-sheet.tsx";
 import { PlaceTree } from "./place-tree.tsx";
 import "../../ui/list/list.css";
@@ -12,12 +12,12 @@ import "../../ui/lines.css";
 
 /** Where things are: sites, buildings, floors with their plans, zones. */
 export default function PlacesPage() {
-  const { t } = useWords();
+  const { t } = useTranslation();
   const [{ q, open }, show] = useTableSearch();
-  const opened = readPath(open);
+  const opened = parsePlacePath(open);
   return (
     <div className="page">
-      <Tabs of="devices" />
+      <SectionTabs of="devices" />
       <div className="head">
         <h1>{t("places.title")}</h1>
         <span className="space" />
@@ -27,7 +27,7 @@ export default function PlacesPage() {
       <div className="list-tools">
         <SearchField label={t("places.search")} value={q ?? ""} onSearch={(text) => show({ q: text })} />
       </div>
-      <PlaceTree q={q ?? ""} opened={opened} onOpen={(path) => show({ open: pathText(path) })} />
+      <PlaceTree q={q ?? ""} opened={opened} onOpen={(path) => show({ open: placePathText(path) })} />
       {opened.length > 0 && <PlaceSheet key={open} path={opened} onClose={() => show({ open: undefined })} />}
     </div>
   );

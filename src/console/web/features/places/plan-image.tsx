@@ -1,10 +1,10 @@
 import { type KeyboardEvent, type PointerEvent, useEffect, useRef, useState } from "react";
 import { useConsole } from "../../console-context.tsx";
-import { useWords } from "../../i18n/use-translation.tsx";
+import { useTranslation } from "../../i18n/use-translation.tsx";
 import type { PlanPoint } from "./georeference.ts";
 
 /** Something that stands on the plan. */
-export interface Mark {
+export interface PlanMarker {
   id: string;
   name: string;
   at: PlanPoint;
@@ -22,7 +22,7 @@ interface PlanPictureProps {
     outline: readonly PlanPoint[];
     tone?: "good" | "bad" | "warn" | "waiting";
   }[];
-  marks: readonly Mark[];
+  marks: readonly PlanMarker[];
   /** Is told how high the picture is for its width. */
   onRatio(ratio: number): void;
   /** A mark was moved and has come to rest. */
@@ -41,8 +41,8 @@ const STEPS: Readonly<Record<string, PlanPoint>> = {
 };
 
 /** A plan with the outlines of its zones and marks that are moved by hand or by keys. */
-export function PlanPicture({ url, name, outlines, marks, onRatio, onMove }: PlanPictureProps) {
-  const { t } = useWords();
+export function PlanImage({ url, name, outlines, marks, onRatio, onMove }: PlanPictureProps) {
+  const { t } = useTranslation();
   const place = useRef<HTMLDivElement>(null);
   const pointAt = ({ clientX, clientY }: PointerEvent): PlanPoint => {
     const box = place.current?.getBoundingClientRect();
@@ -70,13 +70,13 @@ export function PlanPicture({ url, name, outlines, marks, onRatio, onMove }: Pla
 }
 
 interface MarkButtonProps {
-  mark: Mark;
+  mark: PlanMarker;
   pointAt(event: PointerEvent): PlanPoint;
   onMove(id: string, at: PlanPoint): void;
 }
 
 function MarkButton({ mark, pointAt, onMove }: MarkButtonProps) {
-  const { t } = useWords();
+  const { t } = useTranslation();
   const { clock } = useConsole();
   const { id, name, canMove } = mark;
   const [moved, setMoved] = useState<PlanPoint | null>(null);

@@ -1,13 +1,13 @@
 import type { BuildingRow, FloorRow } from "../../api/place-rows.ts";
 import type { RouteFor, RouteParams, RouteQuery } from "../../api/routes.ts";
 import { useRows } from "../../api/use-rows.ts";
-import { useWords } from "../../i18n/use-translation.tsx";
-import { type Level, levelOf, type PlacePath, paramsOf } from "./place-levels.ts";
+import { useTranslation } from "../../i18n/use-translation.tsx";
+import { type PlaceLevel, type PlacePath, placeLevelOf, placeRouteParams } from "./place-levels.ts";
 
 /** What goes with a place when it is removed. */
 export function RemovalHint({ path }: { path: PlacePath }) {
-  const { t } = useWords();
-  const level = levelOf(path) as Level;
+  const { t } = useTranslation();
+  const level = placeLevelOf(path) as PlaceLevel;
   const { parts, kept } = useDependents(level, path);
   if (parts === null) return null;
   return (
@@ -29,9 +29,9 @@ export function RemovalHint({ path }: { path: PlacePath }) {
 }
 
 /** What goes, in words, and what stays without its place; null parts until it is known. */
-function useDependents(level: Level, path: PlacePath): { parts: string[] | null; kept: string | null } {
-  const { t } = useWords();
-  const params = paramsOf(path);
+function useDependents(level: PlaceLevel, path: PlacePath): { parts: string[] | null; kept: string | null } {
+  const { t } = useTranslation();
+  const params = placeRouteParams(path);
   const isSite = level === "site";
   const buildings = useIf<BuildingRow>(isSite, "sites/{siteId}/buildings", params, { includeFloorTotal: true });
   const recipients = useIf(isSite, "sites/{siteId}/recipients", params, {});

@@ -1,17 +1,17 @@
 import { Button } from "@mantine/core";
 import { useState } from "react";
 import type { SiteRecipientRow } from "../../api/place-rows.ts";
-import { useChange, useRows, useSchemas } from "../../api/use-rows.ts";
+import { useRowMutation, useRows, useSchemas } from "../../api/use-rows.ts";
 import { useConsole } from "../../console-context.tsx";
-import { useWords } from "../../i18n/use-translation.tsx";
-import { FaultLine } from "../../ui/error-line.tsx";
+import { useTranslation } from "../../i18n/use-translation.tsx";
+import { ErrorLine } from "../../ui/error-line.tsx";
 import { Form } from "../../ui/form/form.tsx";
-import { type Drawn, drawnFields, type FormValues } from "../../ui/form/form-fields.ts";
+import { type FieldOverrides, type FormValues, formFields } from "../../ui/form/form-fields.ts";
 import { NEW } from "../../ui/row-sheet.tsx";
-import { useGone, useRemoval } from "../../ui/use-removal.ts";
+import { usePendingRemovalIds, useRemoval } from "../../ui/use-removal.ts";
 import "../../ui/lines.css";
 
-const FIELDS: readonly Drawn[] = [
+const FIELDS: readonly FieldOverrides[] = [
   { name: "distributionListIds", kind: "rows", from: "distribution-lists" },
   { name: "userIds", kind: "rows", from: "users" },
   { name: "deviceGroupIds", kind: "rows", from: "device-groups" },
@@ -21,17 +21,17 @@ const FIELDS: readonly Drawn[] = [
 const NO_VALUES: FormValues = {};
 
 /** Who plays which role at a site. */
-export function SitePlayers({ siteId }: { siteId: string }) {
-  const { t } = useWords();
+export function SiteRoleHolders({ siteId }: { siteId: string }) {
+  const { t } = useTranslation();
   const [open, setOpen] = useState<string | null>(null);
   const players = useRows<SiteRecipientRow>("sites/{siteId}/recipients", { siteId }, { limit: 1_000 });
-  const gone = useGone();
+  const gone = usePendingRemovalIds();
   const rows = (players.data?.data ?? []).toSorted((a, b) => roleOf(a).localeCompare(roleOf(b)));
   const close = () => setOpen(null);
   return (
     <section className="stack">
       <p className="soft">{t("places.roles-words")}</p>
-      <FaultLine error={players.error} />
+      <ErrorLine error={players.error} />
       {players.data?.total === 0 && <p className="soft">{t("places.roles-none")}</p>}
       <ul className="plain lined">
         {rows.map((row) => (
@@ -75,28 +75,28 @@ function whoOf(row: SiteRecipientRow): string {
 }
 
 function Player({ siteId, row, onDone }: { siteId: string; row: SiteRecipientRow | null; onDone: () => void }) {
-  const { t } = useWords();
-  const { client, say } = useConsole();
+  const { t } = useTranslation();
+  const { client, notify } = useConsole();
   const schemas = useSchemas();
   const removeSoon = useRemoval("sites/{siteId}/recipients/{recipientId}");
   const params = { siteId, recipientId: row?.id ?? "" };
-  const save = useChange("site-recipients", async (changed: Record<string, unknown>) => {
+  const save = useRowMutation("site-recipients", async (changed: Record<string, unknown>) => {
     if (row) await client.put("sites/{siteId}/recipients/{recipientId}", params, changed);
     else await client.post("sites/{siteId}/recipients", { siteId }, changed);
-    say(t("saved"));
+    notify(t("saved"));
     onDone();
   });
-  const role: Drawn[] = row ? [] : [{ name: "siteRoleId", kind: "row", from: "site-roles" }];
+  const role: FieldOverrides[] = row ? [] : [{ name: "siteRoleId", kind: "row", from: "site-roles" }];
   const remove = () => {
     if (row) removeSoon({ id: row.id, name: roleOf(row), params });
     onDone();
   };
   return (
     <>
-      <FaultLine error={schemas.error} />
+      <ErrorLine error={schemas.error} />
       {schemas.data && (
         <Form
-          fields={drawnFields(schemas.data.resources["site-recipients"]?.schema, [...role, ...FIELDS])}
+          fields={formFields(schemas.data.resources["site-recipients"]?.schema, [...role, ...FIELDS])}
           before={row ? { ...row } : NO_VALUES}
           pending={save.isPending}
           error={save.error}

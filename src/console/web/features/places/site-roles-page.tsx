@@ -1,7 +1,7 @@
 import { Link } from "@tanstack/react-router";
 import type { SiteRoleRow } from "../../api/place-rows.ts";
 import { useRow } from "../../api/use-rows.ts";
-import { useWords } from "../../i18n/use-translation.tsx";
+import { useTranslation } from "../../i18n/use-translation.tsx";
 import { ListPage } from "../../ui/list/list-page.tsx";
 import { RowSheet } from "../../ui/row-sheet.tsx";
 
@@ -9,7 +9,7 @@ const WITH_SITES = { includeAssociatedSites: true };
 
 /** Parts that people play at sites; each site says who plays them. */
 export default function SiteRolesPage() {
-  const { t } = useWords();
+  const { t } = useTranslation();
   return (
     <ListPage<SiteRoleRow>
       tabs="devices"
@@ -48,7 +48,7 @@ export default function SiteRolesPage() {
 }
 
 function SitesOf({ siteRoleId }: { siteRoleId: string }) {
-  const { t } = useWords();
+  const { t } = useTranslation();
   const row = useRow<SiteRoleRow>("site-roles/{siteRoleId}", { siteRoleId }, WITH_SITES);
   const sites = row.data?.associatedSites ?? [];
   if (!row.data) return null;

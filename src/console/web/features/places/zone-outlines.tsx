@@ -1,8 +1,8 @@
 import { Button } from "@mantine/core";
 import { useCallback, useState } from "react";
-import { useChange } from "../../api/use-rows.ts";
+import { useRowMutation } from "../../api/use-rows.ts";
 import { useConsole } from "../../console-context.tsx";
-import { useWords } from "../../i18n/use-translation.tsx";
+import { useTranslation } from "../../i18n/use-translation.tsx";
 import { Form } from "../../ui/form/form.tsx";
 import type { FormField, FormValues } from "../../ui/form/form-fields.ts";
 import { Chip } from "../../ui/status-chip.tsx";
@@ -32,7 +32,7 @@ const FIELDS: readonly FormField[] = [
 
 /** The zones of a floor and where each lies on the plan, as a rectangle that is seen while it is typed. */
 export function ZoneOutlines({ params, zones, onDraft }: ZoneOutlinesProps) {
-  const { t } = useWords();
+  const { t } = useTranslation();
   const [open, setOpen] = useState<string | null>(null);
   const close = () => {
     setOpen(null);
@@ -74,14 +74,14 @@ interface OutlineFormProps {
 }
 
 function OutlineForm({ params, zone, onDraft, onDone }: OutlineFormProps) {
-  const { t } = useWords();
-  const { client, say } = useConsole();
+  const { t } = useTranslation();
+  const { client, notify } = useConsole();
   const { id, name, outline } = zone;
   const [before] = useState<PlanBox | null>(() => outline && boxAround(outline));
-  const save = useChange("zones", async (boundary: readonly (readonly [number, number])[] | null) => {
+  const save = useRowMutation("zones", async (boundary: readonly (readonly [number, number])[] | null) => {
     const route = "sites/{siteId}/buildings/{buildingId}/floors/{floorId}/zones/{zoneId}";
     await client.put(route, { ...params, zoneId: id }, { boundary });
-    say(t("saved"));
+    notify(t("saved"));
     onDone();
   });
   const show = useCallback(

@@ -1,31 +1,31 @@
-import { addressOf } from "../../api/routes.ts";
+import { routeUrl } from "../../api/routes.ts";
 import type { ExtensionRow } from "../../api/rows.ts";
 import type { ExtensionFileRow } from "../../api/upload-rows.ts";
-import { useChange, useRows } from "../../api/use-rows.ts";
+import { useRowMutation, useRows } from "../../api/use-rows.ts";
 import { useConsole } from "../../console-context.tsx";
-import { useWords } from "../../i18n/use-translation.tsx";
+import { useTranslation } from "../../i18n/use-translation.tsx";
 import { DropZone } from "../../ui/drop-zone.tsx";
-import { FaultLine } from "../../ui/error-line.tsx";
+import { ErrorLine } from "../../ui/error-line.tsx";
 import { RemoveButton } from "../../ui/remove-button.tsx";
-import { sizeWords } from "../uploads/upload-text.ts";
+import { sizeText } from "../uploads/upload-text.ts";
 
 /** Files that a plugin needs, such as a certificate or a key. */
 export function PluginFiles({ row }: { row: ExtensionRow }) {
-  const { t } = useWords();
-  const { client, say } = useConsole();
+  const { t } = useTranslation();
+  const { client, notify } = useConsole();
   const params = { extensionId: row.id };
   const files = useRows<ExtensionFileRow>("extensions/{extensionId}/attachments", params, { limit: 100 });
-  const adding = useChange<File, void>("extension-attachments", async (file) => {
+  const adding = useRowMutation<File, void>("extension-attachments", async (file) => {
     const form = new FormData();
     form.set("file", file);
     await client.post("extensions/{extensionId}/attachments", params, form);
-    say(t("saved"));
+    notify(t("saved"));
   });
   const rows = files.data?.data ?? [];
   const mayChange = row.permissions.includes("put");
   return (
     <section className="stack">
-      <FaultLine error={files.error ?? adding.error} />
+      <ErrorLine error={files.error ?? adding.error} />
       {files.data && rows.length === 0 && <p className="soft">{t("plugin.no-files")}</p>}
       <ul className="plain lined">
         {rows.map(({ id, fileFiles: [file] }) => (
@@ -33,14 +33,14 @@ export function PluginFiles({ row }: { row: ExtensionRow }) {
             <a
               className="grow"
               download
-              href={addressOf("extensions/{extensionId}/attachments/{attachmentId}/file", {
+              href={routeUrl("extensions/{extensionId}/attachments/{attachmentId}/file", {
                 ...params,
                 attachmentId: id,
               })}
             >
               {file?.fileName || id}
             </a>
-            {file && <span className="soft">{sizeWords(file.size)}</span>}
+            {file && <span className="soft">{sizeText(file.size)}</span>}
             {mayChange && (
               <RemoveButton
                 route="extensions/{extensionId}/attachments/{attachmentId}"

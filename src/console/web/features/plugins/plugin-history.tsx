@@ -1,17 +1,17 @@
 import type { EndpointActivityRow } from "../../api/identity-rows.ts";
 import type { ExtensionRow } from "../../api/rows.ts";
 import { useAppliance, useRows } from "../../api/use-rows.ts";
-import { useWords } from "../../i18n/use-translation.tsx";
-import { FaultLine } from "../../ui/error-line.tsx";
+import { useTranslation } from "../../i18n/use-translation.tsx";
+import { ErrorLine } from "../../ui/error-line.tsx";
 import { Chip } from "../../ui/status-chip.tsx";
-import { Moment } from "../../ui/timestamp.tsx";
+import { Timestamp } from "../../ui/timestamp.tsx";
 
 const READ = 200;
 const SHOWN = 20;
 
 /** When a plugin was given up or restarted by hand, and what messages show when it can't be reached. */
 export function PluginHistory({ row }: { row: ExtensionRow }) {
-  const { t, name } = useWords();
+  const { t, name } = useTranslation();
   const appliance = useAppliance();
   const activities = useRows<EndpointActivityRow>(
     "extensions/{extensionId}/endpoints/{endpointId}/activities",
@@ -27,12 +27,12 @@ export function PluginHistory({ row }: { row: ExtensionRow }) {
           ? t("plugin.failure-code", { activity: name("activity", row.failureCode) })
           : t("plugin.no-failure-code")}
       </p>
-      <FaultLine error={activities.error} />
+      <ErrorLine error={activities.error} />
       {activities.data && own.length === 0 && <p>{t("plugin.history-none")}</p>}
       <ul className="plain">
         {own.slice(0, SHOWN).map((activity) => (
           <li key={activity.id} className="row">
-            <Moment at={activity.createdAt} />
+            <Timestamp at={activity.createdAt} />
             {activity.state === "fail" ? (
               <>
                 <Chip tone="bad">{t("plugin.stopped")}</Chip>

@@ -1,11 +1,11 @@
 import { useQuery } from "@tanstack/react-query";
 import { useState } from "react";
-import type { LogLine } from "../../api/identity-rows.ts";
-import { useReading } from "../../api/page-queries.ts";
+import type { PluginLogLine } from "../../api/identity-rows.ts";
+import { useTrackedQuery } from "../../api/page-queries.ts";
 import { useConsole } from "../../console-context.tsx";
-import { useWords } from "../../i18n/use-translation.tsx";
-import { FaultLine } from "../../ui/error-line.tsx";
-import { ChoiceBar } from "../../ui/segmented-choice.tsx";
+import { useTranslation } from "../../i18n/use-translation.tsx";
+import { ErrorLine } from "../../ui/error-line.tsx";
+import { SegmentedChoice } from "../../ui/segmented-choice.tsx";
 import { Chip } from "../../ui/status-chip.tsx";
 
 const LINES = 200;
@@ -15,13 +15,14 @@ const CHOICES = ["all", "trouble"] as const;
 
 /** What a plugin said last, newest first, followed while it is open. */
 export function PluginLog({ extensionId }: { extensionId: string }) {
-  const { t, name, language } = useWords();
+  const { t, name, language } = useTranslation();
   const { client, feed } = useConsole();
   const [shown, setShown] = useState<(typeof CHOICES)[number]>("all");
-  const log = useReading(
+  const log = useTrackedQuery(
     useQuery({
       queryKey: ["extensions", extensionId, "log"],
-      queryFn: () => client.get<{ data: LogLine[] }>("extensions/{extensionId}/log", { extensionId }, { limit: LINES }),
+      queryFn: () =>
+        client.get<{ data: PluginLogLine[] }>("extensions/{extensionId}/log", { extensionId }, { limit: LINES }),
       refetchInterval: feed.live ? PAUSE_MS : false,
       staleTime: 0,
     }),
@@ -30,13 +31,13 @@ export function PluginLog({ extensionId }: { extensionId: string }) {
   const lines = (log.data?.data ?? []).filter(({ level }) => shown === "all" || level in TONES).reverse();
   return (
     <section className="stack" aria-label={t("plugin.log")}>
-      <ChoiceBar<(typeof CHOICES)[number]>
+      <SegmentedChoice<(typeof CHOICES)[number]>
         label={t("plugin.log-shown")}
         value={shown}
         choices={CHOICES.map((value) => ({ value, label: name("plugin.log", value) }))}
         onChange={setShown}
       />
-      <FaultLine error={log.error} />
+      <ErrorLine error={log.error} />
       {log.data && lines.length === 0 && <p className="soft">{t("plugin.log-none")}</p>}
       <ol className="log">
         {lines.map((line) => (

@@ -1,28 +1,28 @@
 import { Button } from "@mantine/core";
 import { NOTIFICATION_ACTIVITY_TYPES } from "../../../../resources/broadcasts/activity-types.ts";
 import type { ExtensionRow } from "../../api/rows.ts";
-import { useChange, useSchemas } from "../../api/use-rows.ts";
+import { useRowMutation, useSchemas } from "../../api/use-rows.ts";
 import { useConsole, useNow } from "../../console-context.tsx";
-import { useWords } from "../../i18n/use-translation.tsx";
-import { FaultLine } from "../../ui/error-line.tsx";
+import { useTranslation } from "../../i18n/use-translation.tsx";
+import { ErrorLine } from "../../ui/error-line.tsx";
 import { Form } from "../../ui/form/form.tsx";
-import { drawnFields, fieldsOf } from "../../ui/form/form-fields.ts";
+import { fieldsOf, formFields } from "../../ui/form/form-fields.ts";
 import { SheetTabs } from "../../ui/sheet-tabs.tsx";
 import { SideSheet } from "../../ui/side-sheet.tsx";
 import { Chip } from "../../ui/status-chip.tsx";
 import { PluginFiles } from "./plugin-files.tsx";
 import { PluginHistory } from "./plugin-history.tsx";
 import { PluginLog } from "./plugin-log.tsx";
-import { pluginSentence, pluginTone, pluginWord } from "./plugin-text.ts";
+import { pluginStateText, pluginStatusText, pluginTone } from "./plugin-text.ts";
 
 /** The mark and the sentence for a plugin's state. */
 export function PluginState({ row }: { row: ExtensionRow }) {
-  const words = useWords();
+  const translator = useTranslation();
   const now = useNow();
-  const sentence = pluginSentence(row, now, words);
+  const sentence = pluginStatusText(row, now, translator);
   return (
     <>
-      <Chip tone={pluginTone(row)}>{words.name("plugin", pluginWord(row))}</Chip>
+      <Chip tone={pluginTone(row)}>{translator.name("plugin", pluginStateText(row))}</Chip>
       {sentence && <span className="grow">{sentence}</span>}
     </>
   );
@@ -30,11 +30,11 @@ export function PluginState({ row }: { row: ExtensionRow }) {
 
 /** Starts a plugin anew; one that was given up too. Not there for one that is switched off. */
 export function RestartButton({ row }: { row: ExtensionRow }) {
-  const { t } = useWords();
-  const { client, say } = useConsole();
-  const restart = useChange<void, void>("extensions", async () => {
+  const { t } = useTranslation();
+  const { client, notify } = useConsole();
+  const restart = useRowMutation<void, void>("extensions", async () => {
     await client.post("extensions/{extensionId}/restart", { extensionId: row.id }, {});
-    say(t("plugin.restarted", { name: row.name }));
+    notify(t("plugin.restarted", { name: row.name }));
   });
   const isOff = row.disabled || row.globalDisabled || row.status?.state === "absent";
   if (isOff || !row.permissions.includes("put")) return null;
@@ -49,14 +49,14 @@ export function RestartButton({ row }: { row: ExtensionRow }) {
       >
         {t("plugin.restart")}
       </Button>
-      <FaultLine error={restart.error} />
+      <ErrorLine error={restart.error} />
     </>
   );
 }
 
 /** A plugin: how it runs, its settings, what it says, what became of it. */
 export function PluginSheet({ row, onClose }: { row: ExtensionRow; onClose: () => void }) {
-  const { t } = useWords();
+  const { t } = useTranslation();
   return (
     <SideSheet title={row.name} onClose={onClose}>
       <div className="stack">
@@ -83,16 +83,16 @@ export function PluginSheet({ row, onClose }: { row: ExtensionRow; onClose: () =
 }
 
 function usePluginChange(row: ExtensionRow) {
-  const { t } = useWords();
-  const { client, say } = useConsole();
-  return useChange("extensions", async (body: Record<string, unknown>) => {
+  const { t } = useTranslation();
+  const { client, notify } = useConsole();
+  return useRowMutation("extensions", async (body: Record<string, unknown>) => {
     await client.put("extensions/{extensionId}", { extensionId: row.id }, body);
-    say(t("saved"));
+    notify(t("saved"));
   });
 }
 
 function SwitchButton({ row }: { row: ExtensionRow }) {
-  const { t } = useWords();
+  const { t } = useTranslation();
   const change = usePluginChange(row);
   if (!row.permissions.includes("put")) return null;
   return (
@@ -105,26 +105,26 @@ function SwitchButton({ row }: { row: ExtensionRow }) {
       >
         {row.disabled ? t("system.enable") : t("system.disable")}
       </Button>
-      <FaultLine error={change.error} />
+      <ErrorLine error={change.error} />
     </>
   );
 }
 
 /** What the service heeds about a plugin, beside the plugin's own settings. */
 function PluginLimits({ row }: { row: ExtensionRow }) {
-  const { t, name } = useWords();
+  const { t, name } = useTranslation();
   const schemas = useSchemas();
   const change = usePluginChange(row);
   const schema = schemas.data?.resources.extensions?.schema;
   const codes = NOTIFICATION_ACTIVITY_TYPES.map((value) => ({ value, label: name("activity", value) }));
-  const fields = drawnFields(schema, [
+  const fields = formFields(schema, [
     ...(row.type === "device" ? [{ name: "deviceLimit", hint: t("plugin.device-limit-hint") }] : []),
     { name: "failureCode", hint: t("plugin.failure-code-hint"), choices: codes },
     { name: "globalDisabled", hint: t("plugin.global-disabled-hint") },
   ]);
   return (
     <>
-      <FaultLine error={schemas.error} />
+      <ErrorLine error={schemas.error} />
       {schema && (
         <Form
           key={JSON.stringify([row.deviceLimit, row.failureCode, row.globalDisabled])}
@@ -140,14 +140,14 @@ function PluginLimits({ row }: { row: ExtensionRow }) {
 }
 
 function PluginSettings({ row }: { row: ExtensionRow }) {
-  const { t } = useWords();
+  const { t } = useTranslation();
   const schemas = useSchemas();
   const change = usePluginChange(row);
   const fields = fieldsOf(schemas.data?.extensions[row.id] ?? {});
   if (schemas.data && fields.length === 0) return <p className="soft">{t("plugin.no-settings")}</p>;
   return (
     <>
-      <FaultLine error={schemas.error} />
+      <ErrorLine error={schemas.error} />
       {schemas.data && (
         <Form
           key={JSON.stringify(row.config)}

@@ -1,5 +1,5 @@
 import type { ExtensionRow } from "../../api/rows.ts";
-import type { Words } from "../../i18n/translator.ts";
+import type { Translator } from "../../i18n/translator.ts";
 
 /** Failures within 10 minutes that switch a plugin off. @source extensions/README.md */
 const MOST_FAILURES = 5;
@@ -12,13 +12,17 @@ export function pluginTone({ status }: Pick<ExtensionRow, "status">): string {
 }
 
 /** The word for a plugin's state. */
-export function pluginWord({ status }: Pick<ExtensionRow, "status">): string {
+export function pluginStateText({ status }: Pick<ExtensionRow, "status">): string {
   const { state, health } = status ?? { state: "absent", health: "down" };
   return state === "running" && health !== "ok" ? health : state;
 }
 
 /** How a plugin runs, why, and what comes next, in a sentence; `now` is epoch ms. Empty when there is nothing to say. */
-export function pluginSentence(row: Pick<ExtensionRow, "status" | "disabled">, now: number, { t }: Words): string {
+export function pluginStatusText(
+  row: Pick<ExtensionRow, "status" | "disabled">,
+  now: number,
+  { t }: Translator,
+): string {
   const { state, reason, failures, nextTryAt } = row.status ?? { state: "absent", reason: null, failures: 0 };
   switch (state) {
     case "running":

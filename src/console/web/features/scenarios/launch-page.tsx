@@ -1,19 +1,19 @@
 import { Button } from "@mantine/core";
 import { Link } from "@tanstack/react-router";
 import { useState } from "react";
-import type { ScenarioRow, StartedRow } from "../../api/scenario-rows.ts";
+import type { ScenarioRow, StartedScenarioRow } from "../../api/scenario-rows.ts";
 import { useRows } from "../../api/use-rows.ts";
 import { useNow } from "../../console-context.tsx";
-import { Strips } from "../../frame/active-notification-strips.tsx";
-import { useWords } from "../../i18n/use-translation.tsx";
-import { FaultLine } from "../../ui/error-line.tsx";
+import { ActiveNotificationStrips } from "../../frame/active-notification-strips.tsx";
+import { useTranslation } from "../../i18n/use-translation.tsx";
+import { ErrorLine } from "../../ui/error-line.tsx";
 import { useTableSearch } from "../../ui/list/use-table-search.ts";
 import { ModeBar } from "../../ui/mode-bar.tsx";
-import { PageNotes } from "../../ui/page-status.tsx";
+import { PageStatus } from "../../ui/page-status.tsx";
 import { NEW } from "../../ui/row-sheet.tsx";
 import { launchOrder } from "./launch-order.ts";
 import { LaunchTile } from "./launch-tile.tsx";
-import { NOTHING_TOLD, type Told } from "./start-draft.ts";
+import { EMPTY_START, type StartDraft } from "./start-draft.ts";
 import { StartPanel } from "./start-panel.tsx";
 import { StartedPanel } from "./started-panel.tsx";
 import { useIdle } from "./use-idle.ts";
@@ -27,16 +27,16 @@ const MOST_TILES = 200;
 
 /** Big tiles on a wall: touch one, say what it asks, start it; the way back is always at the same place. */
 export default function LaunchPage() {
-  const { t } = useWords();
+  const { t } = useTranslation();
   const [{ open }, show] = useTableSearch();
   const [drill, setDrill] = useState(false);
-  const [told, setTold] = useState<Told>(NOTHING_TOLD);
-  const [started, setStarted] = useState<StartedRow | null>(null);
+  const [told, setTold] = useState<StartDraft>(EMPTY_START);
+  const [started, setStarted] = useState<StartedScenarioRow | null>(null);
   const list = useRows<ScenarioRow>("scenarios", {}, { limit: MOST_TILES, sort: "name" });
   const tiles = launchOrder(list.data?.data ?? []);
   const chosen = tiles.find(({ id }) => id === open);
   const back = () => {
-    setTold(NOTHING_TOLD);
+    setTold(EMPTY_START);
     setStarted(null);
     show({ open: undefined });
   };
@@ -47,10 +47,10 @@ export default function LaunchPage() {
   return (
     <div className={drill ? "launch in-drill" : "launch"}>
       <LaunchHead drill={drill} back={chosen ? back : null} />
-      <Strips />
+      <ActiveNotificationStrips />
       <main id="main" className="launch-main">
-        <PageNotes />
-        <FaultLine error={list.error} />
+        <PageStatus />
+        <ErrorLine error={list.error} />
         {!chosen && <ModeBar drill={drill} onChange={setDrill} />}
         {!chosen && list.data && tiles.length === 0 && (
           <div className="stack">
@@ -86,7 +86,7 @@ export default function LaunchPage() {
 
 /** Where one is, in which mode, and the way back: to the tiles, or from them out of the page. */
 function LaunchHead({ drill, back }: { drill: boolean; back: (() => void) | null }) {
-  const { t, language } = useWords();
+  const { t, language } = useTranslation();
   const time = new Intl.DateTimeFormat(language, { timeStyle: "short" }).format(useNow());
   return (
     <header className="launch-head">

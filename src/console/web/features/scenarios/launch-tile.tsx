@@ -1,7 +1,7 @@
 import type { ScenarioRow } from "../../api/scenario-rows.ts";
 import { DrillChip } from "../../ui/status-chip.tsx";
 import { ScenarioIcon } from "./scenario-icon.tsx";
-import { inkOn } from "./text-color.ts";
+import { textColorOn } from "./text-color.ts";
 
 interface LaunchTileProps {
   scenario: ScenarioRow;
@@ -12,7 +12,7 @@ interface LaunchTileProps {
 /** A tile of the wall: in its own colour while it counts, hatched and with its word in a drill. */
 export function LaunchTile({ scenario, drill, onOpen }: LaunchTileProps) {
   const { name, description, icon, backgroundColor } = scenario;
-  const colours = drill ? {} : { background: backgroundColor, color: inkOn(backgroundColor) };
+  const colours = drill ? {} : { background: backgroundColor, color: textColorOn(backgroundColor) };
   return (
     <button type="button" className={drill ? "launch-tile drill" : "launch-tile"} style={colours} onClick={onOpen}>
       <span className="launch-tile-top">

@@ -1,14 +1,14 @@
 import { Button, Textarea, TextInput } from "@mantine/core";
 import type { ScenarioMessage } from "../../api/scenario-rows.ts";
-import { fieldFault } from "../../i18n/error-text.ts";
-import { useWords } from "../../i18n/use-translation.tsx";
-import { PartHead } from "../../ui/form/item-header.tsx";
-import { moved } from "../../ui/form/move-item.ts";
-import { RowChoice } from "../../ui/form/row-select.tsx";
-import { RowsChoice } from "../../ui/form/rows-select.tsx";
+import { fieldErrorText } from "../../i18n/error-text.ts";
+import { useTranslation } from "../../i18n/use-translation.tsx";
+import { ItemHeader } from "../../ui/form/item-header.tsx";
+import { moveItem } from "../../ui/form/move-item.ts";
+import { RowSelect } from "../../ui/form/row-select.tsx";
+import { RowsSelect } from "../../ui/form/rows-select.tsx";
 
 /** A message with nothing but its template's words. */
-export const EMPTY_MESSAGE: ScenarioMessage = {
+export const EMPTY_SCENARIO_MESSAGE: ScenarioMessage = {
   name: "",
   messageTemplateId: null,
   subject: null,
@@ -30,17 +30,17 @@ interface MessagesProps {
 
 /** The messages of a scenario, in the order in which they are sent; at least one. */
 export function MessagesEditor({ messages, variables, error, onChange }: MessagesProps) {
-  const { t } = useWords();
+  const { t } = useTranslation();
   const change = (at: number, part: Partial<ScenarioMessage>) =>
     onChange(messages.map((message, index) => (index === at ? { ...message, ...part } : message)));
   return (
     <div className="stack">
       {messages.map((message, at) => (
         <fieldset key={message.id ?? at} className="card part">
-          <PartHead
+          <ItemHeader
             title={t("message.number", { number: at + 1 })}
             {...{ at, count: messages.length }}
-            onMove={(to) => onChange(moved(messages, at, to))}
+            onMove={(to) => onChange(moveItem(messages, at, to))}
             onRemove={messages.length === 1 ? undefined : () => onChange(messages.filter((_, index) => index !== at))}
           />
           <MessageFields {...{ message, at, variables, error }} onChange={(part) => change(at, part)} />
@@ -48,7 +48,7 @@ export function MessagesEditor({ messages, variables, error, onChange }: Message
       ))}
       {messages.length < MOST && (
         <div>
-          <Button variant="default" onClick={() => onChange([...messages, EMPTY_MESSAGE])}>
+          <Button variant="default" onClick={() => onChange([...messages, EMPTY_SCENARIO_MESSAGE])}>
             {t("message.add")}
           </Button>
         </div>
@@ -66,9 +66,9 @@ interface FieldsProps {
 }
 
 function MessageFields({ message, at, variables, error, onChange }: FieldsProps) {
-  const words = useWords();
-  const { t } = words;
-  const fault = (member: string) => fieldFault(error, `messages[${at}].${member}`, words);
+  const translator = useTranslation();
+  const { t } = translator;
+  const fault = (member: string) => fieldErrorText(error, `messages[${at}].${member}`, translator);
   const text = (value: string) => (value === "" ? null : value);
   return (
     <>
@@ -81,7 +81,7 @@ function MessageFields({ message, at, variables, error, onChange }: FieldsProps)
         error={fault("name")}
         onChange={(event) => onChange({ name: event.currentTarget.value })}
       />
-      <RowChoice
+      <RowSelect
         label={t("message.template")}
         placeholder={t("message.choose-template")}
         description={t("message.template-hint")}
@@ -91,7 +91,7 @@ function MessageFields({ message, at, variables, error, onChange }: FieldsProps)
         error={fault("messageTemplateId")}
         onChange={(messageTemplateId) => onChange({ messageTemplateId })}
       />
-      <RowsChoice
+      <RowsSelect
         label={t("message.roles")}
         placeholder={t("message.choose-roles")}
         description={t("message.roles-hint")}
@@ -136,7 +136,7 @@ function MessageFields({ message, at, variables, error, onChange }: FieldsProps)
             error={fault("ttsCustomContent")}
             onChange={(event) => onChange({ ttsCustomContent: text(event.currentTarget.value) })}
           />
-          <RowChoice
+          <RowSelect
             label={t("field.confirmationRequestId")}
             placeholder={t("message.as-template")}
             route="confirmation-requests"

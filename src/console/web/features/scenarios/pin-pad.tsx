@@ -1,4 +1,4 @@
-import { useWords } from "../../i18n/use-translation.tsx";
+import { useTranslation } from "../../i18n/use-translation.tsx";
 
 const KEYS = ["1", "2", "3", "4", "5", "6", "7", "8", "9"] as const;
 const MOST_DIGITS = 12;
@@ -8,7 +8,7 @@ const MOST_DIGITS = 12;
  * a keyboard types: twelve stops more lay between the PIN and the start.
  */
 export function PinPad({ pin, onChange }: { pin: string; onChange: (pin: string) => void }) {
-  const { t } = useWords();
+  const { t } = useTranslation();
   const put = (next: string) => onChange(next.replace(/\D/g, "").slice(0, MOST_DIGITS));
   return (
     <fieldset className="pin-pad">

@@ -1,39 +1,42 @@
 import { Button, Switch, Textarea, TextInput } from "@mantine/core";
-import type { Question } from "../../api/scenario-rows.ts";
-import { fieldFault } from "../../i18n/error-text.ts";
-import { useWords } from "../../i18n/use-translation.tsx";
-import { PartHead } from "../../ui/form/item-header.tsx";
-import { moved } from "../../ui/form/move-item.ts";
-import { ChoiceBar } from "../../ui/segmented-choice.tsx";
-import { askedOf, variableFrom } from "./start-draft.ts";
+import type { ScenarioQuestion } from "../../api/scenario-rows.ts";
+import { fieldErrorText } from "../../i18n/error-text.ts";
+import { useTranslation } from "../../i18n/use-translation.tsx";
+import { ItemHeader } from "../../ui/form/item-header.tsx";
+import { moveItem } from "../../ui/form/move-item.ts";
+import { SegmentedChoice } from "../../ui/segmented-choice.tsx";
+import { askedQuestions, variableFrom } from "./start-draft.ts";
 
 interface QuestionsProps {
-  questions: readonly Question[];
+  questions: readonly ScenarioQuestion[];
   error: unknown;
-  onChange(questions: readonly Question[]): void;
+  onChange(questions: readonly ScenarioQuestion[]): void;
 }
 
 const MOST = 50;
 
 /** The questions of a scenario, in the order in which they are asked. */
 export function QuestionsEditor({ questions, error, onChange }: QuestionsProps) {
-  const { t } = useWords();
-  const asked = askedOf({ fields: questions });
-  const put = (next: readonly Question[]) => onChange(next.map((question, rank) => ({ ...question, rank })));
+  const { t } = useTranslation();
+  const asked = askedQuestions({ fields: questions });
+  const put = (next: readonly ScenarioQuestion[]) => onChange(next.map((question, rank) => ({ ...question, rank })));
   const variables = (without: number) => asked.filter((_, at) => at !== without).map(({ variable }) => variable);
-  const change = (at: number, part: Partial<Question>) =>
+  const change = (at: number, part: Partial<ScenarioQuestion>) =>
     put(asked.map((question, index) => (index === at ? { ...question, ...part } : question)));
   const add = () =>
-    put([...asked, { name: "", variable: "", type: "option", options: [], required: false } satisfies Question]);
+    put([
+      ...asked,
+      { name: "", variable: "", type: "option", options: [], required: false } satisfies ScenarioQuestion,
+    ]);
   return (
     <div className="stack">
       {asked.length === 0 && <p className="soft">{t("question.none")}</p>}
       {asked.map((question, at) => (
         <fieldset key={question.id ?? at} className="card part">
-          <PartHead
+          <ItemHeader
             title={t("question.number", { number: at + 1 })}
             {...{ at, count: asked.length }}
-            onMove={(to) => put(moved(asked, at, to))}
+            onMove={(to) => put(moveItem(asked, at, to))}
             onRemove={() => put(asked.filter((_, index) => index !== at))}
           />
           <QuestionFields
@@ -55,17 +58,17 @@ export function QuestionsEditor({ questions, error, onChange }: QuestionsProps) 
 }
 
 interface FieldsProps {
-  question: Question;
+  question: ScenarioQuestion;
   at: number;
   error: unknown;
-  onChange(part: Partial<Question>): void;
+  onChange(part: Partial<ScenarioQuestion>): void;
   variableFor(name: string): string;
 }
 
 function QuestionFields({ question, at, error, onChange, variableFor }: FieldsProps) {
-  const words = useWords();
-  const { t, name } = words;
-  const fault = (member: string) => fieldFault(error, `fields[${at}].${member}`, words);
+  const translator = useTranslation();
+  const { t, name } = translator;
+  const fault = (member: string) => fieldErrorText(error, `fields[${at}].${member}`, translator);
   // A question that is stored keeps its name in the messages; a new one is called by its words.
   const follow = (text: string) => (question.id ? {} : { variable: text.trim() === "" ? "" : variableFor(text) });
   return (
@@ -79,7 +82,7 @@ function QuestionFields({ question, at, error, onChange, variableFor }: FieldsPr
         error={fault("name")}
         onChange={(event) => onChange({ name: event.currentTarget.value, ...follow(event.currentTarget.value) })}
       />
-      <ChoiceBar<"option" | "text">
+      <SegmentedChoice<"option" | "text">
         label={t("question.type")}
         value={question.type === "text" ? "text" : "option"}
         choices={(["option", "text"] as const).map((value) => ({ value, label: name("question-type", value) }))}

@@ -2,11 +2,11 @@ import { Button, TextInput } from "@mantine/core";
 import { Link } from "@tanstack/react-router";
 import { type FormEvent, useState } from "react";
 import type { RuleActionRow } from "../../api/scenario-rows.ts";
-import { useChange, useRows } from "../../api/use-rows.ts";
+import { useRowMutation, useRows } from "../../api/use-rows.ts";
 import { useConsole } from "../../console-context.tsx";
-import { fieldFault } from "../../i18n/error-text.ts";
-import { useWords } from "../../i18n/use-translation.tsx";
-import { FaultLine } from "../../ui/error-line.tsx";
+import { fieldErrorText } from "../../i18n/error-text.ts";
+import { useTranslation } from "../../i18n/use-translation.tsx";
+import { ErrorLine } from "../../ui/error-line.tsx";
 import { RemoveButton } from "../../ui/remove-button.tsx";
 import "../../ui/input-styles.ts";
 import "../../ui/lines.css";
@@ -15,13 +15,13 @@ const ONE = "scenarios/{scenarioId}/rule-actions/{ruleActionId}";
 
 /** Programs elsewhere that are told when the scenario is started. */
 export function RuleActions({ scenarioId }: { scenarioId: string }) {
-  const { t } = useWords();
+  const { t } = useTranslation();
   const actions = useRows<RuleActionRow>("scenarios/{scenarioId}/rule-actions", { scenarioId }, { limit: 100 });
   const rows = actions.data?.data ?? [];
   return (
     <section className="stack">
       <p className="soft">{t("rule-action.words")}</p>
-      <FaultLine error={actions.error} />
+      <ErrorLine error={actions.error} />
       {actions.data?.total === 0 && <p className="soft">{t("rule-action.none")}</p>}
       <ul className="plain lined">
         {rows.map(({ id, name, action, triggerId }) => (
@@ -47,16 +47,16 @@ export function RuleActions({ scenarioId }: { scenarioId: string }) {
 }
 
 function AddAction({ scenarioId }: { scenarioId: string }) {
-  const words = useWords();
-  const { t } = words;
-  const { client, say } = useConsole();
+  const translator = useTranslation();
+  const { t } = translator;
+  const { client, notify } = useConsole();
   const [draft, setDraft] = useState({ name: "", url: "" });
-  const adding = useChange<void, void>("rule-actions", async () => {
+  const adding = useRowMutation<void, void>("rule-actions", async () => {
     const action = { type: "webhook", webhook: { url: draft.url.trim() } };
     const name = draft.name.trim();
     await client.post("scenarios/{scenarioId}/rule-actions", { scenarioId }, { action, ...(name ? { name } : {}) });
     setDraft({ name: "", url: "" });
-    say(t("saved"));
+    notify(t("saved"));
   });
   const submit = (event: FormEvent): void => {
     event.preventDefault();
@@ -71,7 +71,7 @@ function AddAction({ scenarioId }: { scenarioId: string }) {
         required
         maxLength={1_000}
         value={draft.url}
-        error={fieldFault(adding.error, "url", words)}
+        error={fieldErrorText(adding.error, "url", translator)}
         onChange={(event) => setDraft({ ...draft, url: event.currentTarget.value })}
       />
       <TextInput
@@ -79,10 +79,10 @@ function AddAction({ scenarioId }: { scenarioId: string }) {
         description={t("rule-action.name-hint")}
         maxLength={140}
         value={draft.name}
-        error={fieldFault(adding.error, "name", words)}
+        error={fieldErrorText(adding.error, "name", translator)}
         onChange={(event) => setDraft({ ...draft, name: event.currentTarget.value })}
       />
-      <FaultLine error={adding.error} />
+      <ErrorLine error={adding.error} />
       <div>
         <Button type="submit" variant="default" disabled={draft.url.trim() === ""} loading={adding.isPending}>
           {t("rule-action.add")}

@@ -1,8 +1,8 @@
 import { TextInput } from "@mantine/core";
-import { PLACE_LEVELS, type Place, type Question, type ScenarioMessage } from "../../api/scenario-rows.ts";
-import type { Words } from "../../i18n/translator.ts";
-import type { Drawn, FormValues, OwnField } from "../../ui/form/form-fields.ts";
-import { PlaceChoice } from "../places/place-select.tsx";
+import { PLACE_LEVELS, type PlaceIds, type ScenarioMessage, type ScenarioQuestion } from "../../api/scenario-rows.ts";
+import type { Translator } from "../../i18n/translator.ts";
+import type { CustomFieldProps, FieldOverrides, FormValues } from "../../ui/form/form-fields.ts";
+import { PlaceSelect } from "../places/place-select.tsx";
 import { MessagesEditor } from "./messages-editor.tsx";
 import { QuestionsEditor } from "./questions-editor.tsx";
 import { TileEditor } from "./tile-editor.tsx";
@@ -16,7 +16,7 @@ const isPrompt = ({ confirmationType }: FormValues) => confirmationType === "pro
 const hasPlace = ({ locationEnabled }: FormValues) => locationEnabled === true;
 
 /** The form of a scenario, in the order in which somebody thinks of one. */
-export function scenarioFields({ t, name }: Words): Drawn[] {
+export function scenarioFields({ t, name }: Translator): FieldOverrides[] {
   const choices = (family: string, values: readonly string[]) =>
     values.map((value) => ({ value, label: name(family, value) }));
   return [
@@ -34,10 +34,10 @@ export function scenarioFields({ t, name }: Words): Drawn[] {
       kind: "own",
       shown: hasPlace,
       draw: ({ values, change }) => (
-        <PlaceChoice
+        <PlaceSelect
           label={t("scenario.default-place")}
           otherwise={t("scenario.no-default")}
-          place={(values.defaultLocation ?? {}) as Place}
+          place={(values.defaultLocation ?? {}) as PlaceIds}
           onChange={(place) => change({ defaultLocation: place, ...defaultIds(place) })}
         />
       ),
@@ -65,7 +65,7 @@ export function scenarioFields({ t, name }: Words): Drawn[] {
 }
 
 /** The default place as the API takes it; levels that are not told are cleared. */
-function defaultIds(place: Place): Record<string, string | null> {
+function defaultIds(place: PlaceIds): Record<string, string | null> {
   return Object.fromEntries(
     PLACE_LEVELS.map((level) => [
       `default${level.charAt(0).toUpperCase()}${level.slice(1)}Id`,
@@ -74,7 +74,7 @@ function defaultIds(place: Place): Record<string, string | null> {
   );
 }
 
-function Tile({ values, change }: OwnField) {
+function Tile({ values, change }: CustomFieldProps) {
   return (
     <TileEditor
       icon={typeof values.icon === "string" ? values.icon : null}
@@ -85,7 +85,7 @@ function Tile({ values, change }: OwnField) {
   );
 }
 
-function Messages({ values, change, error }: OwnField) {
+function Messages({ values, change, error }: CustomFieldProps) {
   return (
     <MessagesEditor
       messages={(values.messages ?? []) as ScenarioMessage[]}
@@ -96,10 +96,10 @@ function Messages({ values, change, error }: OwnField) {
   );
 }
 
-function Questions({ values, change, error }: OwnField) {
+function Questions({ values, change, error }: CustomFieldProps) {
   return (
     <QuestionsEditor
-      questions={(values.fields ?? []) as Question[]}
+      questions={(values.fields ?? []) as ScenarioQuestion[]}
       error={error}
       onChange={(fields) => change({ fields })}
     />
@@ -108,13 +108,13 @@ function Questions({ values, change, error }: OwnField) {
 
 /** What may stand in braces in the messages of the scenario that is being edited. */
 function variablesOf(values: FormValues): string[] {
-  const questions = (values.fields ?? []) as Question[];
+  const questions = (values.fields ?? []) as ScenarioQuestion[];
   const asked = questions.filter(({ type, variable }) => type !== "site" && variable !== "");
   const place = values.locationEnabled === true ? [String(values.locationVariable || "location")] : [];
   return [...asked.map(({ variable }) => variable), ...place];
 }
 
-function Steps({ values, change, label }: OwnField & { label: string }) {
+function Steps({ values, change, label }: CustomFieldProps & { label: string }) {
   const steps = (values.instructions ?? {}) as Readonly<Record<string, string | null>>;
   const filled = STEPS.filter((step) => steps[step]).length;
   return (

@@ -2,27 +2,27 @@ import { Button } from "@mantine/core";
 import { Link } from "@tanstack/react-router";
 import { useState } from "react";
 import type { ScenarioRow } from "../../api/scenario-rows.ts";
-import { useChange, useRow } from "../../api/use-rows.ts";
+import { useRow, useRowMutation } from "../../api/use-rows.ts";
 import { useConsole } from "../../console-context.tsx";
-import { useWords } from "../../i18n/use-translation.tsx";
-import { FaultLine } from "../../ui/error-line.tsx";
+import { useTranslation } from "../../i18n/use-translation.tsx";
+import { ErrorLine } from "../../ui/error-line.tsx";
 import { ListPage } from "../../ui/list/list-page.tsx";
 import { useTableSearch } from "../../ui/list/use-table-search.ts";
 import { NEW, RowSheet } from "../../ui/row-sheet.tsx";
 import { Chip } from "../../ui/status-chip.tsx";
-import { EMPTY_MESSAGE } from "./messages-editor.tsx";
+import { EMPTY_SCENARIO_MESSAGE } from "./messages-editor.tsx";
 import { RuleActions } from "./rule-actions.tsx";
 import { scenarioFields } from "./scenario-fields.tsx";
-import { NOTHING_TOLD, type Told } from "./start-draft.ts";
-import { ToldFields } from "./start-fields.tsx";
-import { Foreseen } from "./start-preview.tsx";
-import { FIRST_COLOUR } from "./tile-editor.tsx";
-import { TileMark } from "./tile-face.tsx";
+import { EMPTY_START, type StartDraft } from "./start-draft.ts";
+import { StartFields } from "./start-fields.tsx";
+import { StartPreview } from "./start-preview.tsx";
+import { DEFAULT_TILE_COLOUR } from "./tile-editor.tsx";
+import { TileIcon } from "./tile-face.tsx";
 import "./scenarios.css";
 
 /** Situations made ready. */
 export default function ScenariosPage() {
-  const { t, name } = useWords();
+  const { t, name } = useTranslation();
   return (
     <ListPage<ScenarioRow>
       tabs="send"
@@ -36,7 +36,7 @@ export default function ScenariosPage() {
           head: t("scenario.tile"),
           width: "4rem",
           side: true,
-          cell: (row) => <TileMark scenario={row} size={20} />,
+          cell: (row) => <TileIcon scenario={row} size={20} />,
         },
         {
           id: "marks",
@@ -72,7 +72,7 @@ export default function ScenariosPage() {
 }
 
 function Actions() {
-  const { t } = useWords();
+  const { t } = useTranslation();
   const [, show] = useTableSearch();
   return (
     <div className="row">
@@ -84,11 +84,16 @@ function Actions() {
   );
 }
 
-const FRESH = { type: "standard", backgroundColor: FIRST_COLOUR, confirmationType: "none", messages: [EMPTY_MESSAGE] };
+const FRESH = {
+  type: "standard",
+  backgroundColor: DEFAULT_TILE_COLOUR,
+  confirmationType: "none",
+  messages: [EMPTY_SCENARIO_MESSAGE],
+};
 
 function ScenarioSheet({ id, onClose }: { id: string; onClose: () => void }) {
-  const words = useWords();
-  const { t } = words;
+  const translator = useTranslation();
+  const { t } = translator;
   return (
     <RowSheet
       id={id}
@@ -97,7 +102,7 @@ function ScenarioSheet({ id, onClose }: { id: string; onClose: () => void }) {
       onClose={onClose}
       wide
       initial={FRESH}
-      fields={scenarioFields(words)}
+      fields={scenarioFields(translator)}
       tabs={[
         { id: "try", label: t("scenario.try"), content: <TryOut scenarioId={id} /> },
         { id: "calls", label: t("rule-action.title"), content: <RuleActions scenarioId={id} /> },
@@ -109,12 +114,12 @@ function ScenarioSheet({ id, onClose }: { id: string; onClose: () => void }) {
 }
 
 function SheetActions({ scenarioId }: { scenarioId: string }) {
-  const { t } = useWords();
-  const { client, say } = useConsole();
+  const { t } = useTranslation();
+  const { client, notify } = useConsole();
   const [, show] = useTableSearch();
-  const clone = useChange<void, void>("scenarios", async () => {
+  const clone = useRowMutation<void, void>("scenarios", async () => {
     const { id, name } = await client.post<ScenarioRow>("scenarios/{scenarioId}/clone", { scenarioId }, {});
-    say(t("scenario.cloned", { name }));
+    notify(t("scenario.cloned", { name }));
     show({ open: id });
   });
   return (
@@ -125,22 +130,22 @@ function SheetActions({ scenarioId }: { scenarioId: string }) {
       <Button variant="default" size="compact-md" loading={clone.isPending} onClick={() => clone.mutate()}>
         {t("scenario.clone")}
       </Button>
-      <FaultLine error={clone.error} />
+      <ErrorLine error={clone.error} />
     </div>
   );
 }
 
 /** The scenario with answers that are made up: what would be sent to whom. Nothing is. */
 function TryOut({ scenarioId }: { scenarioId: string }) {
-  const { t } = useWords();
-  const [told, setTold] = useState<Told>(NOTHING_TOLD);
+  const { t } = useTranslation();
+  const [told, setTold] = useState<StartDraft>(EMPTY_START);
   const { data: scenario, error } = useRow<ScenarioRow>("scenarios/{scenarioId}", { scenarioId });
-  if (!scenario) return <FaultLine error={error} />;
+  if (!scenario) return <ErrorLine error={error} />;
   return (
     <div className="stack">
       <p className="soft">{t("scenario.try-words")}</p>
-      <ToldFields scenario={scenario} told={told} onChange={setTold} />
-      <Foreseen scenario={scenario} told={told} />
+      <StartFields scenario={scenario} told={told} onChange={setTold} />
+      <StartPreview scenario={scenario} told={told} />
     </div>
   );
 }

@@ -1,20 +1,20 @@
-import { PLACE_LEVELS, type Place, type Question, type ScenarioRow } from "../../api/scenario-rows.ts";
+import { PLACE_LEVELS, type PlaceIds, type ScenarioQuestion, type ScenarioRow } from "../../api/scenario-rows.ts";
 
 /** What somebody has told before a start. */
-export interface Told {
+export interface StartDraft {
   /** Answers by the question's id. */
   answers: Readonly<Record<string, string>>;
-  place: Place;
+  place: PlaceIds;
   pin: string;
 }
 
 /** Nothing told yet. */
-export const NOTHING_TOLD: Told = { answers: {}, place: {}, pin: "" };
+export const EMPTY_START: StartDraft = { answers: {}, place: {}, pin: "" };
 
 type Asking = Pick<ScenarioRow, "fields" | "locationEnabled" | "defaultSiteId" | "confirmationType">;
 
 /** The questions that are asked, in their order; where it is has a field of its own. */
-export function askedOf({ fields }: Pick<Asking, "fields">): Question[] {
+export function askedQuestions({ fields }: Pick<Asking, "fields">): ScenarioQuestion[] {
   return fields
     .filter(({ type }) => type !== "site")
     .slice()
@@ -22,44 +22,48 @@ export function askedOf({ fields }: Pick<Asking, "fields">): Question[] {
 }
 
 /** Names of the questions that must still be answered. */
-export function openQuestions(scenario: Asking, { answers }: Told): string[] {
-  return askedOf(scenario)
+export function unansweredQuestions(scenario: Asking, { answers }: StartDraft): string[] {
+  return askedQuestions(scenario)
     .filter(({ id = "", required }) => required && !answers[id]?.trim())
     .map(({ name }) => name);
 }
 
 /** True when it must still be told where. */
-export function needsPlace({ locationEnabled, defaultSiteId }: Asking, { place }: Told): boolean {
+export function needsPlace({ locationEnabled, defaultSiteId }: Asking, { place }: StartDraft): boolean {
   return locationEnabled && defaultSiteId === null && place.site === undefined;
 }
 
 /** True when a PIN is asked for that is not whole yet. */
-export function needsPin({ confirmationType }: Asking, { pin }: Told): boolean {
+export function needsPin({ confirmationType }: Asking, { pin }: StartDraft): boolean {
   return confirmationType === "pin" && !/^\d{4,12}$/.test(pin);
 }
 
 /** True when nothing is missing. */
-export function isReady(scenario: Asking, told: Told): boolean {
-  return openQuestions(scenario, told).length === 0 && !needsPlace(scenario, told) && !needsPin(scenario, told);
+export function canStart(scenario: Asking, told: StartDraft): boolean {
+  return unansweredQuestions(scenario, told).length === 0 && !needsPlace(scenario, told) && !needsPin(scenario, told);
 }
 
 /** Answers as the API takes them; what was left open is left out. */
-export function answersOf(scenario: Asking, { answers }: Told): { fieldId: string; answer: string }[] {
-  return askedOf(scenario).flatMap(({ id = "" }) => {
+export function answersOf(scenario: Asking, { answers }: StartDraft): { fieldId: string; answer: string }[] {
+  return askedQuestions(scenario).flatMap(({ id = "" }) => {
     const answer = answers[id]?.trim();
     return answer ? [{ fieldId: id, answer }] : [];
   });
 }
 
 /** The narrowest level that was told, which alone says where; undefined for nowhere. */
-export function locationOf({ place }: Told): Record<string, { id: string }> | undefined {
+export function locationOf({ place }: StartDraft): Record<string, { id: string }> | undefined {
   const level = PLACE_LEVELS.findLast((each) => place[each]);
   const id = level && place[level]?.id;
   return level && id ? { [level]: { id } } : undefined;
 }
 
 /** The body of a start. */
-export function startBody(scenario: Asking & { id: string }, told: Told, drill: boolean): Record<string, unknown> {
+export function startBody(
+  scenario: Asking & { id: string },
+  told: StartDraft,
+  drill: boolean,
+): Record<string, unknown> {
   const location = scenario.locationEnabled ? locationOf(told) : undefined;
   return {
     scenarioId: scenario.id,

@@ -1,25 +1,25 @@
 import { Textarea } from "@mantine/core";
-import type { Question, ScenarioRow } from "../../api/scenario-rows.ts";
-import { useWords } from "../../i18n/use-translation.tsx";
-import { ChoiceBar } from "../../ui/segmented-choice.tsx";
-import { placeWords } from "../places/place-name.ts";
-import { PlaceChoice } from "../places/place-select.tsx";
-import { askedOf, type Told } from "./start-draft.ts";
+import type { ScenarioQuestion, ScenarioRow } from "../../api/scenario-rows.ts";
+import { useTranslation } from "../../i18n/use-translation.tsx";
+import { SegmentedChoice } from "../../ui/segmented-choice.tsx";
+import { placeName } from "../places/place-name.ts";
+import { PlaceSelect } from "../places/place-select.tsx";
+import { askedQuestions, type StartDraft } from "./start-draft.ts";
 
 interface ToldFieldsProps {
   scenario: ScenarioRow;
-  told: Told;
-  onChange(told: Told): void;
+  told: StartDraft;
+  onChange(told: StartDraft): void;
 }
 
 /** The questions of a scenario, and where it is. */
-export function ToldFields({ scenario, told, onChange }: ToldFieldsProps) {
-  const { t } = useWords();
+export function StartFields({ scenario, told, onChange }: ToldFieldsProps) {
+  const { t } = useTranslation();
   const answer = (id: string, text: string) => onChange({ ...told, answers: { ...told.answers, [id]: text } });
-  const usual = placeWords(scenario.defaultLocation);
+  const usual = placeName(scenario.defaultLocation);
   return (
     <div className="stack told">
-      {askedOf(scenario).map((question) => (
+      {askedQuestions(scenario).map((question) => (
         <Asked
           key={question.id}
           question={question}
@@ -28,7 +28,7 @@ export function ToldFields({ scenario, told, onChange }: ToldFieldsProps) {
         />
       ))}
       {scenario.locationEnabled && (
-        <PlaceChoice
+        <PlaceSelect
           label={scenario.locationQuestionName ?? t("scenario.where")}
           otherwise={usual === "" ? t("scenario.choose-place") : t("scenario.usual-place", { place: usual })}
           required={scenario.defaultSiteId === null}
@@ -41,7 +41,7 @@ export function ToldFields({ scenario, told, onChange }: ToldFieldsProps) {
 }
 
 interface AskedProps {
-  question: Question;
+  question: ScenarioQuestion;
   answer: string;
   onAnswer(text: string): void;
 }
@@ -67,7 +67,7 @@ function Asked({ question, answer, onAnswer }: AskedProps) {
         {name}
         {required && " *"}
       </span>
-      <ChoiceBar
+      <SegmentedChoice
         label={name}
         value={answer}
         choices={options.map((value) => ({ value, label: value }))}

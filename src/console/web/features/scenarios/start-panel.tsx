@@ -1,13 +1,13 @@
 import { Button } from "@mantine/core";
-import type { ScenarioRow, StartedRow } from "../../api/scenario-rows.ts";
-import { useWords } from "../../i18n/use-translation.tsx";
-import { FaultLine } from "../../ui/error-line.tsx";
+import type { ScenarioRow, StartedScenarioRow } from "../../api/scenario-rows.ts";
+import { useTranslation } from "../../i18n/use-translation.tsx";
+import { ErrorLine } from "../../ui/error-line.tsx";
 import { HoldButton } from "../../ui/hold-button.tsx";
 import { useSend } from "../notifications/use-send.ts";
 import { PinPad } from "./pin-pad.tsx";
-import { isReady, needsPin, needsPlace, openQuestions, startBody, type Told } from "./start-draft.ts";
-import { ToldFields } from "./start-fields.tsx";
-import { ForeseenReach } from "./start-preview.tsx";
+import { canStart, needsPin, needsPlace, type StartDraft, startBody, unansweredQuestions } from "./start-draft.ts";
+import { StartFields } from "./start-fields.tsx";
+import { StartPreviewSummary } from "./start-preview.tsx";
 import { TileFace } from "./tile-face.tsx";
 import "../../ui/input-styles.ts";
 import "../../ui/lines.css";
@@ -16,15 +16,15 @@ import "./scenarios.css";
 interface StartPanelProps {
   scenario: ScenarioRow;
   drill: boolean;
-  told: Told;
-  onTold(told: Told): void;
-  onStarted(row: StartedRow): void;
+  told: StartDraft;
+  onTold(told: StartDraft): void;
+  onStarted(row: StartedScenarioRow): void;
 }
 
 /** Everything that a start asks for, on one screen, down to the button that starts it. */
 export function StartPanel({ scenario, drill, told, onTold, onStarted }: StartPanelProps) {
-  const { t } = useWords();
-  const sending = useSend<StartedRow>(scenario.id);
+  const { t } = useTranslation();
+  const sending = useSend<StartedScenarioRow>(scenario.id);
   const start = () =>
     sending.send(startBody(scenario, told, drill), onStarted, "scenario-notifications", {}, () =>
       onTold({ ...told, pin: "" }),
@@ -33,20 +33,20 @@ export function StartPanel({ scenario, drill, told, onTold, onStarted }: StartPa
     <section className={drill ? "card start drill-edge" : "card start live-edge"} aria-label={scenario.name}>
       <div className="start-part">
         <TileFace scenario={scenario} size={44} />
-        <ToldFields scenario={scenario} told={told} onChange={onTold} />
+        <StartFields scenario={scenario} told={told} onChange={onTold} />
       </div>
       <div className="start-part">
         {scenario.confirmationType === "pin" && <PinPad pin={told.pin} onChange={(pin) => onTold({ ...told, pin })} />}
         {scenario.confirmationType === "prompt" && (
           <p className="start-question">{scenario.customConfirm ?? t("start.question")}</p>
         )}
-        <ForeseenReach scenario={scenario} told={told} />
+        <StartPreviewSummary scenario={scenario} told={told} />
         <Missing scenario={scenario} told={told} />
-        <FaultLine error={sending.error} />
+        <ErrorLine error={sending.error} />
         <StartButton
           {...{ drill, onStart: start }}
           label={scenario.confirmationType === "prompt" ? t("start.yes") : ""}
-          ready={isReady(scenario, told)}
+          ready={canStart(scenario, told)}
           pending={sending.isPending}
         />
       </div>
@@ -54,10 +54,10 @@ export function StartPanel({ scenario, drill, told, onTold, onStarted }: StartPa
   );
 }
 
-function Missing({ scenario, told }: { scenario: ScenarioRow; told: Told }) {
-  const { t } = useWords();
+function Missing({ scenario, told }: { scenario: ScenarioRow; told: StartDraft }) {
+  const { t } = useTranslation();
   const open = [
-    ...openQuestions(scenario, told),
+    ...unansweredQuestions(scenario, told),
     ...(needsPlace(scenario, told) ? [scenario.locationQuestionName ?? t("scenario.where")] : []),
     ...(needsPin(scenario, told) ? [t("start.pin")] : []),
   ];
@@ -74,7 +74,7 @@ interface StartButtonProps {
 
 /** A live start is held, since a slip must start nothing; a drill is one press. */
 function StartButton({ drill, label, ready, pending, onStart }: StartButtonProps) {
-  const { t } = useWords();
+  const { t } = useTranslation();
   const words = [label, drill ? t("start.drill") : t("start.live")].filter(Boolean).join(" ");
   if (!drill) {
     return (

@@ -1,16 +1,16 @@
 import { useEffect, useState } from "react";
-import type { ForeseenScenario, ScenarioRow } from "../../api/scenario-rows.ts";
+import type { ScenarioPreview, ScenarioRow } from "../../api/scenario-rows.ts";
 import { useRow } from "../../api/use-rows.ts";
 import { useConsole } from "../../console-context.tsx";
-import { useWords } from "../../i18n/use-translation.tsx";
-import { FaultLine } from "../../ui/error-line.tsx";
-import { withBlanks } from "./placeholders.ts";
-import { answersOf, locationOf, type Told } from "./start-draft.ts";
+import { useTranslation } from "../../i18n/use-translation.tsx";
+import { ErrorLine } from "../../ui/error-line.tsx";
+import { withPlaceholders } from "./placeholders.ts";
+import { answersOf, locationOf, type StartDraft } from "./start-draft.ts";
 
 const PAUSE_MS = 400;
 
 /** What a start would say, and to whom, once the typing rests. */
-function useForeseen(scenario: ScenarioRow, told: Told) {
+function useForeseen(scenario: ScenarioRow, told: StartDraft) {
   const { clock } = useConsole();
   const answers = JSON.stringify(answersOf(scenario, told));
   const location = scenario.locationEnabled ? locationOf(told) : undefined;
@@ -23,21 +23,21 @@ function useForeseen(scenario: ScenarioRow, told: Told) {
     const timer = clock.after(PAUSE_MS, () => setAsked(wanted));
     return () => timer.cancel();
   }, [clock, wanted]);
-  return useRow<ForeseenScenario>("scenarios/{scenarioId}", { scenarioId: scenario.id }, JSON.parse(asked));
+  return useRow<ScenarioPreview>("scenarios/{scenarioId}", { scenarioId: scenario.id }, JSON.parse(asked));
 }
 
 /** The messages of a start as they would be sent, each with whom it reaches. */
-export function Foreseen({ scenario, told }: { scenario: ScenarioRow; told: Told }) {
-  const { t } = useWords();
+export function StartPreview({ scenario, told }: { scenario: ScenarioRow; told: StartDraft }) {
+  const { t } = useTranslation();
   const foreseen = useForeseen(scenario, told);
   const preview = foreseen.data?.preview;
   return (
     <section className="stack" aria-live="polite" aria-label={t("foreseen.title")}>
-      <FaultLine error={foreseen.error} />
+      <ErrorLine error={foreseen.error} />
       {preview && preview.messages.length === 0 && <p className="soft">{t("foreseen.none")}</p>}
       {preview?.messages.map((message) => {
         const { messageId, name, subject, body, ttsCustomContent, users, devices } = message;
-        const said = (text: string) => withBlanks(text, scenario.fields);
+        const said = (text: string) => withPlaceholders(text, scenario.fields);
         const isNobody = users.count + devices.count === 0;
         return (
           <article key={messageId} className="card foreseen">
@@ -59,8 +59,8 @@ export function Foreseen({ scenario, told }: { scenario: ScenarioRow; told: Told
 }
 
 /** Whom a start would reach, in one line. */
-export function ForeseenReach({ scenario, told }: { scenario: ScenarioRow; told: Told }) {
-  const { t } = useWords();
+export function StartPreviewSummary({ scenario, told }: { scenario: ScenarioRow; told: StartDraft }) {
+  const { t } = useTranslation();
   const foreseen = useForeseen(scenario, told);
   const messages = foreseen.data?.preview?.messages;
   if (!messages) return null;
@@ -73,7 +73,7 @@ export function ForeseenReach({ scenario, told }: { scenario: ScenarioRow; told:
   );
 }
 
-type Say = ReturnType<typeof useWords>["t"];
+type Say = ReturnType<typeof useTranslation>["t"];
 
 function reachWords(t: Say, users: number, devices: number): string {
   const parts = [

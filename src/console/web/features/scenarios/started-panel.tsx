@@ -1,21 +1,21 @@
 import { Link } from "@tanstack/react-router";
 import type { ReactNode } from "react";
-import { stateOf } from "../../api/notification-state.ts";
+import { notificationState } from "../../api/notification-state.ts";
 import type { NotificationRow } from "../../api/rows.ts";
-import type { ScenarioRow, StartedRow } from "../../api/scenario-rows.ts";
+import type { ScenarioRow, StartedScenarioRow } from "../../api/scenario-rows.ts";
 import { useRows } from "../../api/use-rows.ts";
 import { useNow } from "../../console-context.tsx";
-import { useWords } from "../../i18n/use-translation.tsx";
-import { FaultLine } from "../../ui/error-line.tsx";
+import { useTranslation } from "../../i18n/use-translation.tsx";
+import { ErrorLine } from "../../ui/error-line.tsx";
 import { ReachBar } from "../../ui/reach-bar.tsx";
-import { BroadcastStateChip, DrillChip } from "../../ui/status-chip.tsx";
+import { DrillChip, NotificationStateChip } from "../../ui/status-chip.tsx";
 import { StopButton } from "../../ui/stop-button.tsx";
 import "../../ui/lines.css";
 import "./scenarios.css";
 
 interface StartedPanelProps {
   scenario: ScenarioRow;
-  started: StartedRow;
+  started: StartedScenarioRow;
   /** On a tablet there is no way into the console. */
   alone?: boolean;
   /** The way back. */
@@ -24,7 +24,7 @@ interface StartedPanelProps {
 
 /** What became of a start, growing, and what to do next. */
 export function StartedPanel({ scenario, started, alone = false, children }: StartedPanelProps) {
-  const { t } = useWords();
+  const { t } = useTranslation();
   const ids = started.events.flatMap(({ notificationId }) => notificationId ?? []);
   const sent = useRows<NotificationRow>("notifications", {}, { ids, sort: "createdAt" });
   const unsent = (started.messagesNotSent ?? []).map(({ name }) => name).join(", ");
@@ -34,7 +34,7 @@ export function StartedPanel({ scenario, started, alone = false, children }: Sta
         <DrillChip drill={started.drill} />
         <h2>{t(started.drill ? "started.drill" : "started.live", { name: scenario.name })}</h2>
       </div>
-      <FaultLine error={sent.error} />
+      <ErrorLine error={sent.error} />
       <ul className="plain lined">
         {sent.data?.data.map((row) => (
           <li key={row.id} className="stack tight">
@@ -61,11 +61,11 @@ function answersTo({ confirmationResults }: NotificationRow): number {
 }
 
 function Sent({ row, alone }: { row: NotificationRow; alone: boolean }) {
-  const { t } = useWords();
-  const state = stateOf(row, useNow());
+  const { t } = useTranslation();
+  const state = notificationState(row, useNow());
   return (
     <div className="row">
-      <BroadcastStateChip row={row} />
+      <NotificationStateChip row={row} />
       {alone ? (
         <strong className="grow">{row.subject}</strong>
       ) : (
@@ -85,7 +85,7 @@ function Sent({ row, alone }: { row: NotificationRow; alone: boolean }) {
 
 /** What whoever started it does next, and whom to call. */
 function Steps({ scenario }: { scenario: ScenarioRow }) {
-  const { t } = useWords();
+  const { t } = useTranslation();
   const { instructions, phoneNumber } = scenario;
   const steps = Object.entries(instructions ?? {}).flatMap(([key, text]) => (text ? [{ key, text }] : []));
   if (steps.length === 0 && !phoneNumber) return null;

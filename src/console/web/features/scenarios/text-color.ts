@@ -1,5 +1,5 @@
 /** Ink that can be read on a ground `#rrggbb`: whichever of black and white stands out more, so at least 4.58. Black for what is no colour. @source WCAG 2.2, contrast ratio */
-export function inkOn(ground: string): "#000000" | "#ffffff" {
+export function textColorOn(ground: string): "#000000" | "#ffffff" {
   const light = luminanceOf(ground);
   if (light === null) return "#000000";
   return 1.05 / (light + 0.05) > (light + 0.05) / 0.05 ? "#ffffff" : "#000000";

@@ -1,6 +1,6 @@
-import { useWords } from "../../i18n/use-translation.tsx";
+import { useTranslation } from "../../i18n/use-translation.tsx";
 import { ICON_NAMES, ScenarioIcon } from "./scenario-icon.tsx";
-import { inkOn } from "./text-color.ts";
+import { textColorOn } from "./text-color.ts";
 
 /** Colours that are told apart from one another, on light and dark grounds alike. */
 const COLOURS = ["#b01d24", "#c2410c", "#8a5a00", "#1c6b3a", "#0f766e", "#1d4f91", "#5b21b6", "#374151"] as const;
@@ -13,13 +13,13 @@ interface TileEditorProps {
 }
 
 /** The first colour of a new scenario. */
-export const FIRST_COLOUR = COLOURS[5];
+export const DEFAULT_TILE_COLOUR = COLOURS[5];
 
 /** What the tile of a scenario looks like. */
 export function TileEditor({ icon, colour, name, onChange }: TileEditorProps) {
-  const words = useWords();
-  const { t } = words;
-  const ground = { background: colour, color: inkOn(colour) };
+  const translator = useTranslation();
+  const { t } = translator;
+  const ground = { background: colour, color: textColorOn(colour) };
   return (
     <div className="stack">
       <fieldset className="swatches" aria-label={t("tile.colour")}>
@@ -29,8 +29,8 @@ export function TileEditor({ icon, colour, name, onChange }: TileEditorProps) {
             key={each}
             type="button"
             className="colour"
-            style={{ background: each, color: inkOn(each) }}
-            aria-label={words.name("colour", each.slice(1))}
+            style={{ background: each, color: textColorOn(each) }}
+            aria-label={translator.name("colour", each.slice(1))}
             aria-pressed={each === colour.toLowerCase()}
             onClick={() => onChange({ backgroundColor: each })}
           >
@@ -54,8 +54,8 @@ export function TileEditor({ icon, colour, name, onChange }: TileEditorProps) {
             type="button"
             className="icon-choice"
             style={each === icon ? ground : {}}
-            aria-label={words.name("icon", each)}
-            title={words.name("icon", each)}
+            aria-label={translator.name("icon", each)}
+            title={translator.name("icon", each)}
             aria-pressed={each === icon}
             onClick={() => onChange({ icon: each === icon ? null : each })}
           >

@@ -1,6 +1,6 @@
 import type { ScenarioRow } from "../../api/scenario-rows.ts";
 import { ScenarioIcon } from "./scenario-icon.tsx";
-import { inkOn } from "./text-color.ts";
+import { textColorOn } from "./text-color.ts";
 
 interface TileFaceProps {
   scenario: Pick<ScenarioRow, "name" | "description" | "icon" | "backgroundColor">;
@@ -12,7 +12,7 @@ export function TileFace({ scenario, size }: TileFaceProps) {
   const { name, description } = scenario;
   return (
     <div className="tile-face">
-      <TileMark scenario={scenario} size={size} />
+      <TileIcon scenario={scenario} size={size} />
       <div className="stack tight">
         <strong>{name}</strong>
         {description && <span>{description}</span>}
@@ -22,12 +22,12 @@ export function TileFace({ scenario, size }: TileFaceProps) {
 }
 
 /** The picture alone. */
-export function TileMark({ scenario, size }: TileFaceProps) {
+export function TileIcon({ scenario, size }: TileFaceProps) {
   const { icon, name, backgroundColor } = scenario;
   return (
     <span
       className="tile-mark"
-      style={{ background: backgroundColor, color: inkOn(backgroundColor), padding: size / 5 }}
+      style={{ background: backgroundColor, color: textColorOn(backgroundColor), padding: size / 5 }}
       aria-hidden="true"
     >
       <ScenarioIcon icon={icon} name={name} size={size} />

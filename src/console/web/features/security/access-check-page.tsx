@@ -3,36 +3,36 @@ import { Link } from "@tanstack/react-router";
 import { useState } from "react";
 import { ROUTES, type RouteFor } from "../../api/routes.ts";
 import type { UserRow } from "../../api/rows.ts";
-import type { DecidingGrant, DomainRow, RightsAnswer } from "../../api/security-rows.ts";
-import { useChange, useRow, useSchemas } from "../../api/use-rows.ts";
+import type { AccessAnswer, DecidingPermission, DomainRow } from "../../api/security-rows.ts";
+import { useRow, useRowMutation, useSchemas } from "../../api/use-rows.ts";
 import { useConsole } from "../../console-context.tsx";
-import { useWords } from "../../i18n/use-translation.tsx";
-import { FaultLine } from "../../ui/error-line.tsx";
-import { RowChoice } from "../../ui/form/row-select.tsx";
+import { useTranslation } from "../../i18n/use-translation.tsx";
+import { ErrorLine } from "../../ui/error-line.tsx";
+import { RowSelect } from "../../ui/form/row-select.tsx";
 import { useTableSearch } from "../../ui/list/use-table-search.ts";
-import { Tabs } from "../../ui/section-tabs.tsx";
+import { SectionTabs } from "../../ui/section-tabs.tsx";
 import { Chip } from "../../ui/status-chip.tsx";
-import { askedThings, deedsOf, questionOf, type RightsQuestion } from "./access-question.ts";
-import { DomainChoice } from "./domain-select.tsx";
-import { ACTS, grantSentence, type Things, thingWord } from "./permission-text.ts";
+import { type AccessQuestion, accessQuestionOf, resourcesToCheck, verbsOf } from "./access-question.ts";
+import { DomainSelect } from "./domain-select.tsx";
+import { ACTIONS, type PermissionTargets, permissionText, resourceLabel } from "./permission-text.ts";
 import "../../ui/input-styles.ts";
 import "../../ui/lines.css";
 
 /** Why somebody can or can't do something, and how to change it; the question stands in the address. */
-export default function RightsPage() {
-  const { t } = useWords();
+export default function AccessCheckPage() {
+  const { t } = useTranslation();
   const schemas = useSchemas();
   const [search] = useTableSearch();
-  const things: Things = schemas.data?.resources ?? {};
+  const things: PermissionTargets = schemas.data?.resources ?? {};
   const { user, thing, verb = "get", open = null } = search;
-  const question = thing ? questionOf({ subject: thing, verb, row: open }, things) : null;
+  const question = thing ? accessQuestionOf({ subject: thing, verb, row: open }, things) : null;
   const isComplete = question !== null && (!question.needsRow || open !== null);
   return (
     <div className="page">
-      <Tabs of="people" />
+      <SectionTabs of="people" />
       <h1>{t("why.title")}</h1>
       <p className="soft">{t("why.words")}</p>
-      <FaultLine error={schemas.error} />
+      <ErrorLine error={schemas.error} />
       {schemas.data && <Asking things={things} question={question} />}
       <section className="card" aria-live="polite" aria-label={t("why.answer")}>
         {user && question && isComplete ? (
@@ -45,15 +45,15 @@ export default function RightsPage() {
   );
 }
 
-function Asking({ things, question }: { things: Things; question: RightsQuestion | null }) {
-  const { t, name, language } = useWords();
+function Asking({ things, question }: { things: PermissionTargets; question: AccessQuestion | null }) {
+  const { t, name, language } = useTranslation();
   const [{ user, thing, verb, domain }, show] = useTableSearch();
-  const named = askedThings(things).map((value) => ({ value, label: thingWord(value, name) }));
-  const deeds = thing ? deedsOf(thing, things) : [];
+  const named = resourcesToCheck(things).map((value) => ({ value, label: resourceLabel(value, name) }));
+  const deeds = thing ? verbsOf(thing, things) : [];
   return (
     <section className="card">
       <div className="grid">
-        <RowChoice
+        <RowSelect
           label={t("why.who")}
           placeholder={t("why.choose-who")}
           route="users"
@@ -65,7 +65,7 @@ function Asking({ things, question }: { things: Things; question: RightsQuestion
           placeholder={t("why.choose-what")}
           searchable
           data={[
-            { group: t("grant.acts"), items: ACTS.map((value) => ({ value, label: name("grant-act", value) })) },
+            { group: t("grant.acts"), items: ACTIONS.map((value) => ({ value, label: name("grant-act", value) })) },
             { group: t("grant.things"), items: named.sort((a, b) => a.label.localeCompare(b.label, language)) },
           ]}
           value={thing ?? null}
@@ -83,7 +83,7 @@ function Asking({ things, question }: { things: Things; question: RightsQuestion
         {question?.family && question.family in ROUTES && (
           <WhichOne family={question.family as RouteFor<"get">} needed={question.needsRow} />
         )}
-        <DomainChoice
+        <DomainSelect
           label={t("why.where")}
           placeholder={t("why.anywhere")}
           value={domain ?? null}
@@ -95,10 +95,10 @@ function Asking({ things, question }: { things: Things; question: RightsQuestion
 }
 
 function WhichOne({ family, needed }: { family: RouteFor<"get">; needed: boolean }) {
-  const { t } = useWords();
+  const { t } = useTranslation();
   const [{ open }, show] = useTableSearch();
   return (
-    <RowChoice
+    <RowSelect
       label={t("why.which")}
       placeholder={needed ? t("why.choose-one") : t("why.all-of-them")}
       route={family}
@@ -110,21 +110,21 @@ function WhichOne({ family, needed }: { family: RouteFor<"get">; needed: boolean
 
 interface AnswerProps {
   userId: string;
-  question: RightsQuestion;
-  things: Things;
+  question: AccessQuestion;
+  things: PermissionTargets;
 }
 
 function Answer({ userId, question, things }: AnswerProps) {
-  const words = useWords();
-  const { t } = words;
+  const translator = useTranslation();
+  const { t } = translator;
   const [{ domain: domainId }] = useTableSearch();
   const user = useRow<UserRow>("users/{userId}", { userId });
   const { verb, path, grant } = question;
-  const answer = useRow<RightsAnswer>("permission-explanations", {}, { userId, verb, path, domainId });
+  const answer = useRow<AccessAnswer>("permission-explanations", {}, { userId, verb, path, domainId });
   const told = answer.data;
-  if (!told || !user.data) return <FaultLine error={answer.error ?? user.error} />;
+  if (!told || !user.data) return <ErrorLine error={answer.error ?? user.error} />;
   const who = user.data.name;
-  const sentence = grantSentence(grant, things, words);
+  const sentence = permissionText(grant, things, translator);
   return (
     <div className="stack">
       <div className="row">
@@ -162,9 +162,9 @@ function Answer({ userId, question, things }: AnswerProps) {
 }
 
 /** One permission that decides, with the way to where it is given. */
-function Decider({ grant, things }: { grant: DecidingGrant; things: Things }) {
-  const words = useWords();
-  const { t } = words;
+function Decider({ grant, things }: { grant: DecidingPermission; things: PermissionTargets }) {
+  const translator = useTranslation();
+  const { t } = translator;
   const { from, securityGroupId, securityGroupName, domainId } = grant;
   const domain = useRow<DomainRow>(
     "domains/{domainId}",
@@ -173,7 +173,7 @@ function Decider({ grant, things }: { grant: DecidingGrant; things: Things }) {
     { enabled: domainId !== null },
   );
   const name = securityGroupName ?? t("why.hidden");
-  const sentence = grant.verb === "*" ? "" : grantSentence(grant, things, words);
+  const sentence = grant.verb === "*" ? "" : permissionText(grant, things, translator);
   const text = {
     implicit: () => t("why.implicit"),
     "super-group": () => t("why.super", { name }),
@@ -204,14 +204,14 @@ interface GivingProps {
 
 /** Gives what is missing: to the person alone, or to one of its groups. */
 function Giving({ user, grant, sentence, domainId }: GivingProps) {
-  const { t } = useWords();
-  const { client, say } = useConsole();
+  const { t } = useTranslation();
+  const { client, notify } = useConsole();
   const [group, setGroup] = useState<string | null>(null);
   const body = { ...grant, ...(domainId ? { domainId } : {}) };
-  const give = useChange("users", async (securityGroupId: string | null) => {
+  const give = useRowMutation("users", async (securityGroupId: string | null) => {
     if (securityGroupId) await client.post("security-groups/{securityGroupId}/permissions", { securityGroupId }, body);
     else await client.post("users/{userId}/user-permissions", { userId: user.id }, body);
-    say(t("why.given", { sentence }));
+    notify(t("why.given", { sentence }));
   });
   return (
     <div className="stack">
@@ -240,7 +240,7 @@ function Giving({ user, grant, sentence, domainId }: GivingProps) {
           </Button>
         </div>
       )}
-      <FaultLine error={give.error} />
+      <ErrorLine error={give.error} />
     </div>
   );
 }

@@ -1,12 +1,19 @@
-import { ACTS, type Grant, grantFor, shapeOf, type Things, VERBS } from "./permission-text.ts";
+import {
+  ACTIONS,
+  type Permission,
+  type PermissionTargets,
+  permissionFor,
+  permissionShape,
+  VERBS,
+} from "./permission-text.ts";
 
 /** What is asked of somebody's rights: a deed on things, perhaps on one of them. */
-export interface RightsQuestion {
+export interface AccessQuestion {
   verb: string;
   /** Path of the request that it would be: `/users/0190…`. */
   path: string;
   /** The permission that would allow it on all such rows. */
-  grant: Grant;
+  grant: Permission;
   /** The collection from which one row must be, or may be, chosen; null for none. */
   family: string | null;
   /** Without a row the question can't be asked. */
@@ -14,23 +21,23 @@ export interface RightsQuestion {
 }
 
 /** Things that are asked about: families of their own, not what lies below one of their rows. */
-export function askedThings(things: Things): string[] {
+export function resourcesToCheck(things: PermissionTargets): string[] {
   return Object.entries(things)
     .filter(([, { path }]) => !path.includes("{"))
     .map(([name]) => name);
 }
 
 /** The deeds that can be asked of a subject: those its API has; an act is its own deed. */
-export function deedsOf(subject: string, things: Things): readonly string[] {
+export function verbsOf(subject: string, things: PermissionTargets): readonly string[] {
   if (isAct(subject)) return [];
   return VERBS.filter((verb) => things[subject]?.methods.includes(verb));
 }
 
 /** The question for a subject (`users`, or an act such as `post /notifications`), null while it is not complete. */
-export function questionOf(
+export function accessQuestionOf(
   { subject, verb, row }: { subject: string; verb: string; row: string | null },
-  things: Things,
-): RightsQuestion | null {
+  things: PermissionTargets,
+): AccessQuestion | null {
   if (isAct(subject)) {
     const [actVerb = "", spec = ""] = subject.split(" ");
     const needsRow = spec.includes("*");
@@ -39,15 +46,15 @@ export function questionOf(
   }
   const thing = things[subject];
   if (!thing?.methods.includes(verb)) return null;
-  const collection = shapeOf(thing.path);
+  const collection = permissionShape(thing.path);
   const isOne = verb === "put" || verb === "delete";
   const path = row && verb !== "post" ? `${collection}/${row}` : collection;
   return {
-    ...{ verb, path, grant: grantFor(verb, thing.path), needsRow: isOne },
+    ...{ verb, path, grant: permissionFor(verb, thing.path), needsRow: isOne },
     family: verb === "post" ? null : collection.slice(1),
   };
 }
 
 function isAct(subject: string): boolean {
-  return ACTS.some((act) => act === subject);
+  return ACTIONS.some((act) => act === subject);
 }

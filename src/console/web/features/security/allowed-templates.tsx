@@ -1,15 +1,15 @@
 import type { TemplateRow } from "../../api/rows.ts";
 import { useConsole } from "../../console-context.tsx";
-import { useWords } from "../../i18n/use-translation.tsx";
-import { Ties } from "../../ui/linked-rows.tsx";
+import { useTranslation } from "../../i18n/use-translation.tsx";
+import { LinkedRows } from "../../ui/linked-rows.tsx";
 
 /** The templates that members of a security group are bound to. */
 export function AllowedTemplates({ securityGroupId }: { securityGroupId: string }) {
-  const { t } = useWords();
+  const { t } = useTranslation();
   const { client } = useConsole();
   const route = "security-groups/{securityGroupId}/allowed-message-templates";
   return (
-    <Ties<TemplateRow>
+    <LinkedRows<TemplateRow>
       route={route}
       params={{ securityGroupId }}
       query={{ sort: "name" }}

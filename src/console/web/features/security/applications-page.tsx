@@ -2,21 +2,21 @@ import { Button } from "@mantine/core";
 import type { ApplicationRow } from "../../api/security-rows.ts";
 import { useRow } from "../../api/use-rows.ts";
 import { useConsole } from "../../console-context.tsx";
-import { useWords } from "../../i18n/use-translation.tsx";
+import { useTranslation } from "../../i18n/use-translation.tsx";
 import { CopyField } from "../../ui/copy-field.tsx";
-import { FaultLine } from "../../ui/error-line.tsx";
-import type { Drawn } from "../../ui/form/form-fields.ts";
+import { ErrorLine } from "../../ui/error-line.tsx";
+import type { FieldOverrides } from "../../ui/form/form-fields.ts";
 import { ListPage } from "../../ui/list/list-page.tsx";
 import { NewSecretRow, SecretRotation } from "../../ui/new-secret.tsx";
-import { OnceShown } from "../../ui/one-time-secret.tsx";
+import { OneTimeSecret } from "../../ui/one-time-secret.tsx";
 import { NEW, RowSheet } from "../../ui/row-sheet.tsx";
 import { Chip } from "../../ui/status-chip.tsx";
-import { Moment } from "../../ui/timestamp.tsx";
+import { Timestamp } from "../../ui/timestamp.tsx";
 import "../../ui/lines.css";
 
 /** Programs that users let act for them. */
 export default function ApplicationsPage() {
-  const { t, name } = useWords();
+  const { t, name } = useTranslation();
   return (
     <ListPage<ApplicationRow>
       tabs="system"
@@ -51,8 +51,8 @@ export default function ApplicationsPage() {
   );
 }
 
-function useFields(): Drawn[] {
-  const { t, name } = useWords();
+function useFields(): FieldOverrides[] {
+  const { t, name } = useTranslation();
   return [
     { name: "name", hint: t("application.name-hint") },
     {
@@ -73,7 +73,7 @@ function useFields(): Drawn[] {
 }
 
 function NewApplication({ onClose }: { onClose: () => void }) {
-  const { t } = useWords();
+  const { t } = useTranslation();
   return (
     <NewSecretRow<ApplicationRow>
       route="applications"
@@ -84,7 +84,7 @@ function NewApplication({ onClose }: { onClose: () => void }) {
         <div className="stack">
           <CopyField label={t("application.client-id")} value={clientId} />
           {clientSecret ? (
-            <OnceShown label={t("application.secret")} value={clientSecret} onKept={onClose} />
+            <OneTimeSecret label={t("application.secret")} value={clientSecret} onKept={onClose} />
           ) : (
             <div>
               <Button onClick={onClose}>{t("close")}</Button>
@@ -97,7 +97,7 @@ function NewApplication({ onClose }: { onClose: () => void }) {
 }
 
 function ApplicationSheet({ applicationId, onClose }: { applicationId: string; onClose: () => void }) {
-  const { t } = useWords();
+  const { t } = useTranslation();
   const fields = useFields().filter(({ name }) => name !== "type");
   return (
     <RowSheet
@@ -112,10 +112,10 @@ function ApplicationSheet({ applicationId, onClose }: { applicationId: string; o
 }
 
 function Keys({ applicationId }: { applicationId: string }) {
-  const { t } = useWords();
+  const { t } = useTranslation();
   const { client } = useConsole();
   const row = useRow<ApplicationRow>("applications/{applicationId}", { applicationId });
-  if (row.data?.id !== applicationId) return <FaultLine error={row.error} />;
+  if (row.data?.id !== applicationId) return <ErrorLine error={row.error} />;
   const { clientId, type, secretCreatedAt } = row.data;
   return (
     <div className="stack">
@@ -124,7 +124,7 @@ function Keys({ applicationId }: { applicationId: string }) {
       {type === "confidential" && (
         <>
           <p>
-            {t("application.secret-made")} <Moment at={secretCreatedAt} />
+            {t("application.secret-made")} <Timestamp at={secretCreatedAt} />
           </p>
           <SecretRotation
             resource="applications"

@@ -1,5 +1,5 @@
 /** A member of a row that is not what it was; absent values are undefined. */
-export interface Difference {
+export interface AuditDiffLine {
   field: string;
   before: unknown;
   after: unknown;
@@ -9,7 +9,7 @@ export interface Difference {
 const BOOKKEEPING = new Set(["id", "pk", "createdAt", "updatedAt", "seq", "version"]);
 
 /** What differs between a row before and after, in the order of its members; null for a row that was not there. */
-export function differencesOf(before: unknown, after: unknown): Difference[] {
+export function auditDiff(before: unknown, after: unknown): AuditDiffLine[] {
   const [old, fresh] = [membersOf(before), membersOf(after)];
   return [...new Set([...Object.keys(old), ...Object.keys(fresh)])]
     .filter((field) => !BOOKKEEPING.has(field) && JSON.stringify(old[field]) !== JSON.stringify(fresh[field]))

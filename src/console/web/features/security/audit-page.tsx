@@ -1,21 +1,21 @@
 import { Select, TextInput } from "@mantine/core";
 import { useQuery } from "@tanstack/react-query";
-import { useReading } from "../../api/page-queries.ts";
-import type { AuditRow, AuditVerdict } from "../../api/security-rows.ts";
+import { useTrackedQuery } from "../../api/page-queries.ts";
+import type { AuditCheck, AuditRow } from "../../api/security-rows.ts";
 import { useRow } from "../../api/use-rows.ts";
 import { useConsole } from "../../console-context.tsx";
-import { useWords } from "../../i18n/use-translation.tsx";
-import { FaultLine } from "../../ui/error-line.tsx";
-import { RowChoice } from "../../ui/form/row-select.tsx";
+import { useTranslation } from "../../i18n/use-translation.tsx";
+import { ErrorLine } from "../../ui/error-line.tsx";
+import { RowSelect } from "../../ui/form/row-select.tsx";
 import { ListPage } from "../../ui/list/list-page.tsx";
 import type { ListFilter } from "../../ui/list/table-search.ts";
 import { useTableSearch } from "../../ui/list/use-table-search.ts";
 import { endOfDay, startOfDay } from "../../ui/local-time.ts";
 import { SideSheet } from "../../ui/side-sheet.tsx";
 import { Chip } from "../../ui/status-chip.tsx";
-import { Moment } from "../../ui/timestamp.tsx";
-import { differencesOf, valueText } from "./audit-diff.ts";
-import { thingWord } from "./permission-text.ts";
+import { Timestamp } from "../../ui/timestamp.tsx";
+import { auditDiff, valueText } from "./audit-diff.ts";
+import { resourceLabel } from "./permission-text.ts";
 import "../../ui/input-styles.ts";
 import "../../ui/lines.css";
 import "./audit.css";
@@ -30,7 +30,7 @@ const RESOURCES = [
 
 /** Who did what, and what was refused; what is narrowed to stands in the address. */
 export default function AuditPage() {
-  const { t, name } = useWords();
+  const { t, name } = useTranslation();
   const [{ resource, since, until, user }] = useTableSearch();
   const filters: ListFilter[] = [
     { name: "op", label: t("audit.op"), choices: OPS.map((value) => ({ value, label: name("audit-op", value) })) },
@@ -60,7 +60,7 @@ export default function AuditPage() {
           head: t("audit.when"),
           width: "11rem",
           sort: "createdAt",
-          cell: (row) => <Moment at={row.createdAt} />,
+          cell: (row) => <Timestamp at={row.createdAt} />,
         },
       ]}
       sheet={(id, onClose) => <EntrySheet key={id} auditEntryId={id} onClose={onClose} />}
@@ -73,9 +73,9 @@ export default function AuditPage() {
 
 /** Thing, person and days that the list is narrowed to. */
 function Narrowing() {
-  const { t, name, language } = useWords();
+  const { t, name, language } = useTranslation();
   const [{ resource, since, until, user }, show] = useTableSearch();
-  const things = RESOURCES.map((value) => ({ value, label: thingWord(value, name) }));
+  const things = RESOURCES.map((value) => ({ value, label: resourceLabel(value, name) }));
   return (
     <div className="row end">
       <Select
@@ -87,7 +87,7 @@ function Narrowing() {
         value={resource ?? null}
         onChange={(value) => show({ resource: value ?? undefined })}
       />
-      <RowChoice
+      <RowSelect
         label={t("audit.who")}
         placeholder={t("audit.everybody")}
         route="users"
@@ -116,13 +116,13 @@ function whatOf(
 ): string {
   const row = (after ?? before ?? details ?? {}) as Record<string, unknown>;
   const called = row.name ?? row.subject ?? row.description ?? row.email ?? row.spec ?? row.path;
-  const thing = resource ? thingWord(resource, name) : "";
+  const thing = resource ? resourceLabel(resource, name) : "";
   const text = [thing, typeof called === "string" ? called : ""].filter(Boolean).join(": ") || "–";
   return text.charAt(0).toUpperCase() + text.slice(1);
 }
 
 function OpChip({ row }: { row: AuditRow }) {
-  const { name } = useWords();
+  const { name } = useTranslation();
   return <Chip tone={TONES[row.op] ?? ""}>{name("audit-op", row.op)}</Chip>;
 }
 
@@ -130,16 +130,16 @@ const FRESH_MS = 300_000;
 
 /** Whether the record is still what was written; followed to its end, however long it is. */
 function ChainState() {
-  const { t } = useWords();
+  const { t } = useTranslation();
   const { client, clock } = useConsole();
-  const chain = useReading(
+  const chain = useTrackedQuery(
     useQuery({
       queryKey: ["audit-chain"],
       staleTime: FRESH_MS,
       queryFn: async () => {
         let after = "";
         for (;;) {
-          const verdict = await client.get<AuditVerdict>("audit/verification", {}, after ? { after } : {});
+          const verdict = await client.get<AuditCheck>("audit/verification", {}, after ? { after } : {});
           if (verdict.finished || !verdict.intact)
             return { ...verdict, checkedAt: new Date(clock.now()).toISOString() };
           after = `${verdict.last.number}:${verdict.last.hash}`;
@@ -150,13 +150,13 @@ function ChainState() {
   const verdict = chain.data;
   return (
     <section className="row" aria-live="polite" aria-label={t("audit.chain")}>
-      <FaultLine error={chain.error} />
+      <ErrorLine error={chain.error} />
       {chain.isFetching && !verdict && <span className="soft">{t("audit.checking")}</span>}
       {verdict?.intact && (
         <>
           <Chip tone="good">{t("audit.intact")}</Chip>
           <span className="soft">
-            {t("audit.intact-words", { n: verdict.entries })} <Moment at={verdict.checkedAt} />
+            {t("audit.intact-words", { n: verdict.entries })} <Timestamp at={verdict.checkedAt} />
           </span>
         </>
       )}
@@ -165,7 +165,7 @@ function ChainState() {
           <Chip tone="bad">{t("audit.broken")}</Chip>
           <span>
             {t("audit.broken-words", { number: verdict.broken.number, reason: verdict.broken.reason })}{" "}
-            {verdict.broken.at && <Moment at={verdict.broken.at} />}
+            {verdict.broken.at && <Timestamp at={verdict.broken.at} />}
           </span>
         </>
       )}
@@ -174,17 +174,17 @@ function ChainState() {
 }
 
 function EntrySheet({ auditEntryId, onClose }: { auditEntryId: string; onClose: () => void }) {
-  const { t, name } = useWords();
+  const { t, name } = useTranslation();
   const entry = useRow<AuditRow>("audit/{auditEntryId}", { auditEntryId });
   const row = entry.data?.id === auditEntryId ? entry.data : undefined;
   return (
     <SideSheet title={row ? whatOf(row, name) : ""} onClose={onClose}>
-      <FaultLine error={entry.error} />
+      <ErrorLine error={entry.error} />
       {row && (
         <div className="stack">
           <div className="row">
             <OpChip row={row} />
-            <Moment at={row.createdAt} />
+            <Timestamp at={row.createdAt} />
           </div>
           <dl className="facts">
             <dt>{t("audit.who")}</dt>
@@ -205,14 +205,14 @@ function EntrySheet({ auditEntryId, onClose }: { auditEntryId: string; onClose: 
 
 /** A value of a row as one reads it; "" for nothing. */
 function useValueText(): (value: unknown) => string {
-  const { moments } = useWords();
-  return (value) => valueText(value, moments.full);
+  const { dates } = useTranslation();
+  return (value) => valueText(value, dates.full);
 }
 
 function Differences({ row }: { row: AuditRow }) {
-  const { t, name } = useWords();
+  const { t, name } = useTranslation();
   const textOf = useValueText();
-  const differences = differencesOf(row.before, row.after);
+  const differences = auditDiff(row.before, row.after);
   if (differences.length === 0) return null;
   return (
     <table className="difference">
@@ -238,7 +238,7 @@ function Differences({ row }: { row: AuditRow }) {
 }
 
 function Details({ details }: { details: unknown }) {
-  const { t } = useWords();
+  const { t } = useTranslation();
   const textOf = useValueText();
   const members = typeof details === "object" && details !== null ? Object.entries(details) : [];
   return (

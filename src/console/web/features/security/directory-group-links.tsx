@@ -1,9 +1,9 @@
 import { Link } from "@tanstack/react-router";
-import type { DirectoryTieRow } from "../../api/identity-rows.ts";
+import type { DirectoryLinkRow } from "../../api/identity-rows.ts";
 import type { RouteParams } from "../../api/routes.ts";
 import { useConsole } from "../../console-context.tsx";
-import { useWords } from "../../i18n/use-translation.tsx";
-import { Ties } from "../../ui/linked-rows.tsx";
+import { useTranslation } from "../../i18n/use-translation.tsx";
+import { LinkedRows } from "../../ui/linked-rows.tsx";
 
 /** Where ties stand: at a security group, or at a list. */
 type TiesRoute =
@@ -11,11 +11,11 @@ type TiesRoute =
   | "distribution-lists/{distributionListId}/scim-groups";
 
 /** The groups of a directory that a list or a security group is tied to. */
-export function DirectoryTies({ route, params }: { route: TiesRoute; params: RouteParams }) {
-  const { t } = useWords();
+export function DirectoryGroupLinks({ route, params }: { route: TiesRoute; params: RouteParams }) {
+  const { t } = useTranslation();
   const { client } = useConsole();
   return (
-    <Ties<DirectoryTieRow>
+    <LinkedRows<DirectoryLinkRow>
       route={route}
       params={params}
       query={{ includeMemberCounts: true }}

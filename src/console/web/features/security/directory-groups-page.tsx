@@ -1,14 +1,14 @@
 import type { DirectoryGroupRow, DirectoryMemberRow } from "../../api/identity-rows.ts";
 import { useRows } from "../../api/use-rows.ts";
 import { useConsole } from "../../console-context.tsx";
-import { useWords } from "../../i18n/use-translation.tsx";
+import { useTranslation } from "../../i18n/use-translation.tsx";
 import { ListPage } from "../../ui/list/list-page.tsx";
 import { RowSheet } from "../../ui/row-sheet.tsx";
-import { MemberPanel, OutButton, Person } from "../people/member-panel.tsx";
+import { MemberName, MemberPanel, RemoveMemberButton } from "../people/member-panel.tsx";
 
 /** Groups of people in a directory outside, which lists and security groups can be tied to. */
 export default function DirectoryGroupsPage() {
-  const { t } = useWords();
+  const { t } = useTranslation();
   return (
     <ListPage<DirectoryGroupRow>
       tabs="people"
@@ -33,7 +33,7 @@ export default function DirectoryGroupsPage() {
 }
 
 function DirectoryGroupSheet({ scimGroupId, onClose }: { scimGroupId: string; onClose: () => void }) {
-  const { t } = useWords();
+  const { t } = useTranslation();
   return (
     <RowSheet
       id={scimGroupId}
@@ -55,7 +55,7 @@ function DirectoryGroupSheet({ scimGroupId, onClose }: { scimGroupId: string; on
 const KNOWN_MEMBERS = 1_000;
 
 function DirectoryMembers({ scimGroupId }: { scimGroupId: string }) {
-  const { t } = useWords();
+  const { t } = useTranslation();
   const { client } = useConsole();
   const known = useRows<DirectoryMemberRow>(
     "scim-groups/{scimGroupId}/members",
@@ -66,7 +66,7 @@ function DirectoryMembers({ scimGroupId }: { scimGroupId: string }) {
   const join = (userId: string) => client.post("scim-groups/{scimGroupId}/members", { scimGroupId }, { userId });
   const out = (row: DirectoryMemberRow | undefined, who: string) =>
     row && (
-      <OutButton
+      <RemoveMemberButton
         resource="scim-group-members"
         who={who}
         leave={() => client.remove("scim-groups/{scimGroupId}/members/{memberId}", { scimGroupId, memberId: row.id })}
@@ -81,7 +81,7 @@ function DirectoryMembers({ scimGroupId }: { scimGroupId: string }) {
         params: { scimGroupId },
         none: t("security.no-members"),
         columns: [
-          { id: "name", head: t("field.name"), width: "1fr", cell: (row) => <Person user={row.user} /> },
+          { id: "name", head: t("field.name"), width: "1fr", cell: (row) => <MemberName user={row.user} /> },
           {
             id: "leave",
             head: t("remove"),

@@ -1,16 +1,16 @@
 import { Button, Select } from "@mantine/core";
 import { useState } from "react";
-import type { Client } from "../../api/client.ts";
+import type { ApiClient } from "../../api/client.ts";
 import type { RouteFor } from "../../api/routes.ts";
 import type { Named, Row } from "../../api/rows.ts";
-import { useChange } from "../../api/use-rows.ts";
+import { useRowMutation } from "../../api/use-rows.ts";
 import { useConsole } from "../../console-context.tsx";
-import { useWords } from "../../i18n/use-translation.tsx";
-import { FaultLine } from "../../ui/error-line.tsx";
-import { RowChoice } from "../../ui/form/row-select.tsx";
+import { useTranslation } from "../../i18n/use-translation.tsx";
+import { ErrorLine } from "../../ui/error-line.tsx";
+import { RowSelect } from "../../ui/form/row-select.tsx";
 import { ListTable } from "../../ui/list/list-table.tsx";
-import { type DomainNode, flatTree } from "./domain-tree.ts";
-import { thingWord } from "./permission-text.ts";
+import { type DomainNode, flattenDomainTree } from "./domain-tree.ts";
+import { resourceLabel } from "./permission-text.ts";
 import "../../ui/input-styles.ts";
 
 /** The families whose rows lie in domains and which the console can show. */
@@ -41,21 +41,21 @@ const PLACES = {
   ],
 } as const satisfies Record<Family, readonly [RouteFor<"delete">, string]>;
 
-function takeOut(client: Client, family: Family, domainId: string, id: string): Promise<void> {
+function takeOut(client: ApiClient, family: Family, domainId: string, id: string): Promise<void> {
   const [route, param] = PLACES[family];
   return client.remove(route, { domainId, [param]: id });
 }
 
 /** What lies in a domain, by family: put in, taken out, or moved to another domain. */
 export function DomainMembers({ domainId, tree }: { domainId: string; tree: readonly DomainNode[] }) {
-  const { t, name } = useWords();
+  const { t, name } = useTranslation();
   const [family, setFamily] = useState<Family>("users");
   return (
     <section className="stack">
       <Select
         label={t("domain.kind")}
         allowDeselect={false}
-        data={FAMILIES.map((value) => ({ value, label: thingWord(value, name) }))}
+        data={FAMILIES.map((value) => ({ value, label: resourceLabel(value, name) }))}
         value={family}
         onChange={(value) => setFamily((value ?? "users") as Family)}
       />
@@ -97,20 +97,20 @@ interface PlaceProps {
 
 /** Puts a row into this domain, beside where it is; what it would have to replace is asked for. */
 function PutIn({ domainId, family }: PlaceProps) {
-  const { t } = useWords();
-  const { client, say } = useConsole();
+  const { t } = useTranslation();
+  const { client, notify } = useConsole();
   const [chosen, setChosen] = useState<string | null>(null);
-  const put = useChange(family, async (replace: boolean) => {
+  const put = useRowMutation(family, async (replace: boolean) => {
     const body = { id: chosen ?? "", ...(replace ? { promote: true, demote: true } : {}) };
     const row = await client.post<Member>(membersOf(family), { domainId }, body);
     setChosen(null);
-    say(t("domain.moved", { name: row.name }));
+    notify(t("domain.moved", { name: row.name }));
   });
   return (
     <>
       <div className="row end">
         <div className="grow">
-          <RowChoice
+          <RowSelect
             label={t("domain.put-in")}
             placeholder={t("domain.choose")}
             route={family}
@@ -123,7 +123,7 @@ function PutIn({ domainId, family }: PlaceProps) {
           {t("add")}
         </Button>
       </div>
-      <FaultLine error={put.error} />
+      <ErrorLine error={put.error} />
       {put.error && chosen && (
         <div className="row">
           <span className="soft grow">{t("domain.replace")}</span>
@@ -138,17 +138,17 @@ function PutIn({ domainId, family }: PlaceProps) {
 
 /** Moves a row: into the other domain first, then out of this one, so that it is never nowhere. */
 function MoveChoice({ domainId, family, tree, row }: PlaceProps & { tree: readonly DomainNode[]; row: Member }) {
-  const { t } = useWords();
-  const { client, say } = useConsole();
-  const move = useChange(family, async (to: string) => {
+  const { t } = useTranslation();
+  const { client, notify } = useConsole();
+  const move = useRowMutation(family, async (to: string) => {
     await client.post(membersOf(family), { domainId: to }, { id: row.id, promote: true, demote: true });
     const isThere = await client
       .get<{ total: number }>(membersOf(family), { domainId }, { ids: [row.id], limit: 1 })
       .then(({ total }) => total > 0);
     if (isThere) await takeOut(client, family, domainId, row.id);
-    say(t("domain.moved", { name: row.name }));
+    notify(t("domain.moved", { name: row.name }));
   });
-  const others = flatTree(tree).filter((each) => each.row.id !== domainId);
+  const others = flattenDomainTree(tree).filter((each) => each.row.id !== domainId);
   return (
     <>
       <Select
@@ -161,18 +161,20 @@ function MoveChoice({ domainId, family, tree, row }: PlaceProps & { tree: readon
         onChange={(to) => to && move.mutate(to)}
         comboboxProps={{ withinPortal: true }}
       />
-      <FaultLine error={move.error} />
+      <ErrorLine error={move.error} />
     </>
   );
 }
 
 function OutButton({ domainId, family, row }: PlaceProps & { row: Member }) {
-  const { t } = useWords();
-  const { client, say } = useConsole();
-  const back = useChange<void, unknown>("domains", () => client.post(membersOf(family), { domainId }, { id: row.id }));
-  const out = useChange<void, void>("domains", async () => {
+  const { t } = useTranslation();
+  const { client, notify } = useConsole();
+  const back = useRowMutation<void, unknown>("domains", () =>
+    client.post(membersOf(family), { domainId }, { id: row.id }),
+  );
+  const out = useRowMutation<void, void>("domains", async () => {
     await takeOut(client, family, domainId, row.id);
-    say(t("domain.taken-out", { name: row.name }), () => back.mutate());
+    notify(t("domain.taken-out", { name: row.name }), () => back.mutate());
   });
   return (
     <>
@@ -185,7 +187,7 @@ function OutButton({ domainId, family, row }: PlaceProps & { row: Member }) {
       >
         {t("domain.take-out")}
       </Button>
-      <FaultLine error={out.error ?? back.error} />
+      <ErrorLine error={out.error ?? back.error} />
     </>
   );
 }

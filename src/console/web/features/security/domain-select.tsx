@@ -17,7 +17,7 @@ interface DomainChoiceProps {
 }
 
 /** One domain or none; nothing where there is but one, since nothing is to be chosen. */
-export function DomainChoice({ label, placeholder, value, onChange }: DomainChoiceProps) {
+export function DomainSelect({ label, placeholder, value, onChange }: DomainChoiceProps) {
   const domains = useDomains();
   if (domains.length < 2) return null;
   return (

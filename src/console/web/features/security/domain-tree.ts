@@ -7,7 +7,7 @@ export interface DomainNode {
 }
 
 /** The tops of what one may see of the tree, by name: a domain whose parent is out of sight is one. */
-export function treeOf(rows: readonly DomainRow[]): DomainNode[] {
+export function domainTree(rows: readonly DomainRow[]): DomainNode[] {
   const known = new Set(rows.map(({ id }) => id));
   const under = (parentId: string | null): DomainNode[] =>
     rows
@@ -18,6 +18,6 @@ export function treeOf(rows: readonly DomainRow[]): DomainNode[] {
 }
 
 /** Rows of the tree from top to bottom, each with its depth. */
-export function flatTree(nodes: readonly DomainNode[], depth = 0): { row: DomainRow; depth: number }[] {
-  return nodes.flatMap(({ row, below }) => [{ row, depth }, ...flatTree(below, depth + 1)]);
+export function flattenDomainTree(nodes: readonly DomainNode[], depth = 0): { row: DomainRow; depth: number }[] {
+  return nodes.flatMap(({ row, below }) => [{ row, depth }, ...flattenDomainTree(below, depth + 1)]);
 }

@@ -2,34 +2,34 @@ import { Button } from "@mantine/core";
 import type { DomainRow } from "../../api/security-rows.ts";
 import { useRows } from "../../api/use-rows.ts";
 import { useConsole } from "../../console-context.tsx";
-import { useWords } from "../../i18n/use-translation.tsx";
-import { FaultLine } from "../../ui/error-line.tsx";
+import { useTranslation } from "../../i18n/use-translation.tsx";
+import { ErrorLine } from "../../ui/error-line.tsx";
 import { useTableSearch } from "../../ui/list/use-table-search.ts";
 import { NEW, RowSheet } from "../../ui/row-sheet.tsx";
-import { Tabs } from "../../ui/section-tabs.tsx";
+import { SectionTabs } from "../../ui/section-tabs.tsx";
 import { Chip } from "../../ui/status-chip.tsx";
 import { DomainMembers } from "./domain-members.tsx";
-import { type DomainNode, flatTree, treeOf } from "./domain-tree.ts";
+import { type DomainNode, domainTree, flattenDomainTree } from "./domain-tree.ts";
 import "../../ui/lines.css";
 import "./domains.css";
 
 /** The tree of domains, of which an organisation has 200 at most, and what is in each. */
 export default function DomainsPage() {
-  const { t } = useWords();
+  const { t } = useTranslation();
   const [{ open }, show] = useTableSearch();
   const domains = useRows<DomainRow>("domains", {}, { limit: 1_000, sort: "namePath" });
-  const tree = treeOf(domains.data?.data ?? []);
+  const tree = domainTree(domains.data?.data ?? []);
   const close = () => show({ open: undefined });
   return (
     <div className="page">
-      <Tabs of="people" />
+      <SectionTabs of="people" />
       <div className="head">
         <h1>{t("domain.title")}</h1>
         <span className="space" />
         <Button onClick={() => show({ open: NEW })}>{t("domain.add")}</Button>
       </div>
       <p className="soft">{t("domain.words")}</p>
-      <FaultLine error={domains.error} />
+      <ErrorLine error={domains.error} />
       <nav className="card" aria-label={t("domain.tree")}>
         <Branch nodes={tree} onOpen={(id) => show({ open: id })} />
       </nav>
@@ -39,7 +39,7 @@ export default function DomainsPage() {
 }
 
 function Branch({ nodes, onOpen }: { nodes: readonly DomainNode[]; onOpen: (id: string) => void }) {
-  const { t } = useWords();
+  const { t } = useTranslation();
   const { acting } = useConsole();
   if (nodes.length === 0) return null;
   return (
@@ -66,9 +66,9 @@ interface DomainSheetProps {
 }
 
 function DomainSheet({ domainId, tree, onClose }: DomainSheetProps) {
-  const { t } = useWords();
+  const { t } = useTranslation();
   const isNew = domainId === NEW;
-  const choices = flatTree(tree).map(({ row, depth }) => ({
+  const choices = flattenDomainTree(tree).map(({ row, depth }) => ({
     value: row.id,
     label: `${"\u2003".repeat(depth)}${row.name}`,
   }));

@@ -1,17 +1,17 @@
 import { Button } from "@mantine/core";
-import type { ProviderRow, ProviderTest } from "../../api/rows.ts";
-import { useChange, useRow } from "../../api/use-rows.ts";
+import type { IdentityProviderRow, IdentityProviderTest } from "../../api/rows.ts";
+import { useRow, useRowMutation } from "../../api/use-rows.ts";
 import { useConsole } from "../../console-context.tsx";
-import type { WordKey } from "../../i18n/en.ts";
-import { fill } from "../../i18n/format.ts";
-import { useWords } from "../../i18n/use-translation.tsx";
+import type { MessageKey } from "../../i18n/en.ts";
+import { formatMessage } from "../../i18n/format.ts";
+import { useTranslation } from "../../i18n/use-translation.tsx";
 import { CopyField } from "../../ui/copy-field.tsx";
-import { FaultLine } from "../../ui/error-line.tsx";
-import type { FormKind } from "../../ui/form/form-fields.ts";
+import { ErrorLine } from "../../ui/error-line.tsx";
+import type { FieldType } from "../../ui/form/form-fields.ts";
 import { ListPage } from "../../ui/list/list-page.tsx";
 import { NEW, RowSheet } from "../../ui/row-sheet.tsx";
 import { Chip } from "../../ui/status-chip.tsx";
-import { Moment } from "../../ui/timestamp.tsx";
+import { Timestamp } from "../../ui/timestamp.tsx";
 
 const TYPES = ["oidc", "ldap", "saml"] as const;
 type Values = Readonly<Record<string, unknown>>;
@@ -25,7 +25,7 @@ const isOne =
  * Which kinds have which fields, in the order of the form. Addresses and names may be long and are one line all the same; keys
  * are of several lines, secret or not.
  */
-const FIELDS: readonly (readonly [name: string, types: readonly string[], kind?: FormKind])[] = [
+const FIELDS: readonly (readonly [name: string, types: readonly string[], kind?: FieldType])[] = [
   ["issuer", ["oidc"], "text"],
   ["clientId", ["oidc"]],
   ["clientSecret", ["oidc"]],
@@ -57,7 +57,7 @@ const FIELDS: readonly (readonly [name: string, types: readonly string[], kind?:
 ];
 
 /** What a label is too short for. */
-const HINTS: Readonly<Record<string, WordKey>> = {
+const HINTS: Readonly<Record<string, MessageKey>> = {
   issuer: "provider.issuer-hint",
   userFilter: "provider.user-filter-hint",
   groupFilter: "provider.group-filter-hint",
@@ -69,9 +69,9 @@ const HINTS: Readonly<Record<string, WordKey>> = {
 
 /** Who vouches for users at log-in. */
 export default function IdentityProvidersPage() {
-  const { t, name } = useWords();
+  const { t, name } = useTranslation();
   return (
-    <ListPage<ProviderRow>
+    <ListPage<IdentityProviderRow>
       tabs="people"
       title={t("provider.title")}
       add={t("provider.add")}
@@ -99,7 +99,7 @@ export default function IdentityProvidersPage() {
 }
 
 function ProviderSheet({ id, onClose }: { id: string; onClose: () => void }) {
-  const { t, name } = useWords();
+  const { t, name } = useTranslation();
   return (
     <RowSheet
       id={id}
@@ -139,20 +139,24 @@ function ProviderSheet({ id, onClose }: { id: string; onClose: () => void }) {
 
 /** What the provider must know, and whether a log-in by it would work. */
 function Connection({ identityProviderId }: { identityProviderId: string }) {
-  const { t, name, language } = useWords();
+  const { t, name, language } = useTranslation();
   const { client } = useConsole();
-  const row = useRow<ProviderRow>("identity-providers/{identityProviderId}", { identityProviderId });
-  const test = useChange<void, ProviderTest>("identity-providers", () =>
-    client.post<ProviderTest>("identity-providers/{identityProviderId}/connection-test", { identityProviderId }, {}),
+  const row = useRow<IdentityProviderRow>("identity-providers/{identityProviderId}", { identityProviderId });
+  const test = useRowMutation<void, IdentityProviderTest>("identity-providers", () =>
+    client.post<IdentityProviderTest>(
+      "identity-providers/{identityProviderId}/connection-test",
+      { identityProviderId },
+      {},
+    ),
   );
-  const sync = useChange<boolean, unknown>("identity-providers", (anyway) =>
+  const sync = useRowMutation<boolean, unknown>("identity-providers", (anyway) =>
     client.post("identity-providers/{identityProviderId}/sync", { identityProviderId }, { anyway }),
   );
   const { type, redirectUri, metadataUrl, permissions } = row.data ?? {};
   if (type === "built-in") return <p className="soft">{t("provider.built-in-words")}</p>;
   return (
     <section className="stack" aria-live="polite">
-      <FaultLine error={row.error ?? test.error ?? sync.error} />
+      <ErrorLine error={row.error ?? test.error ?? sync.error} />
       {redirectUri && <CopyField label={t("provider.back")} value={redirectUri} />}
       {metadataUrl && <CopyField label={t("provider.metadata")} value={metadataUrl} />}
       {permissions?.includes("put") && (
@@ -179,7 +183,9 @@ function Connection({ identityProviderId }: { identityProviderId: string }) {
               {name("provider-check", what)}
             </span>
             <span>
-              {ok ? fill(name("provider-found", code), { value: value ?? "" }, language) : name("provider-fault", what)}
+              {ok
+                ? formatMessage(name("provider-found", code), { value: value ?? "" }, language)
+                : name("provider-fault", what)}
             </span>
             {!ok && <span className="soft">{words}</span>}
           </li>
@@ -194,16 +200,16 @@ function Connection({ identityProviderId }: { identityProviderId: string }) {
 }
 
 /** What came of bringing people in line; where many would have to go, it is done when somebody says so. */
-function LastSync({ row, pending, onAnyway }: { row: ProviderRow; pending: boolean; onAnyway: () => void }) {
-  const { t, name, language } = useWords();
+function LastSync({ row, pending, onAnyway }: { row: IdentityProviderRow; pending: boolean; onAnyway: () => void }) {
+  const { t, name, language } = useTranslation();
   const { lastSyncAt, lastSyncOutcome, lastSyncInLine, lastSyncGone, lastSyncResult, permissions } = row;
   const counts = { inLine: lastSyncInLine ?? 0, gone: lastSyncGone ?? 0 };
   const isHeld = lastSyncOutcome === "held-back" || lastSyncOutcome === "none-found";
   return (
     <div className="stack tight">
       <p>
-        {t("provider.synced")} <Moment at={lastSyncAt ?? null} />{" "}
-        {fill(name("sync-outcome", lastSyncOutcome ?? ""), counts, language)}
+        {t("provider.synced")} <Timestamp at={lastSyncAt ?? null} />{" "}
+        {formatMessage(name("sync-outcome", lastSyncOutcome ?? ""), counts, language)}
       </p>
       {lastSyncOutcome === "failed" && <p className="soft">{lastSyncResult}</p>}
       {isHeld && permissions?.includes("put") && (

@@ -1,17 +1,17 @@
-import type { GrantRow } from "../../api/identity-rows.ts";
-import type { Words } from "../../i18n/translator.ts";
+import type { PermissionRow } from "../../api/identity-rows.ts";
+import type { Translator } from "../../i18n/translator.ts";
 
 /** A permission: a verb on a path pattern. */
-export type Grant = Pick<GrantRow, "verb" | "spec">;
+export type Permission = Pick<PermissionRow, "verb" | "spec">;
 
 /** What the daemon says of its resources, as far as permissions need it. */
-export type Things = Readonly<Record<string, { path: string; methods: readonly string[] }>>;
+export type PermissionTargets = Readonly<Record<string, { path: string; methods: readonly string[] }>>;
 
 /** The verbs, in the order in which people ask for them. */
 export const VERBS = ["get", "post", "put", "delete"] as const;
 
 /** Permissions with an effect that their path does not say; the words stand under `grant-act`. */
-export const ACTS = [
+export const ACTIONS = [
   "post /notifications",
   "post /drill-notifications",
   "post /live-pages",
@@ -23,45 +23,48 @@ export const ACTS = [
 const ID = /^[0-9a-f]{8}-[0-9a-f-]{27}$/i;
 
 /** A permission as a sentence: "See people". One that nothing is known of is said as it stands. */
-export function grantSentence({ verb, spec }: Grant, things: Things, words: Words): string {
+export function permissionText({ verb, spec }: Permission, things: PermissionTargets, translator: Translator): string {
   const segments = spec.split("/").filter(Boolean);
   const id = segments.find((segment) => ID.test(segment));
   const general = `/${segments.map((segment) => (ID.test(segment) ? "*" : segment)).join("/")}`;
-  const known = generalSentence({ verb, spec: general }, things, words);
-  if (!known) return words.t("grant.raw", { verb, spec });
-  return id ? words.t("grant.only", { sentence: known, id: id.slice(0, 8) }) : known;
+  const known = generalSentence({ verb, spec: general }, things, translator);
+  if (!known) return translator.t("grant.raw", { verb, spec });
+  return id ? translator.t("grant.only", { sentence: known, id: id.slice(0, 8) }) : known;
 }
 
-function generalSentence(grant: Grant, things: Things, { t, name }: Words): string | null {
-  const act = name("grant-act", keyOf(grant));
-  if (act !== keyOf(grant)) return act;
+function generalSentence(grant: Permission, things: PermissionTargets, { t, name }: Translator): string | null {
+  const act = name("grant-act", permissionKey(grant));
+  if (act !== permissionKey(grant)) return act;
   for (const [resource, { path }] of Object.entries(things)) {
-    const collection = shapeOf(path);
-    const thing = thingWord(resource, name);
+    const collection = permissionShape(path);
+    const thing = resourceLabel(resource, name);
     if (grant.verb === "post" && grant.spec === `${collection}/*/clone`) return t("grant.clone", { thing });
-    if (VERBS.some((verb) => verb === grant.verb) && keyOf(grant) === keyOf(grantFor(grant.verb, path)))
+    if (
+      VERBS.some((verb) => verb === grant.verb) &&
+      permissionKey(grant) === permissionKey(permissionFor(grant.verb, path))
+    )
       return name("grant-sentence", grant.verb).replace("{thing}", thing);
   }
   return null;
 }
 
 /** The permission for a verb on all rows of a collection (`/users/{userId}/devices`). */
-export function grantFor(verb: string, path: string): Grant {
-  return { verb, spec: verb === "post" ? shapeOf(path) : `${shapeOf(path)}/*` };
+export function permissionFor(verb: string, path: string): Permission {
+  return { verb, spec: verb === "post" ? permissionShape(path) : `${permissionShape(path)}/*` };
 }
 
 /** `post /users` for whatever spelling; a post names the collection, with or without `/*`. */
-export function keyOf({ verb, spec }: Grant): string {
+export function permissionKey({ verb, spec }: Permission): string {
   return `${verb} ${verb === "post" ? spec.replace(/\/\*$/, "") : spec}`;
 }
 
 /** What people call the rows of a resource. */
-export function thingWord(resource: string, name: Words["name"]): string {
+export function resourceLabel(resource: string, name: Translator["name"]): string {
   const word = name("thing", resource);
   return word === resource ? resource.replace(/-/g, " ") : word;
 }
 
 /** A path with `*` for its placeholders. */
-export function shapeOf(path: string): string {
+export function permissionShape(path: string): string {
   return path.replace(/\{\w+\}/g, "*");
 }

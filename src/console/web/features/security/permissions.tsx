@@ -1,37 +1,46 @@
 import { Button, Checkbox, Select, TextInput } from "@mantine/core";
 import { useState } from "react";
-import type { GrantRow } from "../../api/identity-rows.ts";
-import { useChange, useSchemas } from "../../api/use-rows.ts";
+import type { PermissionRow } from "../../api/identity-rows.ts";
+import { useRowMutation, useSchemas } from "../../api/use-rows.ts";
 import { useConsole } from "../../console-context.tsx";
-import { useWords } from "../../i18n/use-translation.tsx";
-import { FaultLine } from "../../ui/error-line.tsx";
+import { useTranslation } from "../../i18n/use-translation.tsx";
+import { ErrorLine } from "../../ui/error-line.tsx";
 import { Chip } from "../../ui/status-chip.tsx";
-import { DomainChoice, useDomains } from "./domain-select.tsx";
-import { ACTS, type Grant, grantFor, grantSentence, keyOf, type Things, thingWord, VERBS } from "./permission-text.ts";
+import { DomainSelect, useDomains } from "./domain-select.tsx";
+import {
+  ACTIONS,
+  type Permission,
+  type PermissionTargets,
+  permissionFor,
+  permissionKey,
+  permissionText,
+  resourceLabel,
+  VERBS,
+} from "./permission-text.ts";
 import "../../ui/input-styles.ts";
 
 interface GrantsProps {
   /** The resource whose changes are shown. */
   resource: string;
-  rows: readonly GrantRow[];
+  rows: readonly PermissionRow[];
   onAdd(grant: PlacedGrant): Promise<unknown>;
   onRemove(id: string): Promise<void>;
 }
 
 /** A permission as it is given: everywhere, or within a domain alone. */
-type PlacedGrant = Grant & { domainId?: string };
+type PlacedGrant = Permission & { domainId?: string };
 
 /** Permissions as sentences, and a picker for more. */
-export function Grants({ resource, rows, onAdd, onRemove }: GrantsProps) {
-  const words = useWords();
+export function Permissions({ resource, rows, onAdd, onRemove }: GrantsProps) {
+  const translator = useTranslation();
   const schemas = useSchemas();
-  const things: Things = schemas.data?.resources ?? {};
+  const things: PermissionTargets = schemas.data?.resources ?? {};
   const sentences = rows
-    .map((row) => ({ row, sentence: grantSentence(row, things, words) }))
-    .sort((a, b) => a.sentence.localeCompare(b.sentence, words.language));
+    .map((row) => ({ row, sentence: permissionText(row, things, translator) }))
+    .sort((a, b) => a.sentence.localeCompare(b.sentence, translator.language));
   return (
     <section className="stack">
-      <FaultLine error={schemas.error} />
+      <ErrorLine error={schemas.error} />
       <ul className="plain lined">
         {schemas.data &&
           sentences.map(({ row, sentence }) => (
@@ -48,17 +57,17 @@ export function Grants({ resource, rows, onAdd, onRemove }: GrantsProps) {
 }
 
 interface GrantLineProps extends Omit<GrantsProps, "rows"> {
-  row: GrantRow;
+  row: PermissionRow;
   sentence: string;
 }
 
 function GrantLine({ row, sentence, resource, onAdd, onRemove }: GrantLineProps) {
-  const { t } = useWords();
-  const { say } = useConsole();
-  const back = useChange<void, unknown>(resource, () => onAdd(placed(row, row.domainId)));
-  const remove = useChange<void, void>(resource, async () => {
+  const { t } = useTranslation();
+  const { notify } = useConsole();
+  const back = useRowMutation<void, unknown>(resource, () => onAdd(placed(row, row.domainId)));
+  const remove = useRowMutation<void, void>(resource, async () => {
     await onRemove(row.id);
-    say(t("grant.taken", { sentence }), () => back.mutate());
+    notify(t("grant.taken", { sentence }), () => back.mutate());
   });
   return (
     <li className="row">
@@ -80,14 +89,14 @@ function GrantLine({ row, sentence, resource, onAdd, onRemove }: GrantLineProps)
           {t("remove")}
         </Button>
       )}
-      <FaultLine error={remove.error ?? back.error} />
+      <ErrorLine error={remove.error ?? back.error} />
     </li>
   );
 }
 
 /** The mark of a permission that does not hold everywhere. */
 function DomainChip({ domainId }: { domainId: string }) {
-  const { t } = useWords();
+  const { t } = useTranslation();
   const domain = useDomains().find(({ id }) => id === domainId);
   return (
     <>
@@ -99,7 +108,7 @@ function DomainChip({ domainId }: { domainId: string }) {
 
 interface GrantPickerProps {
   resource: string;
-  things: Things;
+  things: PermissionTargets;
   /** What is there already, as `placedKey` says it. */
   held: ReadonlySet<string>;
   onAdd(grant: PlacedGrant): Promise<unknown>;
@@ -108,9 +117,9 @@ interface GrantPickerProps {
 const BY_PATH = "path";
 
 function GrantPicker({ resource, things, held, onAdd }: GrantPickerProps) {
-  const words = useWords();
-  const { t, name, language } = words;
-  const { say } = useConsole();
+  const translator = useTranslation();
+  const { t, name, language } = translator;
+  const { notify } = useConsole();
   const [subject, setSubject] = useState<string | null>(null);
   const [verbs, setVerbs] = useState<readonly string[]>(["get"]);
   const [spec, setSpec] = useState("/");
@@ -118,12 +127,12 @@ function GrantPicker({ resource, things, held, onAdd }: GrantPickerProps) {
   const wanted = wantedGrants({ subject, verbs, spec, things }).filter(
     (grant) => !held.has(placedKey(grant, domainId)),
   );
-  const add = useChange<void, void>(resource, async () => {
+  const add = useRowMutation<void, void>(resource, async () => {
     for (const grant of wanted) await onAdd(placed(grant, domainId));
-    say(t("grant.given", { n: wanted.length }));
+    notify(t("grant.given", { n: wanted.length }));
     setSubject(null);
   });
-  const named = Object.keys(things).map((value) => ({ value, label: thingWord(value, name) }));
+  const named = Object.keys(things).map((value) => ({ value, label: resourceLabel(value, name) }));
   return (
     <div className="card">
       <h3>{t("grant.add")}</h3>
@@ -132,7 +141,7 @@ function GrantPicker({ resource, things, held, onAdd }: GrantPickerProps) {
         placeholder={t("grant.choose")}
         searchable
         data={[
-          { group: t("grant.acts"), items: ACTS.map((value) => ({ value, label: name("grant-act", value) })) },
+          { group: t("grant.acts"), items: ACTIONS.map((value) => ({ value, label: name("grant-act", value) })) },
           { group: t("grant.things"), items: named.sort((a, b) => a.label.localeCompare(b.label, language)) },
           { group: t("grant.else"), items: [{ value: BY_PATH, label: t("grant.by-path") }] },
         ]}
@@ -157,7 +166,7 @@ function GrantPicker({ resource, things, held, onAdd }: GrantPickerProps) {
         </Checkbox.Group>
       )}
       {subject && (
-        <DomainChoice
+        <DomainSelect
           label={t("grant.where")}
           placeholder={t("grant.everywhere")}
           value={domainId}
@@ -167,12 +176,12 @@ function GrantPicker({ resource, things, held, onAdd }: GrantPickerProps) {
       {wanted.length > 0 && (
         <ul className="soft" aria-live="polite">
           {wanted.map((grant) => (
-            <li key={keyOf(grant)}>{grantSentence(grant, things, words)}</li>
+            <li key={permissionKey(grant)}>{permissionText(grant, things, translator)}</li>
           ))}
         </ul>
       )}
       {subject && wanted.length === 0 && <p className="soft">{t("grant.held")}</p>}
-      <FaultLine error={add.error} />
+      <ErrorLine error={add.error} />
       <div>
         <Button disabled={wanted.length === 0} loading={add.isPending} onClick={() => add.mutate()}>
           {t("grant.add")}
@@ -186,10 +195,10 @@ interface Wanted {
   subject: string | null;
   verbs: readonly string[];
   spec: string;
-  things: Things;
+  things: PermissionTargets;
 }
 
-function wantedGrants({ subject, verbs, spec, things }: Wanted): Grant[] {
+function wantedGrants({ subject, verbs, spec, things }: Wanted): Permission[] {
   if (!subject) return [];
   if (isAct(subject)) {
     const [verb = "", actSpec = ""] = subject.split(" ");
@@ -198,15 +207,15 @@ function wantedGrants({ subject, verbs, spec, things }: Wanted): Grant[] {
   const ordered = VERBS.filter((verb) => verbs.includes(verb));
   if (subject === BY_PATH) return spec.trim().length > 1 ? ordered.map((verb) => ({ verb, spec: spec.trim() })) : [];
   const { path = "", methods } = things[subject] ?? {};
-  return ordered.filter((verb) => serves(methods, verb)).map((verb) => grantFor(verb, path));
+  return ordered.filter((verb) => serves(methods, verb)).map((verb) => permissionFor(verb, path));
 }
 
-function placed({ verb, spec }: Grant, domainId: string | null): PlacedGrant {
+function placed({ verb, spec }: Permission, domainId: string | null): PlacedGrant {
   return { verb, spec, ...(domainId ? { domainId } : {}) };
 }
 
-function placedKey(grant: Grant, domainId: string | null): string {
-  return `${keyOf(grant)} ${domainId ?? ""}`;
+function placedKey(grant: Permission, domainId: string | null): string {
+  return `${permissionKey(grant)} ${domainId ?? ""}`;
 }
 
 function isAct(subject: string): boolean {

@@ -2,17 +2,17 @@ import { Link } from "@tanstack/react-router";
 import { CallerError } from "../../../../base/errors.ts";
 import type { ScimStatus, ScimTokenRow } from "../../api/identity-rows.ts";
 import { useRow } from "../../api/use-rows.ts";
-import { useWords } from "../../i18n/use-translation.tsx";
+import { useTranslation } from "../../i18n/use-translation.tsx";
 import { CopyField } from "../../ui/copy-field.tsx";
-import { FaultLine } from "../../ui/error-line.tsx";
+import { ErrorLine } from "../../ui/error-line.tsx";
 import { ListPage } from "../../ui/list/list-page.tsx";
 import { NewSecretRow } from "../../ui/new-secret.tsx";
-import { OnceShown } from "../../ui/one-time-secret.tsx";
+import { OneTimeSecret } from "../../ui/one-time-secret.tsx";
 import { RemoveButton } from "../../ui/remove-button.tsx";
 import { NEW } from "../../ui/row-sheet.tsx";
 import { SideSheet } from "../../ui/side-sheet.tsx";
 import { Chip } from "../../ui/status-chip.tsx";
-import { Moment } from "../../ui/timestamp.tsx";
+import { Timestamp } from "../../ui/timestamp.tsx";
 import "../../ui/lines.css";
 
 /** How often what directories asked is read again; it is no row, so nothing tells of it. */
@@ -20,7 +20,7 @@ const AGAIN_MS = 10_000;
 
 /** Directories that make people and groups here by themselves. */
 export default function ProvisioningPage() {
-  const { t } = useWords();
+  const { t } = useTranslation();
   return (
     <ListPage<ScimTokenRow>
       tabs="people"
@@ -34,14 +34,14 @@ export default function ProvisioningPage() {
           head: t("provisioning.used"),
           width: "1fr",
           side: true,
-          cell: (row) => <Moment at={row.lastUsedAt} />,
+          cell: (row) => <Timestamp at={row.lastUsedAt} />,
         },
         {
           id: "ends",
           head: t("provisioning.ends"),
           width: "1fr",
           side: true,
-          cell: (row) => <Moment at={row.expires} />,
+          cell: (row) => <Timestamp at={row.expires} />,
         },
       ]}
       sheet={(id, onClose) =>
@@ -54,10 +54,10 @@ export default function ProvisioningPage() {
 }
 
 function Service() {
-  const { t } = useWords();
+  const { t } = useTranslation();
   const { data, error } = useRow<ScimStatus>("scim-status", {}, {}, { refetchInterval: AGAIN_MS });
   // That one may not see it, the list says.
-  if (!data) return error instanceof CallerError && error.type === "forbidden" ? null : <FaultLine error={error} />;
+  if (!data) return error instanceof CallerError && error.type === "forbidden" ? null : <ErrorLine error={error} />;
   const { url, users, groups, lastRequests } = data;
   return (
     <section className="card">
@@ -82,7 +82,7 @@ function Service() {
 }
 
 function RequestLine({ request }: { request: ScimStatus["lastRequests"][number] }) {
-  const { t } = useWords();
+  const { t } = useTranslation();
   const { at, directory, method, path, status, detail } = request;
   return (
     <li className="row">
@@ -91,7 +91,7 @@ function RequestLine({ request }: { request: ScimStatus["lastRequests"][number] 
           {method} {path}
         </code>
         <small className="soft block">
-          <Moment at={at} /> · {directory ?? t("provisioning.unknown")}
+          <Timestamp at={at} /> · {directory ?? t("provisioning.unknown")}
           {detail && ` · ${detail}`}
         </small>
       </span>
@@ -101,7 +101,7 @@ function RequestLine({ request }: { request: ScimStatus["lastRequests"][number] 
 }
 
 function NewToken({ onClose }: { onClose: () => void }) {
-  const { t } = useWords();
+  const { t } = useTranslation();
   return (
     <NewSecretRow<ScimTokenRow>
       route="scim-tokens"
@@ -118,22 +118,22 @@ function NewToken({ onClose }: { onClose: () => void }) {
         },
       ]}
       onClose={onClose}
-      made={({ token }) => <OnceShown label={t("provisioning.value")} value={token ?? ""} onKept={onClose} />}
+      made={({ token }) => <OneTimeSecret label={t("provisioning.value")} value={token ?? ""} onKept={onClose} />}
     />
   );
 }
 
 function TokenSheet({ scimTokenId, onClose }: { scimTokenId: string; onClose: () => void }) {
-  const { t } = useWords();
+  const { t } = useTranslation();
   const { data, error } = useRow<ScimTokenRow>("scim-tokens/{scimTokenId}", { scimTokenId });
   return (
     <SideSheet title={data?.name ?? ""} onClose={onClose}>
-      <FaultLine error={error} />
+      <ErrorLine error={error} />
       {data && (
         <div className="stack">
           <p>
-            {t("provisioning.used")} <Moment at={data.lastUsedAt} /> · {t("provisioning.ends")}{" "}
-            <Moment at={data.expires} />
+            {t("provisioning.used")} <Timestamp at={data.lastUsedAt} /> · {t("provisioning.ends")}{" "}
+            <Timestamp at={data.expires} />
           </p>
           {data.permissions.includes("delete") && (
             <RemoveButton

@@ -1,17 +1,17 @@
 import { Button, MultiSelect } from "@mantine/core";
 import { useState } from "react";
 import type { SecurityGroupRow } from "../../api/identity-rows.ts";
-import { useChange } from "../../api/use-rows.ts";
+import { useRowMutation } from "../../api/use-rows.ts";
 import { useConsole } from "../../console-context.tsx";
-import { useWords } from "../../i18n/use-translation.tsx";
-import { FaultLine } from "../../ui/error-line.tsx";
+import { useTranslation } from "../../i18n/use-translation.tsx";
+import { ErrorLine } from "../../ui/error-line.tsx";
 import { useTableSearch } from "../../ui/list/use-table-search.ts";
 import { useDomains } from "./domain-select.tsx";
 import "../../ui/input-styles.ts";
 
 /** Copies of a security group: one beside it, or one in each of some domains. */
-export function GroupCopies({ securityGroupId }: { securityGroupId: string }) {
-  const { t } = useWords();
+export function SecurityGroupCopies({ securityGroupId }: { securityGroupId: string }) {
+  const { t } = useTranslation();
   return (
     <section className="stack below">
       <h3>{t("security.copies")}</h3>
@@ -23,16 +23,16 @@ export function GroupCopies({ securityGroupId }: { securityGroupId: string }) {
 }
 
 function CloneButton({ securityGroupId }: { securityGroupId: string }) {
-  const { t } = useWords();
-  const { client, say } = useConsole();
+  const { t } = useTranslation();
+  const { client, notify } = useConsole();
   const [, show] = useTableSearch();
-  const clone = useChange<void, void>("security-groups", async () => {
+  const clone = useRowMutation<void, void>("security-groups", async () => {
     const made = await client.post<SecurityGroupRow>(
       "security-groups/{securityGroupId}/clone",
       { securityGroupId },
       {},
     );
-    say(t("security.cloned", { name: made.name }));
+    notify(t("security.cloned", { name: made.name }));
     show({ open: made.id });
   });
   return (
@@ -42,24 +42,24 @@ function CloneButton({ securityGroupId }: { securityGroupId: string }) {
           {t("security.clone")}
         </Button>
       </div>
-      <FaultLine error={clone.error} />
+      <ErrorLine error={clone.error} />
     </>
   );
 }
 
 /** Not there where no domains are to choose from. */
 function CloneToDomains({ securityGroupId }: { securityGroupId: string }) {
-  const { t } = useWords();
-  const { client, say } = useConsole();
+  const { t } = useTranslation();
+  const { client, notify } = useConsole();
   const [domainIds, setDomainIds] = useState<string[]>([]);
   const domains = useDomains();
-  const clone = useChange<void, void>("security-groups", async () => {
+  const clone = useRowMutation<void, void>("security-groups", async () => {
     const made = await client.post<{ copiedSecurityGroups: readonly { id: string }[] }>(
       "security-groups/{securityGroupId}/clone-to-domains",
       { securityGroupId },
       { domainIds },
     );
-    say(t("security.cloned-to", { n: made.copiedSecurityGroups.length }));
+    notify(t("security.cloned-to", { n: made.copiedSecurityGroups.length }));
     setDomainIds([]);
   });
   if (domains.length < 2) return null;
@@ -84,7 +84,7 @@ function CloneToDomains({ securityGroupId }: { securityGroupId: string }) {
           {t("security.clone-to-go")}
         </Button>
       </div>
-      <FaultLine error={clone.error} />
+      <ErrorLine error={clone.error} />
     </>
   );
 }

@@ -1,20 +1,20 @@
-import type { GrantRow, MemberRow, SecurityGroupRow } from "../../api/identity-rows.ts";
+import type { MemberRow, PermissionRow, SecurityGroupRow } from "../../api/identity-rows.ts";
 import { useRow, useRows } from "../../api/use-rows.ts";
 import { useConsole } from "../../console-context.tsx";
-import { useWords } from "../../i18n/use-translation.tsx";
-import { FaultLine } from "../../ui/error-line.tsx";
+import { useTranslation } from "../../i18n/use-translation.tsx";
+import { ErrorLine } from "../../ui/error-line.tsx";
 import { ListPage } from "../../ui/list/list-page.tsx";
 import { RowSheet } from "../../ui/row-sheet.tsx";
 import { Chip } from "../../ui/status-chip.tsx";
-import { MemberPanel, OutButton, Person } from "../people/member-panel.tsx";
+import { MemberName, MemberPanel, RemoveMemberButton } from "../people/member-panel.tsx";
 import { AllowedTemplates } from "./allowed-templates.tsx";
-import { DirectoryTies } from "./directory-group-links.tsx";
-import { Grants } from "./permissions.tsx";
-import { GroupCopies } from "./security-group-copies.tsx";
+import { DirectoryGroupLinks } from "./directory-group-links.tsx";
+import { Permissions } from "./permissions.tsx";
+import { SecurityGroupCopies } from "./security-group-copies.tsx";
 
 /** Groups that carry permissions. */
 export default function SecurityGroupsPage() {
-  const { t } = useWords();
+  const { t } = useTranslation();
   return (
     <ListPage<SecurityGroupRow>
       tabs="people"
@@ -37,7 +37,7 @@ export default function SecurityGroupsPage() {
 }
 
 function GroupSheet({ securityGroupId, onClose }: { securityGroupId: string; onClose: () => void }) {
-  const { t } = useWords();
+  const { t } = useTranslation();
   return (
     <RowSheet
       id={securityGroupId}
@@ -52,22 +52,24 @@ function GroupSheet({ securityGroupId, onClose }: { securityGroupId: string; onC
         {
           id: "directory",
           label: t("directory.ties"),
-          content: <DirectoryTies route="security-groups/{securityGroupId}/scim-groups" params={{ securityGroupId }} />,
+          content: (
+            <DirectoryGroupLinks route="security-groups/{securityGroupId}/scim-groups" params={{ securityGroupId }} />
+          ),
         },
       ]}
     >
-      <GroupCopies securityGroupId={securityGroupId} />
+      <SecurityGroupCopies securityGroupId={securityGroupId} />
     </RowSheet>
   );
 }
 
 function GroupMembers({ securityGroupId }: { securityGroupId: string }) {
-  const { t } = useWords();
+  const { t } = useTranslation();
   const { client } = useConsole();
   const join = (userId: string) =>
     client.post("security-groups/{securityGroupId}/members", { securityGroupId }, { userId });
   const out = (userId: string, who: string) => (
-    <OutButton
+    <RemoveMemberButton
       resource="security-group-members"
       who={who}
       leave={() => client.remove("users/{userId}/security-groups/{securityGroupId}", { userId, securityGroupId })}
@@ -82,7 +84,7 @@ function GroupMembers({ securityGroupId }: { securityGroupId: string }) {
         params: { securityGroupId },
         none: t("security.no-members"),
         columns: [
-          { id: "name", head: t("field.name"), width: "1fr", cell: (row) => <Person user={row.user} /> },
+          { id: "name", head: t("field.name"), width: "1fr", cell: (row) => <MemberName user={row.user} /> },
           {
             id: "leave",
             head: t("remove"),
@@ -100,10 +102,10 @@ function GroupMembers({ securityGroupId }: { securityGroupId: string }) {
 }
 
 function GroupGrants({ securityGroupId }: { securityGroupId: string }) {
-  const { t } = useWords();
+  const { t } = useTranslation();
   const { client } = useConsole();
   const group = useRow<SecurityGroupRow>("security-groups/{securityGroupId}", { securityGroupId });
-  const grants = useRows<GrantRow>(
+  const grants = useRows<PermissionRow>(
     "security-groups/{securityGroupId}/permissions",
     { securityGroupId },
     { limit: 1_000 },
@@ -111,9 +113,9 @@ function GroupGrants({ securityGroupId }: { securityGroupId: string }) {
   if (group.data?.superGroup) return <p>{t("security.super-words")}</p>;
   return (
     <>
-      <FaultLine error={grants.error ?? group.error} />
+      <ErrorLine error={grants.error ?? group.error} />
       {grants.data?.total === 0 && <p className="soft">{t("security.no-grants")}</p>}
-      <Grants
+      <Permissions
         resource="security-group-permissions"
         rows={grants.data?.data ?? []}
         onAdd={(grant) => client.post("security-groups/{securityGroupId}/permissions", { securityGroupId }, grant)}

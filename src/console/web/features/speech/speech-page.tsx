@@ -3,19 +3,19 @@ import { useState } from "react";
 import { TTS_SPEEDS } from "../../../../resources/messages/speech.ts";
 import { TTS_LANGUAGES } from "../../../../resources/speech/tts-languages.ts";
 import type { LexiconRow, SpeechDefaultRow, VoiceRow } from "../../api/place-rows.ts";
-import { useChange, useRows } from "../../api/use-rows.ts";
+import { useRowMutation, useRows } from "../../api/use-rows.ts";
 import { useConsole } from "../../console-context.tsx";
-import { useWords } from "../../i18n/use-translation.tsx";
-import { FaultLine } from "../../ui/error-line.tsx";
+import { useTranslation } from "../../i18n/use-translation.tsx";
+import { ErrorLine } from "../../ui/error-line.tsx";
 import { ListPage } from "../../ui/list/list-page.tsx";
 import { RowSheet } from "../../ui/row-sheet.tsx";
-import { useSpokenWords } from "../../ui/use-speech-preview.ts";
+import { useSpeechPreview } from "../../ui/use-speech-preview.ts";
 import "../../ui/input-styles.ts";
 import "../../ui/lines.css";
 
 /** How the appliance speaks: its voice, by ear, and the words that it says in another way than they are written. */
 export default function SpeechPage() {
-  const { t } = useWords();
+  const { t } = useTranslation();
   return (
     <ListPage<LexiconRow>
       tabs="send"
@@ -59,12 +59,12 @@ export default function SpeechPage() {
 }
 
 function VoiceCard() {
-  const { t } = useWords();
+  const { t } = useTranslation();
   const voices = useRows<VoiceRow>("tts-voices", {}, { limit: 1_000, sort: "name" });
   const rows = voices.data?.data ?? [];
   return (
     <section className="card" aria-label={t("speech.voice")}>
-      <FaultLine error={voices.error} />
+      <ErrorLine error={voices.error} />
       {voices.data && rows.length === 0 && <p>{t("speech.voices-none")}</p>}
       {rows.length > 0 && (
         <div className="grid">
@@ -81,13 +81,13 @@ function choicesOf(voices: readonly VoiceRow[]) {
 }
 
 function DefaultVoice({ voices }: { voices: readonly VoiceRow[] }) {
-  const { t } = useWords();
-  const { client, say } = useConsole();
+  const { t } = useTranslation();
+  const { client, notify } = useConsole();
   const defaults = useRows<SpeechDefaultRow>("tts-defaults", {}, { limit: 1 });
   const row = defaults.data?.data[0];
-  const change = useChange("tts-defaults", async (ttsVoiceId: string | null) => {
+  const change = useRowMutation("tts-defaults", async (ttsVoiceId: string | null) => {
     await client.put("tts-defaults/{ttsDefaultId}", { ttsDefaultId: row?.id ?? "" }, { ttsVoiceId });
-    say(t("saved"));
+    notify(t("saved"));
   });
   return (
     <div className="stack">
@@ -101,18 +101,18 @@ function DefaultVoice({ voices }: { voices: readonly VoiceRow[] }) {
         value={row?.ttsVoiceId ?? null}
         onChange={(id) => change.mutate(id)}
       />
-      <FaultLine error={defaults.error ?? change.error} />
+      <ErrorLine error={defaults.error ?? change.error} />
     </div>
   );
 }
 
 function ByEar({ voices }: { voices: readonly VoiceRow[] }) {
-  const { t, name } = useWords();
+  const { t, name } = useTranslation();
   const [text, setText] = useState(t("speech.sample"));
   const [voice, setVoice] = useState<string | null>(null);
   const [speed, setSpeed] = useState<string>("normal");
   const [asWritten, setAsWritten] = useState(false);
-  const spoken = useSpokenWords();
+  const spoken = useSpeechPreview();
   const speak = () =>
     spoken.speak({
       ttsType: "custom-text",
@@ -164,7 +164,7 @@ function ByEar({ voices }: { voices: readonly VoiceRow[] }) {
           {spoken.isPlaying ? t("speech.stop") : t("speech.listen")}
         </Button>
       </div>
-      <FaultLine error={spoken.error} />
+      <ErrorLine error={spoken.error} />
     </div>
   );
 }

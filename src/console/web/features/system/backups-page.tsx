@@ -1,14 +1,14 @@
 import { Button } from "@mantine/core";
 import type { EndpointActivityRow } from "../../api/identity-rows.ts";
 import type { BackupsAnswer } from "../../api/rows.ts";
-import { useAppliance, useChange, useRow, useRows } from "../../api/use-rows.ts";
+import { useAppliance, useRow, useRowMutation, useRows } from "../../api/use-rows.ts";
 import { useConsole } from "../../console-context.tsx";
-import { useWords } from "../../i18n/use-translation.tsx";
-import { FaultLine } from "../../ui/error-line.tsx";
-import { Tabs } from "../../ui/section-tabs.tsx";
+import { useTranslation } from "../../i18n/use-translation.tsx";
+import { ErrorLine } from "../../ui/error-line.tsx";
+import { SectionTabs } from "../../ui/section-tabs.tsx";
 import { Chip } from "../../ui/status-chip.tsx";
-import { Moment } from "../../ui/timestamp.tsx";
-import { inMib, wordsOf } from "../cloud/command-text.ts";
+import { Timestamp } from "../../ui/timestamp.tsx";
+import { commandResultText, sizeInMib } from "../cloud/command-text.ts";
 import "../../ui/lines.css";
 
 const ROUTE = "extensions/{extensionId}/endpoints/{endpointId}/activities";
@@ -16,20 +16,20 @@ const MOST_SHOWN = 50;
 
 /** What became of the backups that were ordered here. */
 export default function BackupsPage() {
-  const { t, name } = useWords();
-  const { client, say } = useConsole();
+  const { t, name } = useTranslation();
+  const { client, notify } = useConsole();
   const appliance = useAppliance();
   const params = { extensionId: appliance?.extensionId ?? "", endpointId: appliance?.id ?? "" };
   const query = { type: "backup", sort: "-createdAt", limit: MOST_SHOWN };
   const found = useRows<EndpointActivityRow>(ROUTE, params, query, { enabled: appliance !== undefined });
-  const order = useChange<void, void>("endpoint-activities", async () => {
+  const order = useRowMutation<void, void>("endpoint-activities", async () => {
     await client.post(ROUTE, params, { type: "backup" });
-    say(t("backup.ordered"));
+    notify(t("backup.ordered"));
   });
   const rows = found.data?.data ?? [];
   return (
     <div className="page">
-      <Tabs of="system" />
+      <SectionTabs of="system" />
       <div className="head">
         <h1>{t("backup.title")}</h1>
         <span className="space" />
@@ -40,7 +40,7 @@ export default function BackupsPage() {
       <p className="soft">{t("backup.words")}</p>
       <Kept />
       <h2>{t("backup.orders")}</h2>
-      <FaultLine error={found.error ?? order.error} />
+      <ErrorLine error={found.error ?? order.error} />
       {found.data && rows.length === 0 && <p>{t("backup.none")}</p>}
       <ul className="plain lined" aria-live="polite">
         {rows.map((row) => (
@@ -48,8 +48,8 @@ export default function BackupsPage() {
             <Chip tone={row.state === "success" ? "good" : row.state === "fail" ? "bad" : "warn"}>
               {name("backup-state", row.state ?? "pending")}
             </Chip>
-            <Moment at={row.createdAt} />
-            <span className="grow soft">{wordsOf(row.value)}</span>
+            <Timestamp at={row.createdAt} />
+            <span className="grow soft">{commandResultText(row.value)}</span>
           </li>
         ))}
       </ul>
@@ -59,9 +59,9 @@ export default function BackupsPage() {
 
 /** The last one that counts, and what lies in the folder. */
 function Kept() {
-  const { t } = useWords();
+  const { t } = useTranslation();
   const found = useRow<BackupsAnswer>("backups");
-  if (!found.data) return <FaultLine error={found.error} />;
+  if (!found.data) return <ErrorLine error={found.error} />;
   const { folder, schedule, provenAt, failure, backups } = found.data;
   return (
     <section className="card">
@@ -70,7 +70,7 @@ function Kept() {
           t("backup.never")
         ) : (
           <>
-            {t("backup.proven")} <Moment at={provenAt} />
+            {t("backup.proven")} <Timestamp at={provenAt} />
           </>
         )}
       </p>
@@ -82,8 +82,8 @@ function Kept() {
       <ul className="plain lined">
         {backups.map(({ name, takenAt, bytes }) => (
           <li key={name} className="row">
-            <Moment at={takenAt} />
-            <span className="grow soft">{`${name}, ${inMib(bytes)}`}</span>
+            <Timestamp at={takenAt} />
+            <span className="grow soft">{`${name}, ${sizeInMib(bytes)}`}</span>
           </li>
         ))}
       </ul>

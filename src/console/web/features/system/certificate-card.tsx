@@ -1,25 +1,25 @@
 import { Button } from "@mantine/core";
 import { useState } from "react";
 import type { CertificateAnswer } from "../../api/rows.ts";
-import { useChange, useRow } from "../../api/use-rows.ts";
+import { useRow, useRowMutation } from "../../api/use-rows.ts";
 import { useConsole } from "../../console-context.tsx";
-import { useWords } from "../../i18n/use-translation.tsx";
-import { FaultLine } from "../../ui/error-line.tsx";
+import { useTranslation } from "../../i18n/use-translation.tsx";
+import { ErrorLine } from "../../ui/error-line.tsx";
 import { FileField } from "../../ui/file-field.tsx";
-import { Moment } from "../../ui/timestamp.tsx";
+import { Timestamp } from "../../ui/timestamp.tsx";
 
 const PEM = [".pem", ".crt", ".cer", ".key"];
 
 /** The certificate that browsers are shown, and another one in its place. */
 export function CertificateCard() {
-  const { t } = useWords();
-  const { client, say } = useConsole();
+  const { t } = useTranslation();
+  const { client, notify } = useConsole();
   const [files, setFiles] = useState<{ certificate: File | null; key: File | null }>({ certificate: null, key: null });
   const found = useRow<CertificateAnswer>("certificate");
-  const change = useChange<object | null, void>("endpoints", async (body) => {
+  const change = useRowMutation<object | null, void>("endpoints", async (body) => {
     if (body) await client.put("certificate", {}, body);
     else await client.remove("certificate");
-    say(t("certificate.shown"));
+    notify(t("certificate.shown"));
   });
   const { certificate, key } = files;
   const install = async () => {
@@ -29,14 +29,14 @@ export function CertificateCard() {
   return (
     <section className="card">
       <h2>{t("certificate.title")}</h2>
-      <FaultLine error={found.error} />
+      <ErrorLine error={found.error} />
       {shown && (
         <>
           <p>
             {t(shown.origin === null ? "certificate.none" : `certificate.${shown.origin}`)}{" "}
             {shown.validUntil && (
               <>
-                {t("certificate.until")} <Moment at={shown.validUntil} />
+                {t("certificate.until")} <Timestamp at={shown.validUntil} />
               </>
             )}
           </p>
@@ -67,7 +67,7 @@ export function CertificateCard() {
         value={key}
         onChange={(next) => setFiles({ certificate, key: next })}
       />
-      <FaultLine error={change.error} />
+      <ErrorLine error={change.error} />
       <div className="row">
         <Button disabled={!certificate || !key} loading={change.isPending} onClick={() => void install()}>
           {t("certificate.install")}

@@ -1,9 +1,9 @@
 import { useRow } from "../../api/use-rows.ts";
-import { useWords } from "../../i18n/use-translation.tsx";
-import { FaultLine } from "../../ui/error-line.tsx";
+import { useTranslation } from "../../i18n/use-translation.tsx";
+import { ErrorLine } from "../../ui/error-line.tsx";
 import { ListTable } from "../../ui/list/list-table.tsx";
 import { Chip } from "../../ui/status-chip.tsx";
-import { Moment } from "../../ui/timestamp.tsx";
+import { Timestamp } from "../../ui/timestamp.tsx";
 import "../../ui/lines.css";
 
 interface HealthEventRow {
@@ -18,7 +18,7 @@ const TONES = { GREEN: "good", YELLOW: "warn", RED: "bad" } as const;
 
 /** How the health changed, the newest first. */
 export function HealthHistory() {
-  const { t, name } = useWords();
+  const { t, name } = useTranslation();
   return (
     <section className="card">
       <h2>{t("graphs.history")}</h2>
@@ -42,7 +42,7 @@ export function HealthHistory() {
                 <span title={row.reasons.join("\n")}>
                   {row.reasons[0] ?? "–"} {row.reasons.length > 1 && `(+${row.reasons.length - 1}) `}
                   <small className="soft">
-                    {row.endpointName} <Moment at={row.createdAt} />
+                    {row.endpointName} <Timestamp at={row.createdAt} />
                   </small>
                 </span>
               ),
@@ -65,8 +65,8 @@ interface Run {
 const SHOWN = 20;
 
 /** When the appliance was started, and how the runs before ended. */
-export function Runs() {
-  const { t } = useWords();
+export function DaemonRuns() {
+  const { t } = useTranslation();
   const read = useRow<{ runs: readonly Run[] }>("runs", {}, { limit: SHOWN });
   const endOf = ({ ending, endedAt }: Run): string =>
     endedAt === null
@@ -77,7 +77,7 @@ export function Runs() {
   return (
     <section className="card">
       <h2>{t("graphs.runs")}</h2>
-      <FaultLine error={read.error} />
+      <ErrorLine error={read.error} />
       <table className="numbers">
         <thead>
           <tr>
@@ -90,10 +90,10 @@ export function Runs() {
           {(read.data?.runs ?? []).map((run) => (
             <tr key={run.startedAt}>
               <th scope="row">
-                <Moment at={run.startedAt} />
+                <Timestamp at={run.startedAt} />
               </th>
               <td>
-                {endOf(run)} {run.endedAt && <Moment at={run.endedAt} />}
+                {endOf(run)} {run.endedAt && <Timestamp at={run.endedAt} />}
               </td>
               <td>{run.version}</td>
             </tr>

@@ -1,21 +1,21 @@
 import type { HealthSample } from "../../api/rows.ts";
-import { useFollowing, useRow } from "../../api/use-rows.ts";
-import { useWords } from "../../i18n/use-translation.tsx";
+import { usePolling, useRow } from "../../api/use-rows.ts";
+import { useTranslation } from "../../i18n/use-translation.tsx";
 import { ChartCard } from "../../ui/chart-card.tsx";
-import { FaultLine } from "../../ui/error-line.tsx";
+import { ErrorLine } from "../../ui/error-line.tsx";
 import { HealthCard } from "../../ui/health-card.tsx";
-import { Tabs } from "../../ui/section-tabs.tsx";
+import { SectionTabs } from "../../ui/section-tabs.tsx";
 import type { ChartLine } from "../../ui/time-chart.tsx";
-import { HealthHistory, Runs } from "./health-history.tsx";
+import { DaemonRuns, HealthHistory } from "./health-history.tsx";
 
 const MIB = 1_048_576;
 const SHOWN_IN_TABLE = 60;
 
 /** How the appliance is and was in the last day. */
 export default function HealthPage() {
-  const { t } = useWords();
+  const { t } = useTranslation();
   const series = useRow<{ samples: readonly HealthSample[] }>("health-series");
-  useFollowing("health-series");
+  usePolling("health-series");
   const samples = series.data?.samples ?? [];
   const line = (name: string, label: string, look: Pick<ChartLine, "colour" | "dash">, of: ValueOf): ChartLine => ({
     ...{ name, label, ...look },
@@ -41,11 +41,11 @@ export default function HealthPage() {
   ];
   return (
     <div className="page">
-      <Tabs of="system" />
+      <SectionTabs of="system" />
       <h1>{t("graphs.title")}</h1>
       <HealthCard />
       <p className="soft">{t("graphs.words")}</p>
-      <FaultLine error={series.error} />
+      <ErrorLine error={series.error} />
       {series.data && samples.length === 0 && <p role="status">{t("graphs.none")}</p>}
       {samples.length > 0 && (
         <>
@@ -55,7 +55,7 @@ export default function HealthPage() {
         </>
       )}
       <HealthHistory />
-      <Runs />
+      <DaemonRuns />
     </div>
   );
 }
@@ -70,7 +70,7 @@ interface GraphProps {
 }
 
 function Graph({ title, unit, samples, lines }: GraphProps) {
-  const { t, language } = useWords();
+  const { t, language } = useTranslation();
   const format = new Intl.DateTimeFormat(language, { hour: "2-digit", minute: "2-digit" });
   const moment = (seconds: number): string => format.format(new Date(seconds * 1_000));
   const seconds = samples.map(({ at }) => Date.parse(at) / 1_000);

@@ -1,6 +1,6 @@
 import { useRow } from "../../api/use-rows.ts";
-import { useWords } from "../../i18n/use-translation.tsx";
-import { FaultLine } from "../../ui/error-line.tsx";
+import { useTranslation } from "../../i18n/use-translation.tsx";
+import { ErrorLine } from "../../ui/error-line.tsx";
 import { LicenceDocument } from "./licence-document.tsx";
 
 /** What the licence of the appliance covers, as the API tells it. */
@@ -15,9 +15,9 @@ interface LicenceAnswer {
 
 /** Whose licence it is, and how much of it is in use. */
 export function LicenceCounts() {
-  const { t } = useWords();
+  const { t } = useTranslation();
   const { data, error } = useRow<LicenceAnswer>("licence");
-  if (!data) return <FaultLine error={error} />;
+  if (!data) return <ErrorLine error={error} />;
   const { edition, id, holder, expiresAt, counts, violations } = data;
   const until = expiresAt === null ? "" : t("licence.until", { day: expiresAt.slice(0, 10) });
   return (

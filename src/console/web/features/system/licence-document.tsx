@@ -1,20 +1,20 @@
 import { Button } from "@mantine/core";
 import { useState } from "react";
-import { useChange } from "../../api/use-rows.ts";
+import { useRowMutation } from "../../api/use-rows.ts";
 import { useConsole } from "../../console-context.tsx";
-import { useWords } from "../../i18n/use-translation.tsx";
-import { FaultLine } from "../../ui/error-line.tsx";
+import { useTranslation } from "../../i18n/use-translation.tsx";
+import { ErrorLine } from "../../ui/error-line.tsx";
 import { FileField } from "../../ui/file-field.tsx";
 
 /** A licence document in, or out again. */
 export function LicenceDocument({ isThere }: { isThere: boolean }) {
-  const { t } = useWords();
-  const { client, say } = useConsole();
+  const { t } = useTranslation();
+  const { client, notify } = useConsole();
   const [file, setFile] = useState<File | null>(null);
-  const change = useChange<string | null, void>("devices", async (document) => {
+  const change = useRowMutation<string | null, void>("devices", async (document) => {
     if (document === null) await client.remove("licence");
     else await client.put("licence", {}, { document });
-    say(t("saved"));
+    notify(t("saved"));
   });
   return (
     <>
@@ -27,7 +27,7 @@ export function LicenceDocument({ isThere }: { isThere: boolean }) {
         value={file}
         onChange={setFile}
       />
-      <FaultLine error={change.error} />
+      <ErrorLine error={change.error} />
       <div className="row">
         <Button
           disabled={!file}

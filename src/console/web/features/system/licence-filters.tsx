@@ -1,13 +1,13 @@
 import { Button } from "@mantine/core";
 import { useState } from "react";
 import type { DeviceRow, EndpointRow } from "../../api/rows.ts";
-import { useAppliance, useChange, useRows } from "../../api/use-rows.ts";
+import { useAppliance, useRowMutation, useRows } from "../../api/use-rows.ts";
 import { useConsole } from "../../console-context.tsx";
-import { useWords } from "../../i18n/use-translation.tsx";
-import { FaultLine } from "../../ui/error-line.tsx";
-import { useUnsaved } from "../../ui/use-unsaved-changes.tsx";
-import { type GroupDraft, isComplete } from "../devices/group-definition.ts";
-import { Rule } from "../devices/group-filter-row.tsx";
+import { useTranslation } from "../../i18n/use-translation.tsx";
+import { ErrorLine } from "../../ui/error-line.tsx";
+import { useUnsavedChanges } from "../../ui/use-unsaved-changes.tsx";
+import { type GroupDraft, isGroupComplete } from "../devices/group-definition.ts";
+import { GroupFilterRow } from "../devices/group-filter-row.tsx";
 import { configWith, LICENCE_FILTERS, type LicenceFilter, licenceDraft } from "./licence-definition.ts";
 
 /** Which devices of the appliance are licensed, by kind. */
@@ -24,18 +24,18 @@ export function LicenceFilters() {
 }
 
 function KindFilter({ appliance, filter }: { appliance: EndpointRow; filter: LicenceFilter }) {
-  const { t, name } = useWords();
-  const { client, say } = useConsole();
+  const { t, name } = useTranslation();
+  const { client, notify } = useConsole();
   const before = licenceDraft(appliance.config, filter);
   const [draft, setDraft] = useState<GroupDraft | null>(before);
-  const saving = useChange<void, void>("endpoints", async () => {
+  const saving = useRowMutation<void, void>("endpoints", async () => {
     const { id: endpointId, extensionId } = appliance;
     const config = configWith(appliance.config, filter, draft);
     await client.put("extensions/{extensionId}/endpoints/{endpointId}", { extensionId, endpointId }, { config });
-    say(t("saved"));
+    notify(t("saved"));
   });
   const dirty = JSON.stringify(draft) !== JSON.stringify(before);
-  const unsaved = useUnsaved(dirty && !saving.isPending);
+  const unsaved = useUnsavedChanges(dirty && !saving.isPending);
   return (
     <section className="card" aria-label={name("type", filter.type)}>
       <h3>{name("type", filter.type)}</h3>
@@ -44,13 +44,13 @@ function KindFilter({ appliance, filter }: { appliance: EndpointRow; filter: Lic
         <p className="soft">{t("licence.elsewhere")}</p>
       ) : (
         <>
-          <Rule draft={draft} onChange={(part) => setDraft({ ...draft, ...part })} />
+          <GroupFilterRow draft={draft} onChange={(part) => setDraft({ ...draft, ...part })} />
           {unsaved}
-          <FaultLine error={saving.error} />
+          <ErrorLine error={saving.error} />
           {appliance.permissions.includes("put") && (
             <div>
               <Button
-                disabled={!dirty || !isComplete(draft)}
+                disabled={!dirty || !isGroupComplete(draft)}
                 loading={saving.isPending}
                 onClick={() => saving.mutate()}
               >
@@ -65,7 +65,7 @@ function KindFilter({ appliance, filter }: { appliance: EndpointRow; filter: Lic
 }
 
 function Licensed({ type }: { type: string }) {
-  const { t } = useWords();
+  const { t } = useTranslation();
   const all = useRows<DeviceRow>("devices", {}, { type, limit: 1 });
   const licensed = useRows<DeviceRow>("devices", {}, { type, isLicensed: true, limit: 1 });
   return (

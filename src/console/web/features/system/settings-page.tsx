@@ -1,12 +1,12 @@
 import { Button } from "@mantine/core";
-import type { SettingLine, SettingsAnswer } from "../../api/rows.ts";
-import { useAppliance, useChange, useRow } from "../../api/use-rows.ts";
+import type { FileSetting, SettingsAnswer } from "../../api/rows.ts";
+import { useAppliance, useRow, useRowMutation } from "../../api/use-rows.ts";
 import { useConsole } from "../../console-context.tsx";
-import { useWords } from "../../i18n/use-translation.tsx";
-import { FaultLine } from "../../ui/error-line.tsx";
+import { useTranslation } from "../../i18n/use-translation.tsx";
+import { ErrorLine } from "../../ui/error-line.tsx";
 import { Form } from "../../ui/form/form.tsx";
 import type { FormField, FormValues } from "../../ui/form/form-fields.ts";
-import { Tabs } from "../../ui/section-tabs.tsx";
+import { SectionTabs } from "../../ui/section-tabs.tsx";
 import { Chip } from "../../ui/status-chip.tsx";
 import { CertificateCard } from "./certificate-card.tsx";
 import "../../ui/lines.css";
@@ -18,10 +18,10 @@ const IN_CONFIG = ["description", "timeZone", "backupSchedule"] as const;
 
 /** What the appliance goes by: what can be changed here, and what its file says. */
 export default function SettingsPage() {
-  const { t } = useWords();
+  const { t } = useTranslation();
   return (
     <div className="page">
-      <Tabs of="system" />
+      <SectionTabs of="system" />
       <h1>{t("settings.title")}</h1>
       <OwnSettings />
       <CertificateCard />
@@ -31,17 +31,17 @@ export default function SettingsPage() {
 }
 
 function OwnSettings() {
-  const { t } = useWords();
-  const { client, say } = useConsole();
+  const { t } = useTranslation();
+  const { client, notify } = useConsole();
   const appliance = useAppliance();
-  const saving = useChange<Record<string, unknown>, void>("endpoints", async (changed) => {
+  const saving = useRowMutation<Record<string, unknown>, void>("endpoints", async (changed) => {
     if (!appliance) return;
     const { id: endpointId, extensionId } = appliance;
     const { name, ...inConfig } = changed;
     const config = { ...(appliance.config as object | null), ...inConfig };
     const body = { ...(name === undefined ? {} : { name }), config };
     await client.put(ENDPOINT, { extensionId, endpointId }, body);
-    say(t("saved"));
+    notify(t("saved"));
   });
   if (!appliance) return null;
   const config = (appliance.config ?? {}) as Record<string, unknown>;
@@ -71,9 +71,9 @@ function OwnSettings() {
 }
 
 function FileSettings() {
-  const { t } = useWords();
+  const { t } = useTranslation();
   const found = useRow<SettingsAnswer>("settings");
-  if (!found.data) return <FaultLine error={found.error} />;
+  if (!found.data) return <ErrorLine error={found.error} />;
   const { file, fault, settings } = found.data;
   const waiting = settings.filter(({ next }) => next !== null);
   return (
@@ -94,8 +94,8 @@ function FileSettings() {
   );
 }
 
-function Line({ line: { name, doc, value, default: usual, next } }: { line: SettingLine }) {
-  const { t } = useWords();
+function Line({ line: { name, doc, value, default: usual, next } }: { line: FileSetting }) {
+  const { t } = useTranslation();
   return (
     <div>
       <dt>
@@ -112,17 +112,17 @@ function Line({ line: { name, doc, value, default: usual, next } }: { line: Sett
 }
 
 function RestartNow({ disabled }: { disabled: boolean }) {
-  const { t } = useWords();
-  const { client, say } = useConsole();
+  const { t } = useTranslation();
+  const { client, notify } = useConsole();
   const appliance = useAppliance();
-  const order = useChange<void, void>("endpoint-activities", async () => {
+  const order = useRowMutation<void, void>("endpoint-activities", async () => {
     const params = { extensionId: appliance?.extensionId ?? "", endpointId: appliance?.id ?? "" };
     await client.post(`${ENDPOINT}/activities`, params, { type: "restart" });
-    say(t("settings.restarting"));
+    notify(t("settings.restarting"));
   });
   return (
     <div>
-      <FaultLine error={order.error} />
+      <ErrorLine error={order.error} />
       <Button
         variant="default"
         disabled={disabled || !appliance}

@@ -1,11 +1,11 @@
 import { Button } from "@mantine/core";
 import type { ExtensionRow } from "../../api/rows.ts";
 import { useAppliance, useRows } from "../../api/use-rows.ts";
-import { useWords } from "../../i18n/use-translation.tsx";
-import { FaultLine } from "../../ui/error-line.tsx";
+import { useTranslation } from "../../i18n/use-translation.tsx";
+import { ErrorLine } from "../../ui/error-line.tsx";
 import { HealthCard } from "../../ui/health-card.tsx";
 import { useTableSearch } from "../../ui/list/use-table-search.ts";
-import { Tabs } from "../../ui/section-tabs.tsx";
+import { SectionTabs } from "../../ui/section-tabs.tsx";
 import { SideSheet } from "../../ui/side-sheet.tsx";
 import { PluginSheet, PluginState, RestartButton } from "../plugins/plugin-sheet.tsx";
 import { LicenceCounts } from "./licence-counts.tsx";
@@ -18,7 +18,7 @@ const LICENCES = "licences";
 
 /** Is the box safe: health with its reasons, and what extends it. */
 export default function SystemPage() {
-  const { t } = useWords();
+  const { t } = useTranslation();
   const [{ open }, showPart] = useTableSearch();
   const extensions = useRows<ExtensionRow>("extensions", {}, { limit: 100 });
   const plugins = extensions.data?.data.filter(({ status }) => status !== null) ?? [];
@@ -26,12 +26,12 @@ export default function SystemPage() {
   const opened = plugins.find(({ id }) => id === open);
   return (
     <div className="page">
-      <Tabs of="system" />
+      <SectionTabs of="system" />
       <h1>{t("rail.system")}</h1>
       <HealthSection />
       <section className="card">
         <h2>{t("system.extensions")}</h2>
-        <FaultLine error={extensions.error} />
+        <ErrorLine error={extensions.error} />
         <ul className="plain">
           {plugins.map((row) => (
             <li key={row.id} className="plugin">
@@ -68,7 +68,7 @@ export default function SystemPage() {
 }
 
 function HealthSection() {
-  const { t } = useWords();
+  const { t } = useTranslation();
   const appliance = useAppliance();
   return (
     <HealthCard>

@@ -1,11 +1,11 @@
 import { UPLOAD_TYPES } from "../../../../resources/uploads/bulk-uploads.ts";
 import type { UploadRow } from "../../api/upload-rows.ts";
-import { useWords } from "../../i18n/use-translation.tsx";
+import { useTranslation } from "../../i18n/use-translation.tsx";
 import { ListPage } from "../../ui/list/list-page.tsx";
 import { NEW } from "../../ui/row-sheet.tsx";
 import { SideSheet } from "../../ui/side-sheet.tsx";
 import { Chip } from "../../ui/status-chip.tsx";
-import { Moment } from "../../ui/timestamp.tsx";
+import { Timestamp } from "../../ui/timestamp.tsx";
 import { NewUpload } from "./new-upload.tsx";
 import { UploadSheet } from "./upload-sheet.tsx";
 import { uploadTone } from "./upload-text.ts";
@@ -14,7 +14,7 @@ const STATES = ["RUNNING", "success", "COMPLETE", "ERROR", "PENDING"] as const;
 
 /** Tables of rows that are made together. */
 export default function BulkUploadsPage() {
-  const { t, name } = useWords();
+  const { t, name } = useTranslation();
   return (
     <ListPage<UploadRow>
       tabs="system"
@@ -48,7 +48,7 @@ export default function BulkUploadsPage() {
           head: t("upload.at"),
           width: "9.5rem",
           sort: "createdAt",
-          cell: (row) => <Moment at={row.createdAt} />,
+          cell: (row) => <Timestamp at={row.createdAt} />,
         },
       ]}
       sheet={(id, onClose) =>

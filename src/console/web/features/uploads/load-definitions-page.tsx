@@ -1,5 +1,5 @@
-import type { LoadRow } from "../../api/upload-rows.ts";
-import { useWords } from "../../i18n/use-translation.tsx";
+import type { LoadDefinitionRow } from "../../api/upload-rows.ts";
+import { useTranslation } from "../../i18n/use-translation.tsx";
 import { ListPage } from "../../ui/list/list-page.tsx";
 import { NEW, RowSheet } from "../../ui/row-sheet.tsx";
 import { Chip } from "../../ui/status-chip.tsx";
@@ -11,9 +11,9 @@ const TYPES = ["table", "oneroster"] as const;
 
 /** Sources outside that people and their lists come from, again and again. */
 export default function LoadDefinitionsPage() {
-  const { t, name } = useWords();
+  const { t, name } = useTranslation();
   return (
-    <ListPage<LoadRow>
+    <ListPage<LoadDefinitionRow>
       tabs="system"
       title={t("load.title")}
       add={t("load.add")}
@@ -37,7 +37,7 @@ export default function LoadDefinitionsPage() {
 }
 
 function LoadSheet({ id, onClose }: { id: string; onClose: () => void }) {
-  const { t, name } = useWords();
+  const { t, name } = useTranslation();
   return (
     <RowSheet
       id={id}

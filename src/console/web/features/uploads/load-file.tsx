@@ -1,24 +1,24 @@
-import type { LoadRow } from "../../api/upload-rows.ts";
-import { useChange, useRow } from "../../api/use-rows.ts";
+import type { LoadDefinitionRow } from "../../api/upload-rows.ts";
+import { useRow, useRowMutation } from "../../api/use-rows.ts";
 import { useConsole } from "../../console-context.tsx";
-import { useWords } from "../../i18n/use-translation.tsx";
+import { useTranslation } from "../../i18n/use-translation.tsx";
 import { DropZone } from "../../ui/drop-zone.tsx";
-import { FaultLine } from "../../ui/error-line.tsx";
-import { Moment } from "../../ui/timestamp.tsx";
+import { ErrorLine } from "../../ui/error-line.tsx";
+import { Timestamp } from "../../ui/timestamp.tsx";
 
 /** The file that a source without a path is loaded from. */
 export function LoadFile({ loadDefinitionId }: { loadDefinitionId: string }) {
-  const { t } = useWords();
-  const { client, say } = useConsole();
-  const row = useRow<LoadRow>("load-definitions/{loadDefinitionId}", { loadDefinitionId });
-  const taking = useChange<File, void>("load-definitions", async (file) => {
+  const { t } = useTranslation();
+  const { client, notify } = useConsole();
+  const row = useRow<LoadDefinitionRow>("load-definitions/{loadDefinitionId}", { loadDefinitionId });
+  const taking = useRowMutation<File, void>("load-definitions", async (file) => {
     await client.putFile("load-definitions/{loadDefinitionId}/file", { loadDefinitionId }, file);
-    say(t("saved"));
+    notify(t("saved"));
   });
   const { path, fileName, uploadedAt } = row.data ?? { path: null, fileName: null, uploadedAt: null };
   return (
     <div className="stack">
-      <FaultLine error={row.error} />
+      <ErrorLine error={row.error} />
       {path !== null ? (
         <p>{t("load.has-path", { path })}</p>
       ) : (
@@ -29,7 +29,7 @@ export function LoadFile({ loadDefinitionId }: { loadDefinitionId: string }) {
             ) : (
               <>
                 {`${t("load.has-file", { name: fileName })} · `}
-                <Moment at={uploadedAt} />
+                <Timestamp at={uploadedAt} />
               </>
             )}
           </p>
@@ -42,7 +42,7 @@ export function LoadFile({ loadDefinitionId }: { loadDefinitionId: string }) {
           />
         </>
       )}
-      <FaultLine error={taking.error} />
+      <ErrorLine error={taking.error} />
     </div>
   );
 }

@@ -1,8 +1,8 @@
 import type { LoadRunRow } from "../../api/upload-rows.ts";
-import type { WordKey } from "../../i18n/en.ts";
+import type { MessageKey } from "../../i18n/en.ts";
 
 /** True until a load is over. */
-export function isLoading({ state }: Pick<LoadRunRow, "state">): boolean {
+export function isRunActive({ state }: Pick<LoadRunRow, "state">): boolean {
   return ["pending", "running", "applying"].includes(state);
 }
 
@@ -13,7 +13,7 @@ export function runTone({ state }: Pick<LoadRunRow, "state">): string {
 }
 
 /** What a load did, or in a try would do: the people read, and what is not nothing. One that stopped did nothing. */
-export function runCounts(run: LoadRunRow): { key: WordKey; n: number }[] {
+export function runCounts(run: LoadRunRow): { key: MessageKey; n: number }[] {
   const counts = [
     { key: "load.users-created", n: run.usersCreated },
     { key: "load.users-changed", n: run.usersChanged },

@@ -1,13 +1,13 @@
 import { Button } from "@mantine/core";
-import type { LoadRunRow, RunLine } from "../../api/upload-rows.ts";
-import { useChange, useRows } from "../../api/use-rows.ts";
+import type { LoadRunMessage, LoadRunRow } from "../../api/upload-rows.ts";
+import { useRowMutation, useRows } from "../../api/use-rows.ts";
 import { useConsole } from "../../console-context.tsx";
-import type { WordKey } from "../../i18n/en.ts";
-import { useWords } from "../../i18n/use-translation.tsx";
-import { FaultLine } from "../../ui/error-line.tsx";
+import type { MessageKey } from "../../i18n/en.ts";
+import { useTranslation } from "../../i18n/use-translation.tsx";
+import { ErrorLine } from "../../ui/error-line.tsx";
 import { Chip } from "../../ui/status-chip.tsx";
-import { Moment } from "../../ui/timestamp.tsx";
-import { isLoading, runCounts, runTone } from "./load-run-text.ts";
+import { Timestamp } from "../../ui/timestamp.tsx";
+import { isRunActive, runCounts, runTone } from "./load-run-text.ts";
 
 const MOST_RUNS = 20;
 const MOST_UNFOLDED = 5;
@@ -19,18 +19,18 @@ interface RunsProps {
 
 /** Loads from a source, newest first, and the ways to begin one: to try it, or in earnest. */
 export function LoadRuns({ loadDefinitionId, most = MOST_RUNS }: RunsProps) {
-  const { t } = useWords();
+  const { t } = useTranslation();
   const { client } = useConsole();
   const params = { loadDefinitionId };
   const runs = useRows<LoadRunRow>("load-definitions/{loadDefinitionId}/runs", params, {
     limit: most,
     sort: "-createdAt",
   });
-  const begin = useChange<object, void>("load-runs", async (body) => {
+  const begin = useRowMutation<object, void>("load-runs", async (body) => {
     await client.post("load-definitions/{loadDefinitionId}/runs", params, body);
   });
   const rows = runs.data?.data ?? [];
-  const isBusy = begin.isPending || (rows[0] !== undefined && isLoading(rows[0]));
+  const isBusy = begin.isPending || (rows[0] !== undefined && isRunActive(rows[0]));
   return (
     <section className="stack" aria-label={t("load.runs")} aria-live="polite">
       <div className="row">
@@ -41,7 +41,7 @@ export function LoadRuns({ loadDefinitionId, most = MOST_RUNS }: RunsProps) {
           {t("load.now")}
         </Button>
       </div>
-      <FaultLine error={runs.error ?? begin.error} />
+      <ErrorLine error={runs.error ?? begin.error} />
       {runs.data && rows.length === 0 && <p className="soft">{t("load.no-runs")}</p>}
       <ul className="plain lined">
         {rows.map((run, at) => (
@@ -62,19 +62,19 @@ export function LoadRuns({ loadDefinitionId, most = MOST_RUNS }: RunsProps) {
 }
 
 function Run({ run }: { run: LoadRunRow }) {
-  const words = useWords();
-  const { t, name } = words;
+  const translator = useTranslation();
+  const { t, name } = translator;
   return (
     <>
       <div className="row">
         <Chip tone={runTone(run)}>{name("run-state", run.state)}</Chip>
         {run.dryRun && <span>{t("load.was-try")}</span>}
         <span className="soft">
-          <Moment at={run.createdAt} />
+          <Timestamp at={run.createdAt} />
         </span>
       </div>
       {run.reason && run.state !== "stopped" && <p>{run.reason}</p>}
-      {!isLoading(run) && (
+      {!isRunActive(run) && (
         <dl className="facts">
           {runCounts(run).map(({ key, n }) => (
             <div key={key} className="fact">
@@ -91,8 +91,8 @@ function Run({ run }: { run: LoadRunRow }) {
 }
 
 /** What is wrong with lines of the source; many are folded up. */
-function RunLines({ lines, word }: { lines: readonly RunLine[] | null; word: WordKey }) {
-  const { t } = useWords();
+function RunLines({ lines, word }: { lines: readonly LoadRunMessage[] | null; word: MessageKey }) {
+  const { t } = useTranslation();
   if (!lines?.length) return null;
   return (
     <details open={lines.length <= MOST_UNFOLDED}>
@@ -115,7 +115,7 @@ interface StopQuestionProps {
 
 /** A load that would remove too many: nothing was changed; is the file whole? */
 function StopQuestion({ run, busy, onConfirm }: StopQuestionProps) {
-  const { t } = useWords();
+  const { t } = useTranslation();
   return (
     <div className="card stop-question" role="alert">
       <h3>{t("load.stopped-title", { n: run.usersRemoved })}</h3>

@@ -1,11 +1,11 @@
 import { TextInput } from "@mantine/core";
-import { useWords } from "../../i18n/use-translation.tsx";
+import { useTranslation } from "../../i18n/use-translation.tsx";
 
 const COLUMNS = ["key", "name", "email", "lists"] as const;
 
 /** Which column of a table holds what. */
 export function MappingField({ value, onChange }: { value: unknown; onChange: (mapping: object) => void }) {
-  const { t, name } = useWords();
+  const { t, name } = useTranslation();
   const mapping = (value ?? {}) as Readonly<Record<string, string | null>>;
   return (
     <details>

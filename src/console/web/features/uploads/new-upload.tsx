@@ -1,13 +1,13 @@
 import { Select, Switch } from "@mantine/core";
 import { useState } from "react";
-import { tableTypeOf } from "../../api/client.ts";
-import { addressOf } from "../../api/routes.ts";
+import { tableContentType } from "../../api/client.ts";
+import { routeUrl } from "../../api/routes.ts";
 import type { UploadRow } from "../../api/upload-rows.ts";
-import { useChange, useSchemas } from "../../api/use-rows.ts";
+import { useRowMutation, useSchemas } from "../../api/use-rows.ts";
 import { useConsole } from "../../console-context.tsx";
-import { useWords } from "../../i18n/use-translation.tsx";
+import { useTranslation } from "../../i18n/use-translation.tsx";
 import { DropZone } from "../../ui/drop-zone.tsx";
-import { FaultLine } from "../../ui/error-line.tsx";
+import { ErrorLine } from "../../ui/error-line.tsx";
 import { useTableSearch } from "../../ui/list/use-table-search.ts";
 import "../../ui/input-styles.ts";
 
@@ -16,7 +16,7 @@ const ROWS_OF: Readonly<Record<string, string>> = { speakers: "devices" };
 
 /** A table is chosen, at first to be tried alone. */
 export function NewUpload({ kinds }: { kinds: readonly string[] }) {
-  const { t, name } = useWords();
+  const { t, name } = useTranslation();
   const { client } = useConsole();
   const [, show] = useTableSearch();
   const schemas = useSchemas();
@@ -24,8 +24,8 @@ export function NewUpload({ kinds }: { kinds: readonly string[] }) {
   const [testMode, setTestMode] = useState(true);
   const made = schemas.data?.resources ?? {};
   const offered = kinds.filter((each) => (ROWS_OF[each] ?? each) in made);
-  const sending = useChange<File, void>("bulk-uploads", async (file) => {
-    const contentType = tableTypeOf(file.name);
+  const sending = useRowMutation<File, void>("bulk-uploads", async (file) => {
+    const contentType = tableContentType(file.name);
     const { id } = await client.post<UploadRow>("bulk-uploads", {}, { resourceType: kind, testMode, contentType });
     try {
       await client.putFile("bulk-uploads/{bulkUploadId}/file", { bulkUploadId: id }, file);
@@ -38,7 +38,7 @@ export function NewUpload({ kinds }: { kinds: readonly string[] }) {
   return (
     <div className="stack">
       <p className="soft">{t("upload.words")}</p>
-      <FaultLine error={schemas.error} />
+      <ErrorLine error={schemas.error} />
       <Select
         label={t("upload.kind")}
         placeholder={t("upload.choose-kind")}
@@ -50,7 +50,7 @@ export function NewUpload({ kinds }: { kinds: readonly string[] }) {
       {kind && (
         <>
           <p>
-            <a href={addressOf("bulk-uploads/templates/{resourceType}", { resourceType: kind })} download>
+            <a href={routeUrl("bulk-uploads/templates/{resourceType}", { resourceType: kind })} download>
               {t("upload.template", { kind: name("upload-type", kind) })}
             </a>
           </p>
@@ -69,7 +69,7 @@ export function NewUpload({ kinds }: { kinds: readonly string[] }) {
           />
         </>
       )}
-      <FaultLine error={sending.error} />
+      <ErrorLine error={sending.error} />
     </div>
   );
 }

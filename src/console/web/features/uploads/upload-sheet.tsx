@@ -1,17 +1,17 @@
 import { Button } from "@mantine/core";
 import { useState } from "react";
 import type { UploadLogRow, UploadRow } from "../../api/upload-rows.ts";
-import { useChange, useRow } from "../../api/use-rows.ts";
+import { useRow, useRowMutation } from "../../api/use-rows.ts";
 import { useConsole, useNow } from "../../console-context.tsx";
-import { useWords } from "../../i18n/use-translation.tsx";
+import { useTranslation } from "../../i18n/use-translation.tsx";
 import { Dialog } from "../../ui/dialog.tsx";
-import { FaultLine } from "../../ui/error-line.tsx";
+import { ErrorLine } from "../../ui/error-line.tsx";
 import { ListTable } from "../../ui/list/list-table.tsx";
 import { ProgressBar } from "../../ui/progress-bar.tsx";
-import { ChoiceBar } from "../../ui/segmented-choice.tsx";
+import { SegmentedChoice } from "../../ui/segmented-choice.tsx";
 import { SideSheet } from "../../ui/side-sheet.tsx";
 import { Chip } from "../../ui/status-chip.tsx";
-import { isUnderWay, paceOf, uploadTone } from "./upload-text.ts";
+import { isUploadActive, uploadPace, uploadTone } from "./upload-text.ts";
 import "../../ui/lines.css";
 import "./uploads.css";
 
@@ -20,7 +20,7 @@ const READ_EVERY_MS = 5_000;
 
 /** An upload: how far it is, what came of each line, and what can be done with it. */
 export function UploadSheet({ bulkUploadId, onClose }: { bulkUploadId: string; onClose: () => void }) {
-  const { t, name } = useWords();
+  const { t, name } = useTranslation();
   const { data: row, error } = useRow<UploadRow>(
     "bulk-uploads/{bulkUploadId}",
     { bulkUploadId },
@@ -29,7 +29,7 @@ export function UploadSheet({ bulkUploadId, onClose }: { bulkUploadId: string; o
   );
   return (
     <SideSheet title={row?.fileName ?? t("upload.title")} onClose={onClose} wide>
-      <FaultLine error={error} />
+      <ErrorLine error={error} />
       {row && (
         <div className="stack">
           <div className="row">
@@ -48,9 +48,9 @@ export function UploadSheet({ bulkUploadId, onClose }: { bulkUploadId: string; o
 }
 
 function Progress({ row }: { row: UploadRow }) {
-  const { t } = useWords();
-  const pace = paceOf(row, useNow());
-  if (!isUnderWay(row)) return null;
+  const { t } = useTranslation();
+  const pace = uploadPace(row, useNow());
+  if (!isUploadActive(row)) return null;
   return (
     <div className="stack" aria-live="polite">
       <ProgressBar label={t("upload.progress")} percent={row.percentage} />
@@ -64,8 +64,8 @@ function Progress({ row }: { row: UploadRow }) {
 
 /** What came of it, in a sentence. */
 function Verdict({ row }: { row: UploadRow }) {
-  const { t } = useWords();
-  if (isUnderWay(row)) return null;
+  const { t } = useTranslation();
+  if (isUploadActive(row)) return null;
   const { status, lineCount, errorCount } = row;
   if (status === "ERROR") return <p className="fault">{t("upload.failed", { n: errorCount })}</p>;
   if (status === "success") return <p>{t("upload.passed", { n: lineCount })}</p>;
@@ -74,15 +74,15 @@ function Verdict({ row }: { row: UploadRow }) {
 }
 
 function Actions({ row, onClose }: { row: UploadRow; onClose: () => void }) {
-  const { t } = useWords();
-  const { client, say } = useConsole();
+  const { t } = useTranslation();
+  const { client, notify } = useConsole();
   const params = { bulkUploadId: row.id };
-  const commit = useChange<void, void>("bulk-uploads", async () => {
+  const commit = useRowMutation<void, void>("bulk-uploads", async () => {
     await client.post("bulk-uploads/{bulkUploadId}/commit", params, {});
   });
-  const remove = useChange<void, void>("bulk-uploads", async () => {
+  const remove = useRowMutation<void, void>("bulk-uploads", async () => {
     await client.remove("bulk-uploads/{bulkUploadId}", params);
-    say(t(isUnderWay(row) ? "upload.cancelled" : "removed"));
+    notify(t(isUploadActive(row) ? "upload.cancelled" : "removed"));
     onClose();
   });
   return (
@@ -94,10 +94,10 @@ function Actions({ row, onClose }: { row: UploadRow; onClose: () => void }) {
           </Button>
         )}
         <Button variant="default" c="var(--bad)" loading={remove.isPending} onClick={() => remove.mutate()}>
-          {isUnderWay(row) ? t("upload.cancel") : t("upload.forget")}
+          {isUploadActive(row) ? t("upload.cancel") : t("upload.forget")}
         </Button>
       </div>
-      <FaultLine error={commit.error ?? remove.error} />
+      <ErrorLine error={commit.error ?? remove.error} />
     </>
   );
 }
@@ -106,13 +106,13 @@ const CHOICES = ["all", "faults", "good"] as const;
 const ASKS = { all: {}, faults: { resourceCreated: false }, good: { resourceCreated: true } } as const;
 
 function Lines({ row }: { row: UploadRow }) {
-  const { t, name } = useWords();
+  const { t, name } = useTranslation();
   const [shown, setShown] = useState<(typeof CHOICES)[number] | null>(null);
   const [opened, setOpened] = useState<UploadLogRow | null>(null);
   const chosen = shown ?? (row.errorCount > 0 ? "faults" : "all");
   return (
     <>
-      <ChoiceBar<(typeof CHOICES)[number]>
+      <SegmentedChoice<(typeof CHOICES)[number]>
         label={t("upload.shown")}
         value={chosen}
         choices={CHOICES.map((value) => ({ value, label: name("upload-lines", value) }))}
@@ -161,7 +161,7 @@ function Lines({ row }: { row: UploadRow }) {
 
 /** Everything that was said to a line, since the table has room for its beginning alone. */
 function LineDialog({ log, onClose }: { log: UploadLogRow; onClose: () => void }) {
-  const { t } = useWords();
+  const { t } = useTranslation();
   const errors = (log.errors ?? []) as readonly { field: string | null; message: string }[];
   return (
     <Dialog title={t("upload.line-n", { line: log.line ?? "–" })} onClose={onClose}>

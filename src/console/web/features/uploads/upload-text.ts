@@ -7,12 +7,12 @@ export function uploadTone({ status }: Pick<UploadRow, "status">): string {
 }
 
 /** True while an upload waits for its turn or is read. */
-export function isUnderWay({ status, fileId }: Pick<UploadRow, "status" | "fileId">): boolean {
+export function isUploadActive({ status, fileId }: Pick<UploadRow, "status" | "fileId">): boolean {
   return status === "RUNNING" || (status === "PENDING" && fileId !== null);
 }
 
 /** How an upload gets on: lines a second, and seconds to its end; null before there is anything to tell. `now` is epoch ms. */
-export function paceOf(
+export function uploadPace(
   {
     startedAt,
     percentage,
@@ -30,7 +30,7 @@ export function paceOf(
 }
 
 /** Bytes as people say them: `0 kB`, `12 kB`, `3.4 MB`. */
-export function sizeWords(bytes: number): string {
+export function sizeText(bytes: number): string {
   if (bytes < 1_000_000) return `${Math.ceil(bytes / 1_000)} kB`;
   return `${(bytes / 1_000_000).toFixed(1)} MB`;
 }

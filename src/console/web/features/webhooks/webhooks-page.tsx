@@ -1,27 +1,27 @@
 import { Button } from "@mantine/core";
-import type { TriggerDeliveryRow, TriggerRow } from "../../api/security-rows.ts";
-import { useChange, useFollowing, useRow } from "../../api/use-rows.ts";
+import type { WebhookDeliveryRow, WebhookRow } from "../../api/security-rows.ts";
+import { usePolling, useRow, useRowMutation } from "../../api/use-rows.ts";
 import { useConsole } from "../../console-context.tsx";
-import { useWords } from "../../i18n/use-translation.tsx";
-import { FaultLine } from "../../ui/error-line.tsx";
-import type { Drawn } from "../../ui/form/form-fields.ts";
+import { useTranslation } from "../../i18n/use-translation.tsx";
+import { ErrorLine } from "../../ui/error-line.tsx";
+import type { FieldOverrides } from "../../ui/form/form-fields.ts";
 import { ListPage } from "../../ui/list/list-page.tsx";
 import { ListTable } from "../../ui/list/list-table.tsx";
 import { NewSecretRow, SecretRotation } from "../../ui/new-secret.tsx";
-import { OnceShown } from "../../ui/one-time-secret.tsx";
+import { OneTimeSecret } from "../../ui/one-time-secret.tsx";
 import { NEW, RowSheet } from "../../ui/row-sheet.tsx";
 import { Chip } from "../../ui/status-chip.tsx";
-import { Moment } from "../../ui/timestamp.tsx";
-import { thingWord } from "../security/permission-text.ts";
+import { Timestamp } from "../../ui/timestamp.tsx";
+import { resourceLabel } from "../security/permission-text.ts";
 import "../../ui/lines.css";
 
 const STATE_TONES: Readonly<Record<string, string>> = { delivered: "good", dead: "bad", pending: "" };
 
 /** Programs elsewhere that are told when something is written. */
 export default function WebhooksPage() {
-  const { t } = useWords();
+  const { t } = useTranslation();
   return (
-    <ListPage<TriggerRow>
+    <ListPage<WebhookRow>
       tabs="system"
       title={t("webhook.title")}
       add={t("webhook.add")}
@@ -40,14 +40,14 @@ export default function WebhooksPage() {
   );
 }
 
-function TriggerState({ row }: { row: TriggerRow }) {
-  const { t } = useWords();
+function TriggerState({ row }: { row: WebhookRow }) {
+  const { t } = useTranslation();
   if (!row.disabled) return <Chip tone="good">{t("webhook.on")}</Chip>;
   return row.disabledReason ? <Chip tone="bad">{t("webhook.given-up")}</Chip> : <Chip tone="">{t("webhook.off")}</Chip>;
 }
 
-function useFields(): Drawn[] {
-  const { t } = useWords();
+function useFields(): FieldOverrides[] {
+  const { t } = useTranslation();
   return [
     { name: "name" },
     { name: "spec", hint: t("webhook.spec-hint") },
@@ -56,22 +56,22 @@ function useFields(): Drawn[] {
 }
 
 function NewWebhook({ onClose }: { onClose: () => void }) {
-  const { t } = useWords();
+  const { t } = useTranslation();
   return (
-    <NewSecretRow<TriggerRow>
+    <NewSecretRow<WebhookRow>
       route="triggers"
       title={t("webhook.add")}
       fields={useFields()}
       fixed={{ type: "webhook" }}
       onClose={onClose}
-      made={({ secret }) => <OnceShown label={t("webhook.secret")} value={secret ?? ""} onKept={onClose} />}
+      made={({ secret }) => <OneTimeSecret label={t("webhook.secret")} value={secret ?? ""} onKept={onClose} />}
     />
   );
 }
 
 function WebhookSheet({ triggerId, onClose }: { triggerId: string; onClose: () => void }) {
-  const { t } = useWords();
-  const fields: Drawn[] = [...useFields(), { name: "disabled" }];
+  const { t } = useTranslation();
+  const fields: FieldOverrides[] = [...useFields(), { name: "disabled" }];
   return (
     <RowSheet
       id={triggerId}
@@ -90,20 +90,20 @@ function WebhookSheet({ triggerId, onClose }: { triggerId: string; onClose: () =
 }
 
 function GivenUp({ triggerId }: { triggerId: string }) {
-  const { t } = useWords();
-  const row = useRow<TriggerRow>("triggers/{triggerId}", { triggerId });
+  const { t } = useTranslation();
+  const row = useRow<WebhookRow>("triggers/{triggerId}", { triggerId });
   const reason = row.data?.disabledReason;
   return reason ? <p className="fault">{t("webhook.given-up-words", { reason })}</p> : null;
 }
 
 /** What was told and whether it arrived, newest first; each can be told again. */
 function Calls({ triggerId }: { triggerId: string }) {
-  const { t, name } = useWords();
-  useFollowing("triggers/{triggerId}/deliveries");
+  const { t, name } = useTranslation();
+  usePolling("triggers/{triggerId}/deliveries");
   return (
     <section className="stack">
       <div className="members-table">
-        <ListTable<TriggerDeliveryRow>
+        <ListTable<WebhookDeliveryRow>
           label={t("webhook.calls")}
           route="triggers/{triggerId}/deliveries"
           params={{ triggerId }}
@@ -117,7 +117,7 @@ function Calls({ triggerId }: { triggerId: string }) {
                 <span title={row.reason ?? undefined}>
                   {eventWord(row.event, name)}{" "}
                   <small className="soft">
-                    <Moment at={row.createdAt} />
+                    <Timestamp at={row.createdAt} />
                   </small>
                 </span>
               ),
@@ -141,11 +141,11 @@ function Calls({ triggerId }: { triggerId: string }) {
 /** `users.updated` in words. */
 function eventWord(event: string, name: (family: string, value: string) => string): string {
   const [resource = "", op = ""] = event.split(".");
-  return `${thingWord(resource, name)}: ${name("webhook-op", op)}`;
+  return `${resourceLabel(resource, name)}: ${name("webhook-op", op)}`;
 }
 
-function CallState({ row }: { row: TriggerDeliveryRow }) {
-  const { t, name } = useWords();
+function CallState({ row }: { row: WebhookDeliveryRow }) {
+  const { t, name } = useTranslation();
   const answer = row.lastStatus === null ? row.reason : t("webhook.status", { status: String(row.lastStatus) });
   return (
     <span className="row tight" title={row.reason ?? undefined}>
@@ -156,32 +156,32 @@ function CallState({ row }: { row: TriggerDeliveryRow }) {
 }
 
 function ReplayButton({ triggerId, deliveryId }: { triggerId: string; deliveryId: string }) {
-  const { t } = useWords();
-  const { client, say } = useConsole();
-  const replay = useChange<void, void>("trigger-deliveries", async () => {
+  const { t } = useTranslation();
+  const { client, notify } = useConsole();
+  const replay = useRowMutation<void, void>("trigger-deliveries", async () => {
     await client.post("triggers/{triggerId}/deliveries/{deliveryId}/replay", { triggerId, deliveryId }, {});
-    say(t("webhook.replayed"));
+    notify(t("webhook.replayed"));
   });
   return (
     <>
       <Button variant="default" size="compact-sm" loading={replay.isPending} onClick={() => replay.mutate()}>
         {t("webhook.replay")}
       </Button>
-      <FaultLine error={replay.error} />
+      <ErrorLine error={replay.error} />
     </>
   );
 }
 
 function Key({ triggerId }: { triggerId: string }) {
-  const { t } = useWords();
+  const { t } = useTranslation();
   const { client } = useConsole();
-  const row = useRow<TriggerRow>("triggers/{triggerId}", { triggerId });
+  const row = useRow<WebhookRow>("triggers/{triggerId}", { triggerId });
   return (
     <div className="stack">
       <p className="soft">{t("webhook.key-words")}</p>
       {row.data?.previousSecretUntil && (
         <p>
-          {t("webhook.old-key")} <Moment at={row.data.previousSecretUntil} />
+          {t("webhook.old-key")} <Timestamp at={row.data.previousSecretUntil} />
         </p>
       )}
       <SecretRotation
@@ -190,10 +190,10 @@ function Key({ triggerId }: { triggerId: string }) {
         words={{ ask: t("webhook.rotate"), really: t("webhook.rotate-really") }}
         isSharp={false}
         rotate={async () =>
-          (await client.post<TriggerRow>("triggers/{triggerId}/rotate-secret", { triggerId }, {})).secret ?? ""
+          (await client.post<WebhookRow>("triggers/{triggerId}/rotate-secret", { triggerId }, {})).secret ?? ""
         }
       />
-      <FaultLine error={row.error} />
+      <ErrorLine error={row.error} />
     </div>
   );
 }

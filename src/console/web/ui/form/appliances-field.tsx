@@ -1,7 +1,7 @@
 import { MultiSelect, Select } from "@mantine/core";
 import { useAppliances } from "../../api/use-rows.ts";
-import { fieldFault } from "../../i18n/error-text.ts";
-import { useWords } from "../../i18n/use-translation.tsx";
+import { fieldErrorText } from "../../i18n/error-text.ts";
+import { useTranslation } from "../../i18n/use-translation.tsx";
 import "../input-styles.ts";
 
 interface AppliancesFieldProps {
@@ -16,12 +16,12 @@ export function AppliancesField({
   onChange,
   ...field
 }: AppliancesFieldProps & { value: unknown; onChange(ids: string[]): void }) {
-  const words = useWords();
+  const translator = useTranslation();
   return (
     <MultiSelect
       label={field.label}
       required
-      error={fieldFault(field.error, field.name, words)}
+      error={fieldErrorText(field.error, field.name, translator)}
       data={useChoices()}
       value={Array.isArray(value) ? value.map(String) : []}
       onChange={onChange}
@@ -35,12 +35,12 @@ export function ApplianceField({
   onChange,
   ...field
 }: AppliancesFieldProps & { value: unknown; onChange(id: string | null): void }) {
-  const words = useWords();
+  const translator = useTranslation();
   return (
     <Select
       label={field.label}
       required
-      error={fieldFault(field.error, field.name, words)}
+      error={fieldErrorText(field.error, field.name, translator)}
       data={useChoices()}
       value={typeof value === "string" ? value : null}
       onChange={onChange}

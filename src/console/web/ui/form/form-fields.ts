@@ -3,7 +3,7 @@ import type { JsonSchema } from "../../api/client.ts";
 import type { RouteFor, RouteParams, RouteQuery } from "../../api/routes.ts";
 
 /** How a field of a form is filled in. */
-export type FormKind =
+export type FieldType =
   | "text"
   | "long"
   | "lines"
@@ -23,7 +23,7 @@ export type FormKind =
   | "own";
 
 /** What a field that draws itself is given: all values of the form, and how to change some of them. */
-export interface OwnField {
+export interface CustomFieldProps {
   values: FormValues;
   change(part: FormValues): void;
   error: unknown;
@@ -32,7 +32,7 @@ export interface OwnField {
 /** A field of a form. */
 export interface FormField {
   name: string;
-  kind: FormKind;
+  kind: FieldType;
   required?: boolean;
   /** What it is called here; the catalogue's word for the field unless given. */
   label?: string;
@@ -52,7 +52,7 @@ export interface FormField {
   /** Of a mark: what its label is called, and where in the field's object it stands. */
   mark?: { label: string; path: readonly string[] };
   /** Of an own field: how it is drawn; it may stand for several fields of the row. */
-  draw?(given: OwnField): ReactNode;
+  draw?(given: CustomFieldProps): ReactNode;
   /** A part of a long form begins with the field. */
   heading?: string;
   /** Where it is only sometimes to be filled in. */
@@ -88,7 +88,7 @@ function hintOf(doc: string): string {
   return doc.replace(/own choice: (.)/g, (_, letter: string) => letter.toUpperCase());
 }
 
-function kindOf(schema: JsonSchema): FormKind {
+function kindOf(schema: JsonSchema): FieldType {
   if (schema.writeOnly) return "secret";
   if (schema.enum) return "choice";
   const type = [schema.type].flat().find((each) => each !== "null");
@@ -108,24 +108,24 @@ function choicesOf({ enum: values }: JsonSchema): Pick<FormField, "choices"> | o
 }
 
 /** A field that is drawn from its declaration, save for what is said here. */
-export type Drawn = { name: string } & Partial<FormField>;
+export type FieldOverrides = { name: string } & Partial<FormField>;
 
 /** The fields of a form in the order of `wanted`: kind, bounds and duty from the declaration, hints only from here. */
-export function drawnFields(schema: JsonSchema | undefined, wanted: readonly Drawn[]): FormField[] {
+export function formFields(schema: JsonSchema | undefined, wanted: readonly FieldOverrides[]): FormField[] {
   const declared = new Map(fieldsOf(schema ?? {}).map(({ hint: _, ...field }) => [field.name, field]));
   return wanted.map((field) => ({ kind: "text", ...declared.get(field.name), ...field }));
 }
 
 /** What stands at `path` in an object; undefined where there is nothing. */
-export function markIn(value: unknown, path: readonly string[]): unknown {
+export function valueAtPath(value: unknown, path: readonly string[]): unknown {
   return path.reduce<unknown>((at, name) => (isObject(at) ? at[name] : undefined), value);
 }
 
 /** The object with `mark` at `path`; whatever else it holds stays. */
-export function withMark(value: unknown, [name, ...rest]: readonly string[], mark: unknown): unknown {
+export function withValueAtPath(value: unknown, [name, ...rest]: readonly string[], mark: unknown): unknown {
   if (name === undefined) return mark;
   const object = isObject(value) ? value : {};
-  return { ...object, [name]: withMark(object[name], rest, mark) };
+  return { ...object, [name]: withValueAtPath(object[name], rest, mark) };
 }
 
 function isObject(value: unknown): value is Readonly<Record<string, unknown>> {
@@ -145,7 +145,7 @@ export function changedValues(before: FormValues, after: FormValues): Record<str
  * What stands in the fields once the row is another than when it was read: where nobody has typed, what it is now, so
  * that saving does not take back what somebody else has changed meanwhile.
  */
-export function carriedOver(values: FormValues, before: FormValues, after: FormValues): FormValues {
+export function mergedValues(values: FormValues, before: FormValues, after: FormValues): FormValues {
   const untouched = Object.entries(after).filter(([name]) => isSame(values[name], before[name]));
   return { ...values, ...Object.fromEntries(untouched) };
 }
@@ -163,7 +163,7 @@ export function withValue(fields: readonly FormField[], values: FormValues, name
 }
 
 /** The ids that a row is chosen within, by name; null while one is missing. */
-export function withinOf({ within = [] }: FormField, values: FormValues): RouteParams | null {
+export function parentIds({ within = [] }: FormField, values: FormValues): RouteParams | null {
   const params = within.flatMap((name) => {
     const value = values[name];
     return typeof value === "string" && value !== "" ? [[name, value] as const] : [];

@@ -1,15 +1,15 @@
 import { Button, MultiSelect, NumberInput, PasswordInput, Select, Switch, Textarea, TextInput } from "@mantine/core";
 import { Fragment, useEffect, useId, useRef, useState } from "react";
-import { fieldFault } from "../../i18n/error-text.ts";
-import { useWords } from "../../i18n/use-translation.tsx";
-import { FaultLine } from "../error-line.tsx";
+import { fieldErrorText } from "../../i18n/error-text.ts";
+import { useTranslation } from "../../i18n/use-translation.tsx";
+import { ErrorLine } from "../error-line.tsx";
 import { FileField } from "../file-field.tsx";
-import { fromLocalText, toLocalText } from "../local-time.ts";
-import { useUnsaved } from "../use-unsaved-changes.tsx";
+import { fromDateTimeInput, toDateTimeInput } from "../local-time.ts";
+import { useUnsavedChanges } from "../use-unsaved-changes.tsx";
 import type { FormField, FormValues } from "./form-fields.ts";
-import { carriedOver, changedValues, markIn, withinOf, withMark, withValue } from "./form-fields.ts";
-import { RowChoice } from "./row-select.tsx";
-import { RowsChoice } from "./rows-select.tsx";
+import { changedValues, mergedValues, parentIds, valueAtPath, withValue, withValueAtPath } from "./form-fields.ts";
+import { RowSelect } from "./row-select.tsx";
+import { RowsSelect } from "./rows-select.tsx";
 import "../fields.css";
 import "../input-styles.ts";
 
@@ -31,13 +31,13 @@ interface FormProps {
 
 /** One column of fields with a bar to save; the bar says what is not saved. */
 export function Form({ fields, before, initial = {}, pending, error, onSave, onRemove, onValues }: FormProps) {
-  const { t } = useWords();
+  const { t } = useTranslation();
   const start = { ...initial, ...before };
   const [values, setValues] = useState<FormValues>(start);
   const [known, setKnown] = useState<FormValues>(start);
   if (JSON.stringify(known) !== JSON.stringify(start)) {
     setKnown(start);
-    setValues(carriedOver(values, known, start));
+    setValues(mergedValues(values, known, start));
   }
   const place = useRef<HTMLFormElement>(null);
   const isNew = Object.keys(before).length === 0;
@@ -48,7 +48,7 @@ export function Form({ fields, before, initial = {}, pending, error, onSave, onR
   useEffect(() => onValues?.(values), [onValues, values]);
   const dirty = Object.keys(changedValues(start, values)).length > 0;
   // What is being saved is not lost when the sheet closes behind it.
-  const unsaved = useUnsaved(dirty && !pending);
+  const unsaved = useUnsavedChanges(dirty && !pending);
   return (
     <form
       ref={place}
@@ -77,7 +77,7 @@ export function Form({ fields, before, initial = {}, pending, error, onSave, onR
           </Fragment>
         ))}
       {unsaved}
-      <FaultLine error={error} />
+      <ErrorLine error={error} />
       <div className="savebar">
         <Button type="submit" loading={pending} disabled={!dirty}>
           {t("save")}
@@ -107,16 +107,16 @@ interface FieldProps {
 }
 
 function Field({ field, first, values, error, onChange }: FieldProps) {
-  const words = useWords();
+  const translator = useTranslation();
   const id = useId();
   const value = values[field.name];
   const shared = {
     id,
-    label: field.label ?? words.name("field", field.name),
+    label: field.label ?? translator.name("field", field.name),
     description: field.hint,
     required: field.required ?? false,
     "data-autofocus": first || undefined,
-    error: fieldFault(error, field.name, words),
+    error: fieldErrorText(error, field.name, translator),
   };
   const text = typeof value === "string" ? value : "";
   const lines = Array.isArray(value) ? value.map(String) : [];
@@ -161,8 +161,8 @@ function Field({ field, first, values, error, onChange }: FieldProps) {
           id={id}
           label={field.mark?.label}
           description={shared.description}
-          checked={markIn(value, field.mark?.path ?? []) === true}
-          onChange={(e) => onChange(withMark(value, field.mark?.path ?? [], e.currentTarget.checked))}
+          checked={valueAtPath(value, field.mark?.path ?? []) === true}
+          onChange={(e) => onChange(withValueAtPath(value, field.mark?.path ?? [], e.currentTarget.checked))}
         />
       );
     case "choice":
@@ -194,7 +194,7 @@ function Field({ field, first, values, error, onChange }: FieldProps) {
             <input
               type="color"
               className="color-pick"
-              aria-label={words.t("form.pick-color", { label: shared.label })}
+              aria-label={translator.t("form.pick-color", { label: shared.label })}
               value={/^#[0-9a-f]{6}$/i.test(text) ? text : "#ffffff"}
               onChange={(e) => onChange(e.currentTarget.value)}
             />
@@ -206,9 +206,9 @@ function Field({ field, first, values, error, onChange }: FieldProps) {
         <PasswordInput
           {...shared}
           autoComplete="new-password"
-          placeholder={words.t("form.secret")}
+          placeholder={translator.t("form.secret")}
           value={text}
-          visibilityToggleButtonProps={{ "aria-label": words.t("form.reveal") }}
+          visibilityToggleButtonProps={{ "aria-label": translator.t("form.reveal") }}
           onChange={(e) => onChange(e.currentTarget.value)}
         />
       );
@@ -221,8 +221,8 @@ function Field({ field, first, values, error, onChange }: FieldProps) {
         <TextInput
           {...shared}
           type="datetime-local"
-          value={toLocalText(text)}
-          onChange={(e) => onChange(fromLocalText(e.currentTarget.value))}
+          value={toDateTimeInput(text)}
+          onChange={(e) => onChange(fromDateTimeInput(e.currentTarget.value))}
         />
       );
     case "json":
@@ -256,17 +256,17 @@ interface RowsFieldProps {
 }
 
 function RowsField({ field, shared, values, onChange }: RowsFieldProps) {
-  const { t } = useWords();
+  const { t } = useTranslation();
   const value = values[field.name];
-  const params = withinOf(field, values);
+  const params = parentIds(field, values);
   if (!field.from) return null;
   const { required, ...rest } = shared;
   const props = { ...rest, withAsterisk: required, route: field.from, placeholder: t("form.choose") };
   if (field.kind === "rows") {
-    return <RowsChoice {...props} value={Array.isArray(value) ? value.map(String) : []} onChange={onChange} />;
+    return <RowsSelect {...props} value={Array.isArray(value) ? value.map(String) : []} onChange={onChange} />;
   }
   return (
-    <RowChoice
+    <RowSelect
       {...props}
       params={params ?? {}}
       {...(field.query ? { query: field.query } : {})}
@@ -284,7 +284,7 @@ interface JsonFieldProps {
 }
 
 function JsonField({ shared, value, onChange }: JsonFieldProps) {
-  const { t } = useWords();
+  const { t } = useTranslation();
   const [text, setText] = useState(() => (value === undefined || value === null ? "" : JSON.stringify(value, null, 2)));
   const [bad, setBad] = useState(false);
   const take = (next: string) => {

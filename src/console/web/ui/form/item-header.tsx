@@ -1,5 +1,5 @@
 import { Button } from "@mantine/core";
-import { useWords } from "../../i18n/use-translation.tsx";
+import { useTranslation } from "../../i18n/use-translation.tsx";
 
 interface PartHeadProps {
   title: string;
@@ -11,8 +11,8 @@ interface PartHeadProps {
 }
 
 /** What an element of a list within a form is called, with the ways to move it and to take it away. */
-export function PartHead({ title, at, count, onMove, onRemove }: PartHeadProps) {
-  const { t } = useWords();
+export function ItemHeader({ title, at, count, onMove, onRemove }: PartHeadProps) {
+  const { t } = useTranslation();
   return (
     <>
       <legend className="visually-hidden">{title}</legend>

@@ -2,8 +2,8 @@ import { Select } from "@mantine/core";
 import { useState } from "react";
 import type { RouteFor, RouteParams, RouteQuery } from "../../api/routes.ts";
 import { useRows } from "../../api/use-rows.ts";
-import { FaultLine } from "../error-line.tsx";
-import { type AnyNamed, nameOf, useFoundRows } from "./search-rows.ts";
+import { ErrorLine } from "../error-line.tsx";
+import { type NamedRow, nameOf, useSearchRows } from "./search-rows.ts";
 import "../input-styles.ts";
 
 interface RowChoiceProps {
@@ -25,7 +25,7 @@ interface RowChoiceProps {
 }
 
 /** One row of a collection of any size, found by a few letters. */
-export function RowChoice({
+export function RowSelect({
   route,
   params = {},
   query = {},
@@ -37,8 +37,8 @@ export function RowChoice({
 }: RowChoiceProps) {
   const [text, setText] = useState("");
   const [searched, setSearched] = useState("");
-  const found = useFoundRows(route, searched, params, query, { enabled: !disabled });
-  const chosen = useRows<AnyNamed>(route, params, { ids: [value ?? ""] }, { enabled: value !== null && !disabled });
+  const found = useSearchRows(route, searched, params, query, { enabled: !disabled });
+  const chosen = useRows<NamedRow>(route, params, { ids: [value ?? ""] }, { enabled: value !== null && !disabled });
   const rows = new Map(
     [...(value === null ? [] : (chosen.data?.data ?? [])), ...found.rows].map((row) => [row.id, row]),
   );
@@ -63,7 +63,7 @@ export function RowChoice({
         value={value}
         onChange={onChange}
       />
-      <FaultLine error={found.error ?? chosen.error} />
+      <ErrorLine error={found.error ?? chosen.error} />
     </div>
   );
 }

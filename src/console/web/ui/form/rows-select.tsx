@@ -2,8 +2,8 @@ import { MultiSelect } from "@mantine/core";
 import { useState } from "react";
 import type { RouteFor } from "../../api/routes.ts";
 import { useRows } from "../../api/use-rows.ts";
-import { FaultLine } from "../error-line.tsx";
-import { type AnyNamed, nameOf, useFoundRows } from "./search-rows.ts";
+import { ErrorLine } from "../error-line.tsx";
+import { type NamedRow, nameOf, useSearchRows } from "./search-rows.ts";
 import "../input-styles.ts";
 
 interface RowsChoiceProps {
@@ -20,10 +20,10 @@ interface RowsChoiceProps {
 }
 
 /** Several rows of a collection of any size, each found by a few letters. */
-export function RowsChoice({ route, value, onChange, placeholder, ...shown }: RowsChoiceProps) {
+export function RowsSelect({ route, value, onChange, placeholder, ...shown }: RowsChoiceProps) {
   const [text, setText] = useState("");
-  const found = useFoundRows(route, text);
-  const chosen = useRows<AnyNamed>(route, {}, { ids: value, limit: 1_000 }, { enabled: value.length > 0 });
+  const found = useSearchRows(route, text);
+  const chosen = useRows<NamedRow>(route, {}, { ids: value, limit: 1_000 }, { enabled: value.length > 0 });
   const known = [...(value.length > 0 ? (chosen.data?.data ?? []) : []), ...found.rows];
   const labels = new Map(known.map((row) => [row.id, nameOf(row)]));
   // What is chosen and not read yet must not fall out of the field.
@@ -42,7 +42,7 @@ export function RowsChoice({ route, value, onChange, placeholder, ...shown }: Ro
         value={[...value]}
         onChange={onChange}
       />
-      <FaultLine error={found.error ?? chosen.error} />
+      <ErrorLine error={found.error ?? chosen.error} />
     </div>
   );
 }

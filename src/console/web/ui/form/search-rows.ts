@@ -2,19 +2,19 @@ import type { OptionsFilter } from "@mantine/core";
 import type { RouteFor, RouteParams, RouteQuery } from "../../api/routes.ts";
 import type { Named, Row } from "../../api/rows.ts";
 import { useRows } from "../../api/use-rows.ts";
-import { useWords } from "../../i18n/use-translation.tsx";
+import { useTranslation } from "../../i18n/use-translation.tsx";
 
 /** A row of any collection. */
-export type AnyNamed = Row & Partial<Named> & { subject?: string | null; description?: string | null };
+export type NamedRow = Row & Partial<Named> & { subject?: string | null; description?: string | null };
 
 /** What people call a row of any collection. */
-export function nameOf(row: AnyNamed): string {
+export function nameOf(row: NamedRow): string {
   return row.name ?? row.subject ?? row.description ?? row.id;
 }
 
 interface FoundRows {
   /** At most 50; of the letters before, until the appliance has answered. */
-  rows: readonly AnyNamed[];
+  rows: readonly NamedRow[];
   error: unknown;
   /** For the field: which options can be chosen now, and what stands below it while none can. */
   field: { filter: OptionsFilter; nothingFoundMessage: string };
@@ -24,15 +24,15 @@ interface FoundRows {
  * What the appliance finds of a collection by some letters, for a field that one chooses from. Until it has answered
  * nothing can be chosen: an arrow and Enter pressed early would take whoever was found before.
  */
-export function useFoundRows(
+export function useSearchRows(
   route: RouteFor<"get">,
   letters: string,
   params: RouteParams = {},
   query: RouteQuery = {},
   options: { enabled?: boolean } = {},
 ): FoundRows {
-  const { t } = useWords();
-  const found = useRows<AnyNamed>(route, params, { limit: 50, ...query, ...(letters ? { q: letters } : {}) }, options);
+  const { t } = useTranslation();
+  const found = useRows<NamedRow>(route, params, { limit: 50, ...query, ...(letters ? { q: letters } : {}) }, options);
   const rows = found.data?.data ?? [];
   const isAnswer = found.data !== undefined && !found.isPlaceholderData;
   const ids = new Set(isAnswer ? rows.map(({ id }) => id) : []);

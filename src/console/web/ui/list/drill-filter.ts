@@ -1,8 +1,8 @@
-import type { Words } from "../../i18n/translator.ts";
+import type { Translator } from "../../i18n/translator.ts";
 import type { ListFilter } from "./table-search.ts";
 
 /** What counts, or what is practised. */
-export function drillFilter({ t }: Pick<Words, "t">): ListFilter {
+export function drillFilter({ t }: Pick<Translator, "t">): ListFilter {
   return {
     name: "drill",
     label: t("send.mode"),

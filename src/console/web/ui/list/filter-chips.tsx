@@ -1,10 +1,10 @@
-import { useWords } from "../../i18n/use-translation.tsx";
+import { useTranslation } from "../../i18n/use-translation.tsx";
 import type { ListFilter } from "./table-search.ts";
 import { useTableSearch } from "./use-table-search.ts";
 
 /** The values to choose from, as buttons; the chosen one is taken back by a second press. */
 export function FilterChips({ filters }: { filters: readonly ListFilter[] }) {
-  const { t } = useWords();
+  const { t } = useTranslation();
   const [search, show] = useTableSearch();
   const chosen = filters.some(({ name }) => search[name]);
   return (

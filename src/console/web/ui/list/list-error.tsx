@@ -1,15 +1,15 @@
-import { isLacking } from "../../i18n/error-text.ts";
-import { useWords } from "../../i18n/use-translation.tsx";
-import { FaultLine } from "../error-line.tsx";
+import { isForbidden } from "../../i18n/error-text.ts";
+import { useTranslation } from "../../i18n/use-translation.tsx";
+import { ErrorLine } from "../error-line.tsx";
 
 /** Why a list can't be shown, and what to do. */
-export function ListFault({ error }: { error: unknown }) {
-  const { t } = useWords();
-  if (!isLacking(error)) return <FaultLine error={error} />;
+export function ListError({ error }: { error: unknown }) {
+  const { t } = useTranslation();
+  if (!isForbidden(error)) return <ErrorLine error={error} />;
   return (
     <section className="card">
       <h2>{t("table.forbidden")}</h2>
-      <FaultLine error={error} />
+      <ErrorLine error={error} />
     </section>
   );
 }

@@ -1,9 +1,9 @@
 import { Button } from "@mantine/core";
 import type { ReactNode } from "react";
 import type { RouteFor, RouteParams, RouteQuery } from "../../api/routes.ts";
-import { useWords } from "../../i18n/use-translation.tsx";
+import { useTranslation } from "../../i18n/use-translation.tsx";
 import { NEW } from "../row-sheet.tsx";
-import { type TABS, Tabs } from "../section-tabs.tsx";
+import { type SECTION_TABS, SectionTabs } from "../section-tabs.tsx";
 import type { Column } from "./column.ts";
 import { FilterChips } from "./filter-chips.tsx";
 import { ListTable } from "./list-table.tsx";
@@ -13,7 +13,7 @@ import { filterQuery, type ListFilter } from "./table-search.ts";
 import { useTableSearch } from "./use-table-search.ts";
 
 interface ListPageProps<T> {
-  tabs?: keyof typeof TABS;
+  tabs?: keyof typeof SECTION_TABS;
   title: string;
   /** The word of the first action, which makes a new row in the side sheet; or that action itself. */
   add?: ReactNode;
@@ -52,7 +52,7 @@ interface Opener<T> {
  */
 export function ListPage<T extends { id: string }>(props: ListPageProps<T>) {
   const { tabs, title, add, none, route, query, filters = [], children, sheet } = props;
-  const { t } = useWords();
+  const { t } = useTranslation();
   const [search, show] = useTableSearch();
   const { q, open } = search;
   const sort = search.sort ?? props.sort ?? "name";
@@ -68,7 +68,7 @@ export function ListPage<T extends { id: string }>(props: ListPageProps<T>) {
   const clear = () => show({ q: undefined, ...Object.fromEntries(filters.map(({ name }) => [name, undefined])) });
   return (
     <div className="page full">
-      {tabs && <Tabs of={tabs} />}
+      {tabs && <SectionTabs of={tabs} />}
       <div className="head">
         <h1>{title}</h1>
         <span className="space" />

@@ -2,10 +2,10 @@ import { useMediaQuery } from "@mantine/hooks";
 import { useVirtualizer } from "@tanstack/react-virtual";
 import { type CSSProperties, memo, type ReactNode, useEffect, useRef, useState } from "react";
 import type { RouteFor, RouteParams, RouteQuery } from "../../api/routes.ts";
-import { useWords } from "../../i18n/use-translation.tsx";
-import { useGone } from "../use-removal.ts";
+import { useTranslation } from "../../i18n/use-translation.tsx";
+import { usePendingRemovalIds } from "../use-removal.ts";
 import type { Column } from "./column.ts";
-import { ListFault } from "./list-error.tsx";
+import { ListError } from "./list-error.tsx";
 import { TableHead } from "./table-head.tsx";
 import { useListRows } from "./use-list-rows.ts";
 import "./list.css";
@@ -33,7 +33,7 @@ const NO_PARAMS: RouteParams = {};
 /** A table of any length: only the rows on the screen are in the page, only the pages in sight are read. */
 export function ListTable<T extends { id: string }>(props: ListTableProps<T>) {
   const { label, route, params = NO_PARAMS, query = {}, columns, sort, onSort, onOpen, empty } = props;
-  const { t } = useWords();
+  const { t } = useTranslation();
   const linePx = useMediaQuery(NARROW) ? LINE_PX.narrow : LINE_PX.wide;
   const [count, setCount] = useState(0);
   const scroller = useRef<HTMLElement>(null);
@@ -58,11 +58,11 @@ export function ListTable<T extends { id: string }>(props: ListTableProps<T>) {
     virtual.measure();
     scroller.current?.scrollTo(0, 0);
   }, [virtual, name, linePx]);
-  if (list.error && list.total === null) return <ListFault error={list.error} />;
+  if (list.error && list.total === null) return <ListError error={list.error} />;
   const tracks = { "--tracks": columns.map(({ width }) => width).join(" ") } as CSSProperties;
   return (
     <>
-      {list.error ? <ListFault error={list.error} /> : null}
+      {list.error ? <ListError error={list.error} /> : null}
       <p className="soft list-count" role="status">
         {list.total === null ? t("page.reading") : t("table.count", { n: list.total })}
         {(list.total ?? 0) > most && ` ${t("table.most", { n: most })}`}
@@ -104,7 +104,7 @@ interface LineProps<T> {
 
 /** One row; drawn again only when the row itself is another, so that scrolling draws what comes into sight alone. */
 const Line = memo(function Line<T>({ index, start, height, columns, row, onOpen }: LineProps<T>) {
-  const gone = useGone();
+  const gone = usePendingRemovalIds();
   const isLeaving = row !== undefined && gone.has((row as { id: string }).id);
   const style = { height, transform: `translateY(${start}px)` };
   const open = (target: EventTarget) => {

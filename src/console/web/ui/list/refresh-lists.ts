@@ -1,13 +1,13 @@
 import type { QueryClient } from "@tanstack/react-query";
-import type { Client, Page } from "../../api/client.ts";
-import type { Change } from "../../api/live-feed.ts";
+import type { ApiClient, RowPage } from "../../api/client.ts";
+import type { RowChange } from "../../api/live-feed.ts";
 import type { RouteFor, RouteParams, RouteQuery } from "../../api/routes.ts";
 import { withFreshRows } from "./list-pages.ts";
 
 /** What `freshen` works on. */
-export interface Freshening {
+export interface RefreshOptions {
   queries: QueryClient;
-  client: Pick<Client, "get">;
+  client: Pick<ApiClient, "get">;
 }
 
 type Listed = { id: string };
@@ -23,7 +23,11 @@ const MOST_BY_ID = 100;
  * Reads again what `changes` of a resource touch: of lists on the screen the changed rows alone, by their ids; where rows
  * came, went or moved, the pages in sight. What is not on the screen is read when it comes there. Resolves once read.
  */
-export async function freshen(needs: Freshening, resource: string, changes: readonly Change[]): Promise<void> {
+export async function refreshLists(
+  needs: RefreshOptions,
+  resource: string,
+  changes: readonly RowChange[],
+): Promise<void> {
   const { queries } = needs;
   const others = queries.invalidateQueries({
     predicate: ({ queryKey }) => queryKey[0] === resource && !isPage(queryKey),
@@ -37,14 +41,14 @@ export async function freshen(needs: Freshening, resource: string, changes: read
   await Promise.all([others, ...[...lists.values()].map((list) => freshenList(needs, list, changes))]);
 }
 
-async function freshenList(needs: Freshening, list: ListKey, changes: readonly Change[]): Promise<void> {
+async function freshenList(needs: RefreshOptions, list: ListKey, changes: readonly RowChange[]): Promise<void> {
   const { queries } = needs;
   const [resource, , params] = list;
   // Deliveries are told by the id of their notification.
   const owner = resource === "deliveries" ? params.notificationId : undefined;
   if (owner !== undefined && changes.every(({ id }) => id !== "*" && id !== owner)) return;
   const ids = new Set(changes.map(({ id }) => id));
-  const pages = queries.getQueriesData<Page<Listed>>({ queryKey: list });
+  const pages = queries.getQueriesData<RowPage<Listed>>({ queryKey: list });
   const known = new Set(pages.flatMap(([, page]) => page?.data.map(({ id }) => id) ?? []));
   const canPatch = changes.every(({ op, id }) => op === "update" && known.has(id)) && ids.size <= MOST_BY_ID;
   const isOnScreen = queries.getQueryCache().findAll({ queryKey: list, type: "active" }).length > 0;
@@ -52,12 +56,12 @@ async function freshenList(needs: Freshening, list: ListKey, changes: readonly C
 }
 
 /** Puts the changed rows in their places; false when they have left them. */
-async function patch({ queries, client }: Freshening, list: ListKey, ids: ReadonlySet<string>): Promise<boolean> {
+async function patch({ queries, client }: RefreshOptions, list: ListKey, ids: ReadonlySet<string>): Promise<boolean> {
   const [, route, params, query] = list;
   try {
-    const fresh = await client.get<Page<Listed>>(route, params, { ...query, ids: [...ids], limit: MOST_BY_ID });
+    const fresh = await client.get<RowPage<Listed>>(route, params, { ...query, ids: [...ids], limit: MOST_BY_ID });
     const patched = queries
-      .getQueriesData<Page<Listed>>({ queryKey: list })
+      .getQueriesData<RowPage<Listed>>({ queryKey: list })
       .map(([key, page]) => ({ key, page, rows: withFreshRows(page?.data ?? [], fresh.data, ids, sortOf(query)) }));
     for (const { key, page, rows } of patched) if (page && rows) queries.setQueryData(key, { ...page, data: rows });
     return patched.every(({ rows }) => rows !== null);

@@ -1,7 +1,7 @@
 import { CloseButton, TextInput } from "@mantine/core";
 import { useEffect, useRef, useState } from "react";
 import { useConsole } from "../../console-context.tsx";
-import { useWords } from "../../i18n/use-translation.tsx";
+import { useTranslation } from "../../i18n/use-translation.tsx";
 
 const PAUSE_MS = 250;
 
@@ -17,7 +17,7 @@ export function SearchField({
   label?: string;
 }) {
   const { clock } = useConsole();
-  const { t } = useWords();
+  const { t } = useTranslation();
   const [text, setText] = useState(value);
   const told = useRef(value);
   useEffect(() => {

@@ -1,4 +1,4 @@
-import { useWords } from "../../i18n/use-translation.tsx";
+import { useTranslation } from "../../i18n/use-translation.tsx";
 import type { Column } from "./column.ts";
 
 interface TableHeadProps<T> {
@@ -21,7 +21,7 @@ export function TableHead<T>({ columns, sort, onSort }: TableHeadProps<T>) {
 }
 
 function Head<T>({ column, sort, onSort }: Omit<TableHeadProps<T>, "columns"> & { column: Column<T> }) {
-  const { t } = useWords();
+  const { t } = useTranslation();
   const { head, sort: field } = column;
   const direction = sort === field ? "ascending" : sort === `-${field}` ? "descending" : "none";
   const sorts = field !== undefined && onSort !== undefined;
@@ -47,7 +47,7 @@ function Head<T>({ column, sort, onSort }: Omit<TableHeadProps<T>, "columns"> & 
 
 /** The same choice for a phone, where there is no room for a head. */
 export function SortChoice<T>({ columns, sort, onSort }: TableHeadProps<T>) {
-  const { t } = useWords();
+  const { t } = useTranslation();
   const fields = columns.flatMap(({ head, sort: field }) => (field ? [{ head, field }] : []));
   if (!onSort || fields.length === 0) return null;
   return (

@@ -1,7 +1,7 @@
 import { useQueries, useQueryClient } from "@tanstack/react-query";
 import { useCallback, useEffect, useRef, useState } from "react";
-import type { Page } from "../../api/client.ts";
-import { useReading } from "../../api/page-queries.ts";
+import type { RowPage } from "../../api/client.ts";
+import { useTrackedQuery } from "../../api/page-queries.ts";
 import { ROUTES, type RouteFor, type RouteParams, type RouteQuery } from "../../api/routes.ts";
 import { useConsole } from "../../console-context.tsx";
 import { PAGE_ROWS, pagesAround } from "./list-pages.ts";
@@ -48,7 +48,7 @@ export function useListRows<T>({ route, params, query, first, last }: ListAsk): 
   const pages = useQueries({
     queries: wanted.map((page) => ({
       queryKey: [...list, "page", page],
-      queryFn: () => client.get<Page<T>>(route, params, { ...query, limit: PAGE_ROWS, skip: page * PAGE_ROWS }),
+      queryFn: () => client.get<RowPage<T>>(route, params, { ...query, limit: PAGE_ROWS, skip: page * PAGE_ROWS }),
       gcTime: KEPT_MS,
     })),
   });
@@ -67,12 +67,12 @@ export function useListRows<T>({ route, params, query, first, last }: ListAsk): 
   latest.current = pages;
   const refetch = useCallback(() => latest.current.forEach((each) => void (each.error && each.refetch())), []);
   const isBusy = newest?.data === undefined && error === null;
-  useReading({ isLoading: isBusy && now === null, error, refetch });
+  useTrackedQuery({ isLoading: isBusy && now === null, error, refetch });
   return {
     total: now?.total ?? null,
     rowAt(index) {
       const page = [...(now?.list ?? list), "page", Math.floor(index / PAGE_ROWS)];
-      return queries.getQueryData<Page<T>>(page)?.data[index % PAGE_ROWS];
+      return queries.getQueryData<RowPage<T>>(page)?.data[index % PAGE_ROWS];
     },
     isBusy,
     error,

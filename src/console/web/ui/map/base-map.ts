@@ -1,9 +1,9 @@
 import L from "leaflet";
 import { graticuleOf, latitudeText, longitudeText } from "./graticule.ts";
-import { type Background, boundsOf, layerOf } from "./map-background.ts";
+import { backgroundLayer, layerBounds, type MapBackground } from "./map-background.ts";
 
 /** Words on every map. */
-export interface BaseWords {
+export interface BaseMapLabels {
   zoomIn: string;
   zoomOut: string;
 }
@@ -12,7 +12,7 @@ export interface BaseWords {
 export interface BaseMap {
   readonly map: L.Map;
   /** Shows it in the place of another, and moves to where it is. */
-  showBackground(background: Background): void;
+  showBackground(background: MapBackground): void;
   remove(): void;
 }
 
@@ -26,7 +26,7 @@ const WORLD: L.LatLngBoundsLiteral = [
 ];
 
 /** Draws a map into `place`: a background, and a graticule over nothing. No tile is asked for of anybody. */
-export function drawBaseMap(place: HTMLElement, words: BaseWords): BaseMap {
+export function createBaseMap(place: HTMLElement, words: BaseMapLabels): BaseMap {
   const map = L.map(place, { attributionControl: false, zoomControl: false, maxZoom: MOST_ZOOM, worldCopyJump: true });
   L.control.zoom({ position: "topright", zoomInTitle: words.zoomIn, zoomOutTitle: words.zoomOut }).addTo(map);
   L.control.scale().addTo(map);
@@ -40,12 +40,12 @@ export function drawBaseMap(place: HTMLElement, words: BaseWords): BaseMap {
   return {
     map,
     showBackground(background) {
-      const next = layerOf(background);
+      const next = backgroundLayer(background);
       ground?.remove();
       ground = next;
       if (!next) return;
       next.addTo(map);
-      const bounds = boundsOf(next);
+      const bounds = layerBounds(next);
       if (bounds) map.fitBounds(bounds, { animate: false });
     },
     remove() {

@@ -1,5 +1,5 @@
 /** What a map shows, in degrees. */
-export interface View {
+export interface MapView {
   west: number;
   south: number;
   east: number;
@@ -18,7 +18,7 @@ const STEPS = [90, 45, 30, 20, 10, 5, 2, 1];
 const LEAST_STEP = 1e-7;
 
 /** The lines of a view at round degrees, about `most` either way; the same step for both. */
-export function graticuleOf({ west, south, east, north }: View, most: number): Graticule {
+export function graticuleOf({ west, south, east, north }: MapView, most: number): Graticule {
   const step = stepFor(Math.max(east - west, north - south) / most);
   const digits = Math.max(0, Math.ceil(-Math.log10(step) - 1e-9));
   const lines = (from: number, to: number): number[] => {

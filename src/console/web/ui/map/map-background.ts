@@ -1,12 +1,12 @@
 import L from "leaflet";
-import { cornersOf, type Ground, measuresOf, type Position } from "../../features/places/georeference.ts";
+import { cornersOf, type Georeference, measuresOf, type Position } from "../../features/places/georeference.ts";
 
 type GeoJson = NonNullable<Parameters<typeof L.geoJSON>[0]>;
 
 /** What lies below the areas. */
-export type Background =
+export type MapBackground =
   | { kind: "grid" }
-  | { kind: "plan"; url: string; ground: Ground }
+  | { kind: "plan"; url: string; ground: Georeference }
   | { kind: "geojson"; data: GeoJson };
 
 const SVG = "http://www.w3.org/2000/svg";
@@ -23,7 +23,7 @@ export function isGeoJson(data: unknown): data is GeoJson {
 }
 
 /** The layer of a background; null for the bare map. */
-export function layerOf(background: Background): L.Layer | null {
+export function backgroundLayer(background: MapBackground): L.Layer | null {
   switch (background.kind) {
     case "plan":
       return planLayer(background.url, background.ground);
@@ -40,13 +40,13 @@ export function layerOf(background: Background): L.Layer | null {
 }
 
 /** Where a layer lies, so that the map can show all of it. */
-export function boundsOf(layer: L.Layer): L.LatLngBounds | null {
+export function layerBounds(layer: L.Layer): L.LatLngBounds | null {
   const bounds = layer instanceof L.GeoJSON || layer instanceof L.SVGOverlay ? layer.getBounds() : null;
   return bounds?.isValid() ? bounds : null;
 }
 
 /** A picture that may be turned: it is drawn within the box around its corners. */
-function planLayer(url: string, ground: Ground): L.Layer {
+function planLayer(url: string, ground: Georeference): L.Layer {
   const corners = cornersOf(measuresOf(ground)).map(([longitude, latitude]) => L.latLng(latitude, longitude));
   const box = L.latLngBounds(corners);
   const at = ([longitude, latitude]: Position): [number, number] => [

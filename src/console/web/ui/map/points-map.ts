@@ -1,5 +1,5 @@
 import L from "leaflet";
-import { type BaseMap, type BaseWords, drawBaseMap } from "./base-map.ts";
+import { type BaseMap, type BaseMapLabels, createBaseMap } from "./base-map.ts";
 
 /** A place on the map. */
 export interface MapPoint {
@@ -28,8 +28,8 @@ const NEAREST = 15;
 const EDGE_PX = 60;
 
 /** Draws places into `place`; each is a button that `onSelect` is told of. */
-export function drawPointsMap(place: HTMLElement, words: BaseWords, onSelect: (id: string) => void): PointsMap {
-  const { map, showBackground, remove } = drawBaseMap(place, words);
+export function createPointsMap(place: HTMLElement, words: BaseMapLabels, onSelect: (id: string) => void): PointsMap {
+  const { map, showBackground, remove } = createBaseMap(place, words);
   const markers = new Map<string, { text: string; marker: L.Marker }>();
   return {
     showBackground,

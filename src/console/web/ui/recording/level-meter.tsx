@@ -1,10 +1,10 @@
-import { useWords } from "../../i18n/use-translation.tsx";
+import { useTranslation } from "../../i18n/use-translation.tsx";
 import { meterLevel } from "./waveform.ts";
 import "./recording.css";
 
 /** How loud the microphone hears at this moment, and whether it was too loud. */
-export function LevelBar({ peak, clipped }: { peak: number; clipped: boolean }) {
-  const { t } = useWords();
+export function LevelMeter({ peak, clipped }: { peak: number; clipped: boolean }) {
+  const { t } = useTranslation();
   const percent = Math.round(100 * meterLevel(peak));
   return (
     <>

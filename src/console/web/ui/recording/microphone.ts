@@ -3,13 +3,13 @@ import { resampled } from "./decode-audio.ts";
 import { encodeWav, RECORDING_HZ } from "./wav.ts";
 
 /** Why a microphone can't be used, as the key of words for it. */
-export type MicrophoneFault = "insecure" | "refused" | "none" | "busy";
+export type MicrophoneErrorKey = "insecure" | "refused" | "none" | "busy";
 
 /** Says why there is no microphone. */
 export class MicrophoneError extends Error {
-  readonly fault: MicrophoneFault;
+  readonly fault: MicrophoneErrorKey;
 
-  constructor(fault: MicrophoneFault, cause?: unknown) {
+  constructor(fault: MicrophoneErrorKey, cause?: unknown) {
     super(fault, { cause });
     this.fault = fault;
   }
@@ -94,7 +94,7 @@ async function openStream(): Promise<MediaStream> {
   }
 }
 
-function faultOf(error: unknown): MicrophoneFault {
+function faultOf(error: unknown): MicrophoneErrorKey {
   const name = error instanceof DOMException ? error.name : "";
   if (name === "NotAllowedError" || name === "SecurityError") return "refused";
   return name === "NotFoundError" || name === "OverconstrainedError" ? "none" : "busy";

@@ -1,10 +1,10 @@
 import { Button } from "@mantine/core";
 import { useEffect, useRef, useState } from "react";
 import { elapsedText } from "../../i18n/format.ts";
-import { useWords } from "../../i18n/use-translation.tsx";
+import { useTranslation } from "../../i18n/use-translation.tsx";
 import { decodeAudio } from "./decode-audio.ts";
-import { LevelBar } from "./level-meter.tsx";
-import { MicrophoneError, type MicrophoneFault, type Recording, recordMicrophone } from "./microphone.ts";
+import { LevelMeter } from "./level-meter.tsx";
+import { MicrophoneError, type MicrophoneErrorKey, type Recording, recordMicrophone } from "./microphone.ts";
 import { encodeWav, RECORDING_HZ } from "./wav.ts";
 import "./recording.css";
 import { CLIPPED_FROM, SILENT_BELOW, type Waveform, waveformOf, waveformPath } from "./waveform.ts";
@@ -22,11 +22,11 @@ interface RecordingFieldProps {
 const LONGEST_SECONDS = 300;
 const PIECES = 240;
 
-type Fault = MicrophoneFault | "file";
+type Fault = MicrophoneErrorKey | "file";
 
 /** A recording by file or by microphone, seen and heard before it is sent. */
 export function RecordingField({ value, coming, hint, disabled, onChange }: RecordingFieldProps) {
-  const { t } = useWords();
+  const { t } = useTranslation();
   const [fault, setFault] = useState<Fault | null>(null);
   const take = (file: File | "coming" | null) => {
     setFault(null);
@@ -142,7 +142,7 @@ interface MeterProps extends Level {
 }
 
 function Meter({ peak, seconds, clipped, onFinish, onCancel }: MeterProps) {
-  const { t } = useWords();
+  const { t } = useTranslation();
   return (
     <div className="meter-box stack">
       <div className="row">
@@ -161,13 +161,13 @@ function Meter({ peak, seconds, clipped, onFinish, onCancel }: MeterProps) {
           {t("cancel")}
         </Button>
       </div>
-      <LevelBar peak={peak} clipped={clipped} />
+      <LevelMeter peak={peak} clipped={clipped} />
     </div>
   );
 }
 
 function Preview({ file, onRemove }: { file: File; onRemove: () => void }) {
-  const { t } = useWords();
+  const { t } = useTranslation();
   const url = useObjectUrl(file);
   const seen = useWaveform(file);
   return (
