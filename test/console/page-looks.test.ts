@@ -1,7 +1,7 @@
 import type { Browser } from "playwright-core";
 import { afterAll, beforeAll, expect } from "vitest";
 import { createApiClient } from "../../src/cli/api-client.ts";
-import { en } from "../../src/console/web/i18n/en.ts";
+import en from "../../src/console/web/i18n/en.json" with { type: "json" };
 import { startBrowser } from "../support/browser.ts";
 import { startTestDaemon, type TestDaemon } from "../support/daemon.ts";
 import { NOTHING_WORDS, openStatesWindow, routerPaths, sampleOf, walkPages, withRows } from "../support/page-states.ts";
@@ -100,7 +100,7 @@ describe("every page of the console", () => {
         const said = (await window.page.locator(".page-notes").allInnerTexts()).join(" ").match(WHY_EACH) ?? [];
         if (await folded.count()) await folded.click();
         const { head, text } = await window.see();
-        const saysWhy = WHY.test(text) || text.includes(en["fault.not-found"]);
+        const saysWhy = WHY.test(text) || text.includes(en["error.not-found"]);
         const lacking = window.forbidden().map(rightOf);
         // What this page asks for late is not the next one's.
         await window.go("/nowhere");

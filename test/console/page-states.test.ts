@@ -1,6 +1,6 @@
 import type { Browser } from "playwright-core";
 import { afterAll, beforeAll, expect } from "vitest";
-import { en } from "../../src/console/web/i18n/en.ts";
+import en from "../../src/console/web/i18n/en.json" with { type: "json" };
 import { startBrowser } from "../support/browser.ts";
 import { startTestDaemon, type TestDaemon } from "../support/daemon.ts";
 import {
@@ -18,7 +18,7 @@ import { peer } from "../support/peers.ts";
 const { describe, it } = peer("chromium");
 
 /** What the frame reads, so that pages know it. */
-const KNOWN: readonly string[] = [en["sounding.none"], en["cloud.none"]];
+const KNOWN: readonly string[] = [en["active-notifications.none"], en["cloud.none"]];
 const CLAIMS = NOTHING_WORDS.filter((words) => !KNOWN.includes(words));
 
 describe("every page of the console", () => {

@@ -9,7 +9,9 @@ import type { SessionRow } from "./api/rows.ts";
 import { createStaleQueries } from "./api/stale-queries.ts";
 import { browserClock } from "./browser-clock.ts";
 import { type Console, ConsoleProvider } from "./console-context.tsx";
+import { AccountLanguage } from "./features/account/account-language.ts";
 import { BrandingColors } from "./features/branding/branding.tsx";
+import { useTranslation } from "./i18n/use-translation.tsx";
 import { createPendingRemovals } from "./pending-removals.ts";
 import { createConsoleRouter } from "./router.tsx";
 import { refreshLists } from "./ui/list/refresh-lists.ts";
@@ -65,6 +67,12 @@ export function App() {
   });
   const setup = useQuery({ queryKey: ["setup"], queryFn: () => client.setup(), enabled: session.data === null });
   const loggedIn = Boolean(session.data);
+  const isLoggedOut = session.data === null;
+  const { resetLanguage } = useTranslation();
+  // The log-in page is for whoever comes next, not for whoever has left.
+  useEffect(() => {
+    if (isLoggedOut) resetLanguage();
+  }, [isLoggedOut, resetLanguage]);
   useLiveFeed({ loggedIn, client, domainId, asIfAlone: attention.inBackground }, setFeed);
   const router = useMemo(createConsoleRouter, []);
   const refreshSession = useCallback(() => void queries.resetQueries(), [queries]);
@@ -84,6 +92,7 @@ export function App() {
     <ConsoleProvider value={value}>
       {setup.data && <BrandingColors branding={setup.data.branding} />}
       <Suspense>
+        {session.data && <AccountLanguage session={session.data} />}
         {session.data && <RouterProvider key={domainId} router={router} />}
         {!session.data &&
           !session.isLoading &&

@@ -28,7 +28,7 @@ export function createConsoleRouter() {
     ),
     at(
       "/speak",
-      lazyRouteComponent(() => import("./features/live-page/live-page-page.tsx")),
+      lazyRouteComponent(() => import("./features/live-page/speak-page.tsx")),
     ),
     at(
       "/templates",
@@ -264,7 +264,7 @@ function Surroundings() {
 /** Every page but the first needs words that the first page does without. */
 function FurtherPages() {
   return (
-    <FullCatalogue meanwhile={<PageLoading />}>
+    <FullCatalogue fallback={<PageLoading />}>
       <Outlet />
     </FullCatalogue>
   );

@@ -165,6 +165,7 @@ export const ROUTES = {
   "scim-groups/{scimGroupId}": { resource: "scim-groups", methods: ["get", "put", "delete"] },
   "scim-groups/{scimGroupId}/members": { resource: "scim-group-members", methods: ["get", "post"] },
   "scim-groups/{scimGroupId}/members/{memberId}": { resource: "scim-group-members", methods: ["delete"] },
+  "users/{userId}/profile": { resource: "users", methods: ["get", "put"] },
   "users/{userId}/password": { resource: "users", methods: ["put"] },
   audit: { resource: "audit-entries", methods: ["get"] },
   "audit/{auditEntryId}": { resource: "audit-entries", methods: ["get"] },

@@ -27,7 +27,7 @@ const [shown, closed] = [new Set<number>(), new Set<number>()];
 
 async function begin(): Promise<void> {
   document.documentElement.lang = words.language;
-  document.title = t("deskTitle");
+  document.title = t("desk-title");
   const code = invitationIn(location.hash);
   if (code !== null) history.replaceState(null, "", location.pathname);
   const token = await registered(await enter(code));
@@ -36,9 +36,9 @@ async function begin(): Promise<void> {
     void document.documentElement.requestFullscreen?.().catch(() => undefined);
   };
   place.replaceChildren(
-    element("h1", {}, t("deskTitle")),
+    element("h1", {}, t("desk-title")),
     state,
-    element("p", {}, element("button", { class: "plain", click: unlock }, t("fullScreen"))),
+    element("p", {}, element("button", { class: "plain", click: unlock }, t("full-screen"))),
     stage,
   );
   await follow(token);
@@ -159,6 +159,6 @@ function sheet(message: Screening, token: string, redraw: () => void): HTMLEleme
 }
 
 begin().catch(() => {
-  place.replaceChildren(element("h1", {}, t("deskTitle")), element("p", { role: "alert" }, t("unreachable")));
+  place.replaceChildren(element("h1", {}, t("desk-title")), element("p", { role: "alert" }, t("unreachable")));
   browserClock.after(AGAIN_MS * 10, () => location.reload());
 });

@@ -34,13 +34,13 @@ function SoundingStrips() {
   const now = useNow();
   const { t } = useTranslation();
   return (
-    <section aria-live="polite" aria-label={t("sounding.title")}>
+    <section aria-live="polite" aria-label={t("active-notifications.title")}>
       {sounding.map((row) => (
         <div key={row.id} className={row.drill ? "strip sounding drill" : "strip sounding"}>
           <DrillChip drill={row.drill} />
           <strong>{row.subject}</strong>
           {row.initiationSourceType === "live-page" && (
-            <span>{t("speak.by", { name: row.initiator?.name ?? "?" })}</span>
+            <span>{t("live-page.by", { name: row.initiator?.name ?? "?" })}</span>
           )}
           <span className="wide">{row.deviceGroups.map(({ name }) => name).join(", ")}</span>
           <span className="space" />

@@ -1,26 +1,26 @@
 import { Link, useLocation } from "@tanstack/react-router";
 import { Brand } from "../features/branding/branding.tsx";
-import type { MessageKey } from "../i18n/en.ts";
+import type { MessageKey } from "../i18n/message-keys.ts";
 import { useTranslation } from "../i18n/use-translation.tsx";
 
 /** The places of the rail; what lies at other addresses belongs to one of them. */
 export const NAVIGATION = [
-  { to: "/", word: "rail.now", icon: "M4 12l8-8 8 8v8h-5v-5h-6v5H4z", also: [] },
+  { to: "/", word: "nav.now", icon: "M4 12l8-8 8 8v8h-5v-5h-6v5H4z", also: [] },
   {
     to: "/send",
-    word: "rail.send",
+    word: "nav.send",
     icon: "M3 10v4h4l6 5V5L7 10zM16 9a4 4 0 010 6M18.500 6.500a8 8 0 010 11",
     also: ["/speak", "/scenarios", "/templates", "/incident-plans", "/confirmation-requests", "/profiles", "/speech"],
   },
   {
     to: "/bells",
-    word: "rail.bells",
+    word: "nav.bells",
     icon: "M6 17h12l-1.500-3V10a4.500 4.500 0 00-9 0v4zM10 20h4M12 3v2.500",
     also: ["/bell-schedules", "/ring-lists", "/scheduled-messages", "/clearings", "/bell-print"],
   },
   {
     to: "/people",
-    word: "rail.people",
+    word: "nav.people",
     icon: "M12 12a4 4 0 100-8 4 4 0 000 8zM4 21a8 8 0 0116 0",
     also: [
       "/lists",
@@ -35,7 +35,7 @@ export const NAVIGATION = [
   },
   {
     to: "/devices",
-    word: "rail.devices",
+    word: "nav.devices",
     icon: "M6 3h12v18H6zM9 6h6v6H9zM9 15h1M12 15h1M15 15h0M9 18h1M12 18h1",
     also: [
       "/device-groups",
@@ -50,13 +50,13 @@ export const NAVIGATION = [
   },
   {
     to: "/broadcasts",
-    word: "rail.history",
+    word: "nav.history",
     icon: "M12 4a8 8 0 11-7.500 5M4 4v5h5M12 8v5l3 2",
     also: ["/incidents", "/audit", "/activities"],
   },
   {
     to: "/system",
-    word: "rail.system",
+    word: "nav.system",
     icon: "M4 6h10M18 6h2M4 12h2M10 12h10M4 18h8M16 18h4M16 4v4M8 10v4M14 16v4",
     also: [
       "/alarms",
@@ -84,7 +84,7 @@ export function Navigation() {
   const { t } = useTranslation();
   const { pathname } = useLocation();
   return (
-    <nav className="rail" aria-label={t("rail.label")}>
+    <nav className="rail" aria-label={t("nav.label")}>
       <Brand />
       {NAVIGATION.map(({ to, word, icon, also }) => {
         const on = isActiveItem({ to, also }, pathname);

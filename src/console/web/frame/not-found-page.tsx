@@ -7,8 +7,8 @@ export function NotFoundPage() {
   const { t } = useTranslation();
   return (
     <div className="page">
-      <h1>{t("lost.title")}</h1>
-      <Link to="/">{t("lost.home")}</Link>
+      <h1>{t("not-found.title")}</h1>
+      <Link to="/">{t("not-found.home")}</Link>
     </div>
   );
 }
@@ -18,9 +18,9 @@ export function PageError({ error }: { error: unknown }) {
   const { t } = useTranslation();
   return (
     <div className="page">
-      <h1>{t("fault.page")}</h1>
+      <h1>{t("error.page")}</h1>
       <ErrorLine error={error} />
-      <a href={location.href}>{t("fault.again")}</a>
+      <a href={location.href}>{t("error.again")}</a>
     </div>
   );
 }

@@ -4,17 +4,17 @@ import type { Translator } from "./translator.ts";
 /** What went wrong and what to do, in words; the API's own sentence where it says more. */
 export function errorText(error: unknown, { t, name }: Translator): string {
   if (error instanceof UpstreamError)
-    return t(error.type === "outcome-unknown" ? "fault.maybe-sent" : "fault.unreachable");
-  if (!(error instanceof CallerError)) return t("fault.internal");
+    return t(error.type === "outcome-unknown" ? "error.maybe-sent" : "error.unreachable");
+  if (!(error instanceof CallerError)) return t("error.internal");
   const right = error.context.right;
-  if (isForbidden(error) && typeof right === "string") return t("fault.lacking", { right });
-  if (isSentAlready(error)) return t("fault.sent-already");
+  if (isForbidden(error) && typeof right === "string") return t("error.lacking", { right });
+  if (isSentAlready(error)) return t("error.sent-already");
   const faults = error.faults.filter(({ field }) => field !== null);
   if (faults.length > 0) {
     return faults.map((fault) => fieldFaultWords(fault.field ?? "", fault.type, fault.message, { t, name })).join(" ");
   }
-  const known = name("fault", error.type);
-  return known === error.type ? error.message || t("fault.internal") : known;
+  const known = name("error", error.type);
+  return known === error.type ? error.message || t("error.internal") : known;
 }
 
 /** Whether somebody lacks a right, so that trying again is of no use. */
@@ -44,10 +44,10 @@ function fieldFaultWords(
   { t, name }: Pick<Translator, "t" | "name">,
 ): string {
   // The API names the first of the five fields that may say who gets a message.
-  if (type === "required" && field === "distributionListIds") return t("fault.nobody");
+  if (type === "required" && field === "distributionListIds") return t("error.nobody");
   const label = name("field", field.slice(field.lastIndexOf(".") + 1));
-  if (type === "required") return t("fault.field-required", { label });
+  if (type === "required") return t("error.field-required", { label });
   // The API says after its first sentence what it expects; that part is worth more than any general word.
   const detail = /^Field \S+ is not valid\.\s*(.*)$/s.exec(message)?.[1] ?? message;
-  return `${t("fault.field-invalid", { label })} ${detail}`.trim();
+  return `${t("error.field-invalid", { label })} ${detail}`.trim();
 }

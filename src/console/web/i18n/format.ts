@@ -1,25 +1,4 @@
-/** The languages there are words for. */
-export const LANGUAGES = ["en", "de"] as const;
-
-/** One of the languages. */
-export type Language = (typeof LANGUAGES)[number];
-
-/** Values for the `{name}` places of a message. */
-export type Values = Readonly<Record<string, string | number>>;
-
-/**
- * Fills the `{name}` places of a message, numbers in the manner of the language. In a message of two halves, `one|many`,
- * the value `n` chooses the half.
- */
-export function formatMessage(message: string, values: Values, language: Language): string {
-  const [one = "", many] = message.split("|");
-  const chosen = many !== undefined && values.n !== 1 ? many : one;
-  return chosen.replace(/\{(\w+)\}/g, (place, name: string) => {
-    const value = values[name];
-    if (value === undefined) return place;
-    return typeof value === "number" ? value.toLocaleString(language) : value;
-  });
-}
+import type { Language } from "./languages.ts";
 
 /** `0:07`, `12:40` or `1:02:03`; never negative. */
 export function elapsedText(ms: number): string {

@@ -1,92 +1,91 @@
+import { firstEnglish, loadAll, loadFirst } from "virtual:console-messages";
 import { createContext, type ReactNode, useCallback, useContext, useEffect, useMemo, useState } from "react";
 import { BugError } from "../../../base/errors.ts";
-import type { MessageKey } from "./en.ts";
-import { firstEn } from "./first-en.ts";
-import { dateFormats, formatMessage, LANGUAGES, type Language } from "./format.ts";
-import type { Translator } from "./translator.ts";
+import { bestLanguage, DEFAULT_LANGUAGE, type Language } from "./languages.ts";
+import { createTranslator, type Messages, type Translator } from "./translator.ts";
 
-type Catalogue = Readonly<Partial<Record<MessageKey, string>>>;
-
-/** The words of the first page come with the app in English; all others are loaded by those who read them. */
-const WHOLE: Readonly<Record<Language, () => Promise<Catalogue>>> = {
-  en: async () => (await import("./en.ts")).en,
-  de: async () => (await import("./de.ts")).de,
-};
 const STORED_AS = "carillon.language";
 
 interface Loaded {
   language: Language;
-  catalogue: Catalogue;
-  /** It has the words of all pages. */
-  isWhole: boolean;
+  messages: Messages;
+  /** Messages of all pages are there. */
+  isComplete: boolean;
 }
 
-interface WordsState extends Translator {
-  isWhole: boolean;
-  wantWhole(): void;
+interface TranslationState extends Translator {
+  isComplete: boolean;
+  loadComplete(): void;
+  setLanguage(language: Language): void;
+  /** Back to the browser's language. */
+  resetLanguage(): void;
 }
 
-const WordsContext = createContext<WordsState | null>(null);
+const TranslationContext = createContext<TranslationState | null>(null);
 
-/** Gives its children words in the language that was chosen, at first the browser's. */
+/** Provides messages in the chosen language, at first the browser's. */
 export function TranslationProvider({ children }: { children: ReactNode }) {
-  const [wanted, setLanguage] = useState<Language>(firstLanguage);
-  const [wantsWhole, setWantsWhole] = useState(false);
+  const [wanted, setWanted] = useState<Language>(() =>
+    bestLanguage([localStorage.getItem(STORED_AS), ...navigator.languages]),
+  );
+  const setLanguage = useCallback((next: Language) => {
+    // Kept for the next start, which need not wait for the account then.
+    localStorage.setItem(STORED_AS, next);
+    setWanted(next);
+  }, []);
+  const resetLanguage = useCallback(() => {
+    localStorage.removeItem(STORED_AS);
+    setWanted(bestLanguage(navigator.languages));
+  }, []);
+  const [needsComplete, setNeedsComplete] = useState(false);
   const [loaded, setLoaded] = useState<Loaded | null>(null);
   useEffect(() => {
-    let isWanted = true;
-    const take = (next: Loaded) => isWanted && setLoaded(next);
-    const takeFirst = () => take({ language: "en", catalogue: firstEn, isWhole: wantsWhole });
-    if (wanted === "en" && !wantsWhole) takeFirst();
-    // Words of another language are better than none.
-    else WHOLE[wanted]().then((catalogue) => take({ language: wanted, catalogue, isWhole: true }), takeFirst);
+    let isCurrent = true;
+    const use = (next: Loaded) => isCurrent && setLoaded(next);
+    void load(wanted, needsComplete).then(use, () =>
+      // Another language is better than an empty page.
+      use({ language: DEFAULT_LANGUAGE, messages: firstEnglish, isComplete: needsComplete }),
+    );
     return () => {
-      isWanted = false;
+      isCurrent = false;
     };
-  }, [wanted, wantsWhole]);
+  }, [wanted, needsComplete]);
   const language = loaded?.language ?? wanted;
   useEffect(() => {
     document.documentElement.lang = language;
-    localStorage.setItem(STORED_AS, language);
   }, [language]);
-  const wantWhole = useCallback(() => setWantsWhole(true), []);
-  const words = useMemo<WordsState>(() => {
-    const catalogue: Readonly<Record<string, string>> = loaded?.catalogue ?? firstEn;
-    return {
-      language,
-      t: (key, values = {}) => formatMessage(catalogue[key] ?? key, values, language),
-      name: (family, value) => catalogue[`${family}.${value}`] ?? value,
-      dates: dateFormats(language),
+  const loadComplete = useCallback(() => setNeedsComplete(true), []);
+  const state = useMemo<TranslationState>(
+    () => ({
+      ...createTranslator(language, loaded?.messages ?? firstEnglish),
+      isComplete: loaded?.isComplete ?? false,
+      loadComplete,
       setLanguage,
-      isWhole: loaded?.isWhole ?? false,
-      wantWhole,
-    };
-  }, [language, loaded, wantWhole]);
+      resetLanguage,
+    }),
+    [language, loaded, loadComplete, setLanguage, resetLanguage],
+  );
   if (!loaded) return null;
-  return <WordsContext.Provider value={words}>{children}</WordsContext.Provider>;
+  return <TranslationContext.Provider value={state}>{children}</TranslationContext.Provider>;
 }
 
-/** Shows its children once the words of all pages are there, and something else until then. */
-export function FullCatalogue({
-  children,
-  meanwhile: fallback = null,
-}: {
-  children: ReactNode;
-  meanwhile?: ReactNode;
-}) {
-  const { isWhole, wantWhole } = useTranslation();
-  useEffect(wantWhole, [wantWhole]);
-  return isWhole ? children : fallback;
+async function load(language: Language, complete: boolean): Promise<Loaded> {
+  const loader = complete ? loadAll[language] : loadFirst[language];
+  const messages = !complete && language === DEFAULT_LANGUAGE ? firstEnglish : await loader?.();
+  if (!messages) throw new BugError(`no catalogue of ${language}`);
+  return { language, messages, isComplete: complete };
 }
 
-/** The words of the nearest provider. */
-export function useTranslation(): WordsState {
-  const words = useContext(WordsContext);
-  if (!words) throw new BugError("no WordsProvider");
-  return words;
+/** Renders its children once the messages of all pages are loaded, `fallback` until then. */
+export function FullCatalogue({ children, fallback = null }: { children: ReactNode; fallback?: ReactNode }) {
+  const { isComplete, loadComplete } = useTranslation();
+  useEffect(loadComplete, [loadComplete]);
+  return isComplete ? children : fallback;
 }
 
-function firstLanguage(): Language {
-  const wanted = localStorage.getItem(STORED_AS) ?? navigator.language.slice(0, 2);
-  return LANGUAGES.find((language) => language === wanted) ?? "en";
+/** Messages, names and dates in the current language. */
+export function useTranslation(): TranslationState {
+  const state = useContext(TranslationContext);
+  if (!state) throw new BugError("no TranslationProvider");
+  return state;
 }

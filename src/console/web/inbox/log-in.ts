@@ -40,22 +40,22 @@ export function showLogIn(place: HTMLElement, code: string | null, { client, wor
     const labelled = (input: HTMLInputElement): HTMLElement =>
       element("label", { for: input.id }, t(input.id as InboxMessageKey), input);
     place.replaceChildren(
-      element("h1", {}, t("doorTitle")),
+      element("h1", {}, t("log-in-title")),
       fault,
       element(
         "form",
-        { class: "card", submit: attempt(() => client.accept(typed.value, deviceName), "wrongCode") },
-        element("h2", {}, t("byCode")),
+        { class: "card", submit: attempt(() => client.accept(typed.value, deviceName), "wrong-code") },
+        element("h2", {}, t("by-code")),
         labelled(typed),
         element("button", {}, t("enter")),
       ),
       element(
         "form",
-        { class: "card", submit: attempt(() => client.logIn(email.value, password.value), "wrongLogIn") },
-        element("h2", {}, t("logIn")),
+        { class: "card", submit: attempt(() => client.logIn(email.value, password.value), "wrong-log-in") },
+        element("h2", {}, t("log-in")),
         labelled(email),
         labelled(password),
-        element("button", {}, t("logIn")),
+        element("button", {}, t("log-in")),
       ),
     );
   });
@@ -63,5 +63,5 @@ export function showLogIn(place: HTMLElement, code: string | null, { client, wor
 
 function wordOf(error: unknown, wrong: InboxMessageKey): InboxMessageKey {
   if (!(error instanceof CallerError)) return "unreachable";
-  return error.type === "too-many-requests" ? "tooMany" : wrong;
+  return error.type === "too-many-requests" ? "too-many" : wrong;
 }

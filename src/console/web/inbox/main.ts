@@ -72,7 +72,7 @@ async function show(person: Person): Promise<void> {
       "p",
       { class: "soft" },
       `${person.name} `,
-      element("button", { class: "plain", click: leave }, t("logOut")),
+      element("button", { class: "plain", click: leave }, t("log-out")),
     ),
   );
   const refresh = follow(person, sound);
@@ -147,15 +147,15 @@ function declinedCard(optOuts: readonly OwnOptOut[], takeBack: (id: string) => P
   if (held.length === 0) return [];
   const fault = element("p", { role: "alert", class: "bad" });
   const lines = held.map(({ id, subject }) => {
-    const name = t("takeBackNamed", { subject: subject ?? "" });
+    const name = t("take-back-named", { subject: subject ?? "" });
     return element(
       "p",
       {},
       `${subject ?? ""} `,
-      pressButton(t("takeBack"), () => takeBack(id), { t, fault, name }),
+      pressButton(t("take-back"), () => takeBack(id), { t, fault, name }),
     );
   });
-  const title = t("declinedTitle");
+  const title = t("declined-title");
   return [element("section", { class: "card", "aria-label": title }, element("h2", {}, title), ...lines, fault)];
 }
 
@@ -176,19 +176,19 @@ async function showDevice(
     section.replaceChildren(
       element("h2", {}, t("device")),
       ...(sound.isUnlocked
-        ? [element("p", { class: "soft" }, t("soundIsOn"))]
-        : [button("soundOn", () => sound.unlock().then(() => draw(state)))]),
+        ? [element("p", { class: "soft" }, t("sound-is-on"))]
+        : [button("sound-on", () => sound.unlock().then(() => draw(state)))]),
       ...(state.kind === "unable" ? [element("p", { class: "soft" }, t(state.word))] : []),
-      ...(state.kind === "off" && worker ? [button("pushOn", () => change(switchOn(worker, needs)))] : []),
+      ...(state.kind === "off" && worker ? [button("push-on", () => change(switchOn(worker, needs)))] : []),
       ...(device && worker
         ? [
-            element("p", { class: "soft" }, t("pushIsOn")),
-            button("pushOff", () => change(switchOff(worker, device, needs))),
-            button(sharing.isOn() ? "shareOff" : "shareOn", async () => {
+            element("p", { class: "soft" }, t("push-is-on")),
+            button("push-off", () => change(switchOff(worker, device, needs))),
+            button(sharing.isOn() ? "share-off" : "share-on", async () => {
               sharing.turn(device);
               draw(state);
             }),
-            sharing.isOn() ? element("p", { class: "soft" }, t("shareIs")) : "",
+            sharing.isOn() ? element("p", { class: "soft" }, t("share-is")) : "",
           ]
         : []),
     );
@@ -221,7 +221,7 @@ function createSharing(userId: string) {
       },
       () => {
         stop();
-        trouble.textContent = t("shareDenied");
+        trouble.textContent = t("share-denied");
       },
     );
   };

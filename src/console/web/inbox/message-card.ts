@@ -79,7 +79,7 @@ function answers(
       button.disabled = false;
       const isLate = error instanceof CallerError && error.type === "conflict";
       const isRefused = error instanceof CallerError;
-      fault.textContent = isLate ? t("tooLate") : isRefused ? t("refused", { why: error.message }) : t("unreachable");
+      fault.textContent = isLate ? t("too-late") : isRefused ? t("refused", { why: error.message }) : t("unreachable");
     });
   };
   const buttons = (confirmationRequest?.options ?? []).map((option) =>

@@ -36,24 +36,24 @@ export async function pushState(
   worker: ServiceWorkerRegistration | null,
   needs: ThisDeviceOptions,
 ): Promise<PushState> {
-  if (!worker || !("pushManager" in worker)) return { kind: "unable", word: "pushUnable" };
+  if (!worker || !("pushManager" in worker)) return { kind: "unable", word: "push-unable" };
   const subscription = await worker.pushManager.getSubscription();
   if (subscription) return register(subscription, needs, false);
-  if (Notification.permission === "denied") return { kind: "unable", word: "pushDenied" };
-  return (await needs.client.pushKey()) === null ? { kind: "unable", word: "pushClosed" } : { kind: "off" };
+  if (Notification.permission === "denied") return { kind: "unable", word: "push-denied" };
+  return (await needs.client.pushKey()) === null ? { kind: "unable", word: "push-closed" } : { kind: "off" };
 }
 
 /** Subscribes this browser and registers it as a device of the person. */
 export async function switchOn(worker: ServiceWorkerRegistration, needs: ThisDeviceOptions): Promise<PushState> {
   const key = await needs.client.pushKey();
-  if (key === null) return { kind: "unable", word: "pushClosed" };
-  if ((await Notification.requestPermission()) !== "granted") return { kind: "unable", word: "pushDenied" };
+  if (key === null) return { kind: "unable", word: "push-closed" };
+  if ((await Notification.requestPermission()) !== "granted") return { kind: "unable", word: "push-denied" };
   try {
     const subscription = await worker.pushManager.subscribe({ userVisibleOnly: true, applicationServerKey: key });
     return await register(subscription, needs, true);
   } catch (error) {
-    if (!(error instanceof CallerError)) return { kind: "unable", word: "pushUnable" };
-    return { kind: "unable", word: error.type === "limit-exceeded" ? "pushMany" : "unreachable" };
+    if (!(error instanceof CallerError)) return { kind: "unable", word: "push-unable" };
+    return { kind: "unable", word: error.type === "limit-exceeded" ? "push-many" : "unreachable" };
   }
 }
 
@@ -74,7 +74,7 @@ async function register(
   isWanted: boolean,
 ): Promise<PushState> {
   const { endpoint, keys } = subscription.toJSON();
-  if (!endpoint || !keys?.p256dh || !keys.auth) return { kind: "unable", word: "pushUnable" };
+  if (!endpoint || !keys?.p256dh || !keys.auth) return { kind: "unable", word: "push-unable" };
   const known = (await client.devices(userId)).find((each) => each.deviceIdentifier === endpoint);
   const clientIdentifier = `${keys.p256dh}.${keys.auth}`;
   if (known) {

@@ -37,7 +37,7 @@ export function DropZone({ label, hint, accept, busy, onFile }: DropZoneProps) {
       onDragLeave={() => setOver(false)}
       onDrop={drop}
     >
-      <strong>{over ? t("drop.let-go") : label}</strong>
+      <strong>{over ? t("drop-zone.let-go") : label}</strong>
       {hint && <span className="soft">{hint}</span>}
       <input
         ref={chooser}
@@ -54,7 +54,7 @@ export function DropZone({ label, hint, accept, busy, onFile }: DropZoneProps) {
         }}
       />
       <Button variant="default" loading={busy} onClick={() => chooser.current?.click()}>
-        {t("drop.choose")}
+        {t("drop-zone.choose")}
       </Button>
     </div>
   );

@@ -22,7 +22,7 @@ export function ErrorText({ children, again }: { children: string; again: (() =>
       {children}
       {again && (
         <Button variant="default" size="compact-sm" ml="sm" onClick={again}>
-          {t("fault.retry")}
+          {t("error.retry")}
         </Button>
       )}
     </p>

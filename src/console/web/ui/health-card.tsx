@@ -10,7 +10,7 @@ export function HealthCard({ children }: { children?: ReactNode }) {
   const reasons = [...(appliance?.redReasons ?? []), ...(appliance?.yellowReasons ?? [])];
   return (
     <section className="card">
-      <h2>{t("now.health")}</h2>
+      <h2>{t("dashboard.health")}</h2>
       <div>
         <HealthLink />
       </div>

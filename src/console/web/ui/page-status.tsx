@@ -44,7 +44,7 @@ export function MissingPermissions() {
   if (texts.length < MANY) return <Notes faults={unsaid.filter(isForbidden)} again={null} />;
   return (
     <div className="page-notes fault">
-      <p role="alert">{translator.t("page.lacking", { n: texts.length })}</p>
+      <p role="alert">{translator.t("page.lacking", { count: texts.length })}</p>
       <details>
         <summary>{translator.t("page.lacking-which")}</summary>
         <ul>

@@ -15,8 +15,8 @@ export function ReachBar({ devices }: { devices: Readonly<Record<string, number>
       </div>
       <span className="soft">
         {total === 0 ? t("reach.none-yet") : t("reach.of", { reached, total })}
-        {missed > 0 && ` · ${t("reach.missed", { n: missed })}`}
-        {passedOver > 0 && ` · ${t("reach.passed-over", { n: passedOver })}`}
+        {missed > 0 && ` · ${t("reach.missed", { count: missed })}`}
+        {passedOver > 0 && ` · ${t("reach.passed-over", { count: passedOver })}`}
       </span>
     </div>
   );

@@ -1,16 +1,16 @@
 import { Link } from "@tanstack/react-router";
 import { useCloudLink } from "../api/use-rows.ts";
-import type { MessageKey } from "../i18n/en.ts";
+import type { MessageKey } from "../i18n/message-keys.ts";
 import { useTranslation } from "../i18n/use-translation.tsx";
 
 /** The rooms of a place in the rail. */
 export const SECTION_TABS = {
   send: [
     { to: "/send", word: "send.title" },
-    { to: "/speak", word: "speak.title" },
+    { to: "/speak", word: "live-page.title" },
     { to: "/scenarios", word: "scenarios.title" },
     { to: "/templates", word: "templates.title" },
-    { to: "/incident-plans", word: "plans.title" },
+    { to: "/incident-plans", word: "incident-plans.title" },
     { to: "/confirmation-requests", word: "confirmations.title" },
     { to: "/profiles", word: "profiles.title" },
     { to: "/speech", word: "speech.title" },
@@ -20,7 +20,7 @@ export const SECTION_TABS = {
     { to: "/bell-schedules", word: "schedules.title" },
     { to: "/ring-lists", word: "ring-lists.title" },
     { to: "/scheduled-messages", word: "scheduled.title" },
-    { to: "/clearings", word: "clearing.title" },
+    { to: "/clearings", word: "screen-clearing.title" },
     { to: "/bell-print", word: "print.title" },
   ],
   people: [
@@ -30,19 +30,19 @@ export const SECTION_TABS = {
     { to: "/directory-groups", word: "directory.title" },
     { to: "/provisioning", word: "provisioning.title" },
     { to: "/identity-providers", word: "provider.title" },
-    { to: "/chat-groups", word: "chats.title" },
+    { to: "/chat-groups", word: "chat-groups.title" },
     { to: "/domains", word: "domain.title" },
-    { to: "/rights", word: "why.title" },
+    { to: "/rights", word: "access.title" },
   ],
   history: [
-    { to: "/broadcasts", word: "history.title" },
+    { to: "/broadcasts", word: "notifications.title" },
     { to: "/incidents", word: "incidents.title" },
     { to: "/audit", word: "audit.title" },
     { to: "/activities", word: "log.title" },
   ],
   system: [
     { to: "/system", word: "system.overview" },
-    { to: "/system-health", word: "graphs.title" },
+    { to: "/system-health", word: "health-chart.title" },
     { to: "/alarms", word: "alarm.title" },
     { to: "/appliances", word: "appliances.title", atHub: true },
     { to: "/cloud", word: "cloud.title" },
@@ -62,7 +62,7 @@ export const SECTION_TABS = {
     { to: "/clusters", word: "cluster.title" },
     { to: "/inputs", word: "inputs.title" },
     { to: "/places", word: "places.title" },
-    { to: "/site-roles", word: "roles.title" },
+    { to: "/site-roles", word: "site-roles.title" },
     { to: "/areas", word: "areas.title" },
   ],
 } as const satisfies Record<string, readonly { to: string; word: MessageKey; atHub?: true }[]>;

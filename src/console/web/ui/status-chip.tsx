@@ -46,7 +46,7 @@ const STATE_TONES = {
 export function NotificationStateChip({ row }: { row: NotificationProgress }) {
   const { name } = useTranslation();
   const state = notificationState(row, useNow());
-  return <Chip tone={STATE_TONES[state]}>{name("state", state)}</Chip>;
+  return <Chip tone={STATE_TONES[state]}>{name("notification-state", state)}</Chip>;
 }
 
 /** The mark of a drill; live messages wear none. */

@@ -25,7 +25,7 @@ export function ToneButton({ tone }: { tone: string }) {
     audio.play().catch(() => {
       if (player.current !== audio) return;
       stop();
-      notify(t("fault.unreachable"));
+      notify(t("error.unreachable"));
     });
   };
   return (

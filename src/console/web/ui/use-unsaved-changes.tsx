@@ -15,7 +15,7 @@ export function useUnsavedChanges(dirty: boolean): ReactNode {
   return (
     <Dialog title={t("unsaved.title")} onClose={blocker.reset}>
       <div className="stack">
-        <p>{t("unsaved.words")}</p>
+        <p>{t("unsaved.intro")}</p>
         <div className="row">
           <Button onClick={blocker.reset} data-autofocus>
             {t("unsaved.stay")}

@@ -12,9 +12,9 @@ import {
   permissionKey,
   permissionText,
 } from "../../../../src/console/web/features/security/permission-text.ts";
-import { en } from "../../../../src/console/web/i18n/en.ts";
-import { formatMessage } from "../../../../src/console/web/i18n/format.ts";
-import type { Translator } from "../../../../src/console/web/i18n/translator.ts";
+import { compileCatalogue } from "../../../../src/console/web/i18n/compile-catalogue.ts";
+import en from "../../../../src/console/web/i18n/en.json" with { type: "json" };
+import { createTranslator } from "../../../../src/console/web/i18n/translator.ts";
 import {
   endOfDay,
   fromDateTimeInput,
@@ -23,11 +23,7 @@ import {
   toDateTimeInput,
 } from "../../../../src/console/web/ui/local-time.ts";
 
-const catalogue: Readonly<Record<string, string>> = en;
-const words = {
-  t: (key, values = {}) => formatMessage(catalogue[key] ?? key, values, "en"),
-  name: (family, value) => catalogue[`${family}.${value}`] ?? value,
-} as Translator;
+const translator = createTranslator("en", compileCatalogue(en));
 
 const THINGS = {
   users: { path: "/users", methods: ["get", "post", "put", "delete"] },
@@ -48,7 +44,7 @@ describe("a permission in words", () => {
     ["post", "/users/*/clone", "Copy people"],
     ["get", "/nowhere/*/at-all", "get /nowhere/*/at-all"],
   ])("%s %s", (verb, spec, sentence) => {
-    expect(permissionText({ verb, spec }, THINGS, words)).toBe(sentence);
+    expect(permissionText({ verb, spec }, THINGS, translator)).toBe(sentence);
   });
 
   it("is made from a verb and a thing, and known whatever its spelling", () => {
@@ -69,10 +65,10 @@ describe("a plugin's state in words", () => {
   it("says why it failed, when it is tried again and how often it may fail", () => {
     const failed = row("restarting", { reason: "it threw: x", failures: 3, nextTryAt: "2026-01-01T00:00:04.500Z" });
     const now = Date.parse("2026-01-01T00:00:00Z");
-    expect(pluginStatusText(failed, now, words)).toBe(
+    expect(pluginStatusText(failed, now, translator)).toBe(
       "Failed: it threw: x. Tried again in 5 s; failure 3 of 5 before it is given up.",
     );
-    expect(pluginStatusText(failed, now + 60_000, words)).toContain("in 0 s");
+    expect(pluginStatusText(failed, now + 60_000, translator)).toContain("in 0 s");
   });
 
   it.each<[Status["state"], Partial<Status>, string, string]>([
@@ -82,7 +78,7 @@ describe("a plugin's state in words", () => {
     ["disabled", { health: "down", reason: "Field config.host is required." }, "Switched on, but it cannot run", ""],
     ["absent", { health: "down" }, "not on this appliance", "bad"],
   ])("%s %j", (state, more, sentence, tone) => {
-    expect(pluginStatusText(row(state, more), 0, words)).toContain(sentence);
+    expect(pluginStatusText(row(state, more), 0, translator)).toContain(sentence);
     expect(pluginTone(row(state, more))).toBe(tone);
   });
 

@@ -33,19 +33,12 @@ import {
   uploadPace,
   uploadTone,
 } from "../../../../src/console/web/features/uploads/upload-text.ts";
-import { en } from "../../../../src/console/web/i18n/en.ts";
-import { dateFormats, formatMessage } from "../../../../src/console/web/i18n/format.ts";
-import type { Translator } from "../../../../src/console/web/i18n/translator.ts";
+import { compileCatalogue } from "../../../../src/console/web/i18n/compile-catalogue.ts";
+import en from "../../../../src/console/web/i18n/en.json" with { type: "json" };
+import { createTranslator } from "../../../../src/console/web/i18n/translator.ts";
 import { moveItem } from "../../../../src/console/web/ui/form/move-item.ts";
 
-const catalogue: Readonly<Record<string, string>> = en;
-const translator: Translator = {
-  language: "en",
-  t: (key, values = {}) => formatMessage(en[key], values, "en"),
-  name: (family, value) => catalogue[`${family}.${value}`] ?? value,
-  dates: dateFormats("en"),
-  setLanguage: () => undefined,
-};
+const translator = createTranslator("en", compileCatalogue(en));
 
 const question = (part: Partial<ScenarioQuestion>): ScenarioQuestion => ({
   ...{ id: "a", name: "Which door?", variable: "door", type: "option", options: ["North"], rank: 0, required: true },

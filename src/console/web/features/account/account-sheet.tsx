@@ -1,16 +1,18 @@
 import { Button, useMantineColorScheme } from "@mantine/core";
 import type { SessionRow } from "../../api/rows.ts";
 import { useConsole } from "../../console-context.tsx";
-import { LANGUAGES } from "../../i18n/format.ts";
+import { LANGUAGES, languageName } from "../../i18n/languages.ts";
 import { useTranslation } from "../../i18n/use-translation.tsx";
 import { Dialog } from "../../ui/dialog.tsx";
 import { SegmentedChoice } from "../../ui/segmented-choice.tsx";
+import { useChangeLanguage } from "./account-language.ts";
 
 const LOOKS = ["auto", "light", "dark"] as const;
 
 /** Who is logged in, in which language and which light, and the way out. */
 export default function AccountSheet({ session, onClose }: { session: SessionRow; onClose: () => void }) {
-  const { t, name, language, setLanguage } = useTranslation();
+  const { t, name, language } = useTranslation();
+  const changeLanguage = useChangeLanguage(session);
   const { client, refreshSession } = useConsole();
   const { colorScheme, setColorScheme } = useMantineColorScheme();
   const logOut = () =>
@@ -26,14 +28,14 @@ export default function AccountSheet({ session, onClose }: { session: SessionRow
         <SegmentedChoice
           label={t("user.language")}
           value={language}
-          choices={LANGUAGES.map((value) => ({ value, label: name("language", value) }))}
-          onChange={setLanguage}
+          choices={LANGUAGES.map((value) => ({ value, label: languageName(value) }))}
+          onChange={changeLanguage}
         />
         <h3>{t("user.look")}</h3>
         <SegmentedChoice
           label={t("user.look")}
           value={colorScheme}
-          choices={LOOKS.map((value) => ({ value, label: name("look", value) }))}
+          choices={LOOKS.map((value) => ({ value, label: name("theme", value) }))}
           onChange={setColorScheme}
         />
         <div>

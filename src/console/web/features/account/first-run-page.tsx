@@ -40,7 +40,7 @@ export default function FirstRunPage() {
         }}
       >
         <h1>{t("set-up.title")}</h1>
-        <p>{t("set-up.words")}</p>
+        <p>{t("set-up.intro")}</p>
         <TextInput {...bind("code")} description={t("set-up.code-hint")} autoComplete="off" />
         <TextInput {...bind("name")} autoComplete="name" />
         <TextInput {...bind("email")} type="email" autoComplete="username" />

@@ -1,5 +1,5 @@
 import { CallerError } from "../../../../base/errors.ts";
-import type { MessageKey } from "../../i18n/en.ts";
+import type { MessageKey } from "../../i18n/message-keys.ts";
 import { useTranslation } from "../../i18n/use-translation.tsx";
 import { ErrorLine } from "../../ui/error-line.tsx";
 

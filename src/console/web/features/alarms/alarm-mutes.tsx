@@ -94,7 +94,7 @@ function Preview({ alarmId, reason }: { alarmId: string; reason: string }) {
   const { data } = useRow<MutePreview>("alarms/{alarmId}/mute-preview", { alarmId }, given);
   return (
     <p className="soft" role="status">
-      {data && t("alarm.preview", { n: data.total, withheld: String(data.withheld) })}
+      {data && t("alarm.preview", { count: data.total, withheld: String(data.withheld) })}
     </p>
   );
 }

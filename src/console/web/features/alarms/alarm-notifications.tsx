@@ -63,7 +63,7 @@ function recipientsOf(row: AlarmActionRow, { t }: Pick<Translator, "t">): string
   if (row.messageTemplateId === null) return t("alarm.to-admins");
   const lists = [row.areaOfInterestIds, row.collaborationGroupIds, row.deviceGroupIds, row.distributionListIds];
   const n = lists.reduce((sum, ids) => sum + ids.length, row.userIds.length);
-  return n === 0 ? t("alarm.to-template") : t("alarm.to-n", { n });
+  return n === 0 ? t("alarm.to-template") : t("alarm.to-n", { count: n });
 }
 
 /** One click tells the administration of both, as far as it is not told yet. */
@@ -80,7 +80,7 @@ function TellAdministration({ alarmId, actions }: { alarmId: string; actions: re
   if (missing.length === 0) return null;
   return (
     <div className="stack">
-      <p className="soft">{t("alarm.tell-admins-words")}</p>
+      <p className="soft">{t("alarm.tell-admins-text")}</p>
       <div>
         <Button loading={tell.isPending} onClick={() => tell.mutate()}>
           {t("alarm.tell-admins")}

@@ -43,7 +43,7 @@ export default function AreasPage() {
           {t("areas.add")}
         </Button>
       </div>
-      <p className="soft">{t("areas.words")}</p>
+      <p className="soft">{t("areas.intro")}</p>
       <ErrorLine error={areas.error} />
       <div className="area-page">
         <div className="stack">
@@ -115,7 +115,7 @@ function AreaList({ rows, onSelect }: { rows: readonly AreaRow[] | null; onSelec
           <li key={row.id}>
             <button type="button" className="tile wide" onClick={() => onSelect(row.id)}>
               {row.name}
-              <small>{t("areas.size", { n: areaDraftOf(row).radiusInM })}</small>
+              <small>{t("areas.size", { count: areaDraftOf(row).radiusInM })}</small>
             </button>
           </li>
         ))}

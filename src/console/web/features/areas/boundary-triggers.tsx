@@ -3,6 +3,7 @@ import { Link } from "@tanstack/react-router";
 import { useState } from "react";
 import type { BoundaryActivityRow, BoundaryTriggerRow } from "../../api/place-rows.ts";
 import { useRows } from "../../api/use-rows.ts";
+import type { MessageFamily } from "../../i18n/message-keys.ts";
 import type { Translator } from "../../i18n/translator.ts";
 import { useTranslation } from "../../i18n/use-translation.tsx";
 import { ErrorLine } from "../../ui/error-line.tsx";
@@ -34,7 +35,7 @@ export function BoundaryTriggers({ areaOfInterestId }: { areaOfInterestId: strin
               {row.name}
               <small>{sentenceOf(row, translator)}</small>
               {row.perUserThrottlingInSecs > 0 && (
-                <small>{t("boundary.every", { n: row.perUserThrottlingInSecs })}</small>
+                <small>{t("boundary.every", { count: row.perUserThrottlingInSecs })}</small>
               )}
             </button>
           </li>
@@ -53,7 +54,7 @@ export function BoundaryTriggers({ areaOfInterestId }: { areaOfInterestId: strin
 /** `When somebody enters: Send to that person (Welcome)`. */
 function sentenceOf(row: BoundaryTriggerRow, { t, name }: Pick<Translator, "t" | "name">): string {
   const says = row.subject ?? row.messageTemplate?.name;
-  const deed = name("boundary-then", row.notificationAction);
+  const deed = name("boundary-do", row.notificationAction);
   return t("boundary.sentence", {
     action: name("boundary-action", row.action),
     deed: says ? `${deed} (${says})` : deed,
@@ -68,13 +69,13 @@ interface TriggerSheetProps {
 
 function TriggerSheet({ id, areaOfInterestId, onClose }: TriggerSheetProps) {
   const { t, name } = useTranslation();
-  const choices = (family: string, values: readonly string[]) =>
+  const choices = (family: MessageFamily, values: readonly string[]) =>
     values.map((value) => ({ value, label: name(family, value) }));
   const fields: FieldOverrides[] = [
     { name: "name" },
     { name: "action", choices: choices("boundary-action", ACTIONS) },
     { name: "perUserThrottlingInSecs", min: 0, hint: t("boundary.throttle-hint") },
-    { name: "notificationAction", choices: choices("boundary-then", THEN) },
+    { name: "notificationAction", choices: choices("boundary-do", THEN) },
     { name: "messageTemplateId", kind: "row", from: "message-templates", hint: t("boundary.template-hint") },
     { name: "subject", hint: t("boundary.override-hint") },
     { name: "body", hint: t("boundary.override-hint") },

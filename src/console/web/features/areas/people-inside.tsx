@@ -16,7 +16,7 @@ export function PeopleInside({ areaOfInterestId }: { areaOfInterestId: string })
     <section className="stack">
       <ErrorLine error={users.error} />
       {data && (
-        <p role="status">{data.total === 0 ? t("areas.inside-none") : t("areas.inside-n", { n: data.total })}</p>
+        <p role="status">{data.total === 0 ? t("areas.inside-none") : t("areas.inside-n", { count: data.total })}</p>
       )}
       <p className="soft">{t("areas.inside-hint")}</p>
       <ul className="plain lined">

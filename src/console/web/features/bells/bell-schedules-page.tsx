@@ -163,5 +163,5 @@ function ScheduleDifference({ bellScheduleId, values }: CustomFieldProps & { bel
       ? client.post<DryRunResult>("bell-schedules", {}, asked, {}, query)
       : client.put<DryRunResult>(ROUTE, { bellScheduleId }, asked, query),
   );
-  return found ? <RingDiff {...found} before={t("difference.counting")} ofMany={false} /> : null;
+  return found ? <RingDiff {...found} before={t("ring-diff.counting")} ofMany={false} /> : null;
 }

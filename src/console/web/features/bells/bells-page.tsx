@@ -51,7 +51,7 @@ export default function BellsPage() {
       <div className="head">
         <h1>{t("bells.title")}</h1>
         <span className="space" />
-        <Button onClick={() => changeDay(today)}>{t("change.title")}</Button>
+        <Button onClick={() => changeDay(today)}>{t("day-change.title")}</Button>
       </div>
       <div className="row bells-tools">
         <SegmentedChoice
@@ -75,7 +75,7 @@ export default function BellsPage() {
       <ErrorLine error={drawn.error} />
       {drawn.data && drawn.total === 0 && <NoSchedules />}
       {drawn.total > MAX_VISIBLE_SCHEDULES && (
-        <p className="soft">{t("bells.too-many", { n: drawn.total, most: MAX_VISIBLE_SCHEDULES })}</p>
+        <p className="soft">{t("bells.too-many", { count: drawn.total, most: MAX_VISIBLE_SCHEDULES })}</p>
       )}
       {view === "year" ? <Year {...shared} /> : <Week {...shared} />}
       {open === "change" && <DayChangeSheet day={day ?? today} bellScheduleIds={ids} onClose={close} />}

@@ -1,5 +1,5 @@
 import { dateOf, dayOf } from "../../../../bells/local-times.ts";
-import type { Language } from "../../i18n/format.ts";
+import type { Language } from "../../i18n/languages.ts";
 
 const DAYS_OF_WEEK = 7;
 const DAY_MS = 86_400_000;

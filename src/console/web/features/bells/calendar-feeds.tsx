@@ -26,7 +26,7 @@ export function CalendarFeeds({ bellScheduleId }: { bellScheduleId: string }) {
   return (
     <section className="stack" aria-label={t("calendar.out")}>
       <h3>{t("calendar.out")}</h3>
-      <p className="soft">{t("calendar.words")}</p>
+      <p className="soft">{t("calendar.intro")}</p>
       <ErrorLine error={found.error} />
       <ul className="plain lined">
         {feeds.map((row) => (

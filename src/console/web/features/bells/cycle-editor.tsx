@@ -33,7 +33,7 @@ export function CycleEditor({ values, change }: CustomFieldProps) {
   return (
     <section className="stack" aria-label={t("schedules.cycle")}>
       <h3 className="form-heading">{t("schedules.cycle")}</h3>
-      <p className="soft">{t("schedules.cycle-words")}</p>
+      <p className="soft">{t("schedules.cycle-text")}</p>
       <ErrorLine error={lists.error} />
       {numbersTo(weeks).map((week) => (
         <Week key={week} {...{ week, weeks, cycle, options }} onDays={(days) => set(days)} />

@@ -35,7 +35,7 @@ export function DayChangeSheet({ day, bellScheduleIds, onClose }: ChangeSheetPro
   const difference = useDryRunDiff(made, (asked: NonNullable<typeof made>) => send(asked, DRY_RUN));
   const unsaved = useUnsavedChanges(draft !== start && !saving.isPending && !saving.isSuccess);
   return (
-    <SideSheet title={t("change.title")} onClose={onClose}>
+    <SideSheet title={t("day-change.title")} onClose={onClose}>
       <form
         className="stack"
         onSubmit={(event) => {
@@ -44,17 +44,17 @@ export function DayChangeSheet({ day, bellScheduleIds, onClose }: ChangeSheetPro
         }}
       >
         <SegmentedChoice
-          label={t("change.what")}
+          label={t("day-change.what")}
           value={draft.kind}
-          choices={DAY_CHANGE_TYPES.map((value) => ({ value, label: name("change-kind", value) }))}
+          choices={DAY_CHANGE_TYPES.map((value) => ({ value, label: name("day-change-type", value) }))}
           onChange={(kind) => change({ kind })}
         />
-        <p className="soft">{name("change-hint", draft.kind)}</p>
+        <p className="soft">{name("day-change-hint", draft.kind)}</p>
         <KindFields draft={draft} change={change} />
         <DayFields draft={draft} change={change} />
         <WhichSchedules draft={draft} change={change} />
         <TextInput
-          label={t("change.why")}
+          label={t("day-change.why")}
           maxLength={250}
           value={draft.description}
           onChange={(event) => change({ description: event.currentTarget.value })}
@@ -63,13 +63,13 @@ export function DayChangeSheet({ day, bellScheduleIds, onClose }: ChangeSheetPro
           difference={made ? difference.answer?.ringDiff : null}
           error={difference.error}
           isPending={difference.isPending}
-          before={t("change.incomplete")}
+          before={t("day-change.incomplete")}
         />
         {unsaved}
         <ErrorLine error={saving.error} />
         <div className="savebar">
           <Button type="submit" loading={saving.isPending} disabled={!made || Boolean(difference.error)}>
-            {t("change.save")}
+            {t("day-change.save")}
           </Button>
           {made && difference.answer?.ringDiff && <RingDiffSummary difference={difference.answer.ringDiff} />}
         </div>
@@ -96,7 +96,7 @@ function useSaving(onClose: () => void) {
   const saving = useRowMutation<Sent, void>("bell-schedules-day-changes", async (made) => {
     const { id, schedulesAffected } = await send(made);
     await queries.invalidateQueries({ queryKey: ["bell-schedules"] });
-    const words = t("change.saved", { n: schedulesAffected.length });
+    const words = t("day-change.saved", { count: schedulesAffected.length });
     notify(words, made.isLasting ? undefined : () => void takeBack(id));
     onClose();
   });
@@ -117,7 +117,7 @@ function KindFields({ draft, change }: PartProps) {
       return (
         <div className="row end">
           <NumberInput
-            label={t("change.minutes")}
+            label={t("day-change.minutes")}
             min={1}
             max={720}
             value={draft.minutes}
@@ -125,24 +125,24 @@ function KindFields({ draft, change }: PartProps) {
           />
           {QUICK_MINUTES.map((minutes) => (
             <Button key={minutes} variant="default" onClick={() => change({ minutes })}>
-              {t("change.hours", { n: minutes / 60 })}
+              {t("day-change.hours", { count: minutes / 60 })}
             </Button>
           ))}
         </div>
       );
     case "early-dismissal":
-      return <TimeField label={t("change.end")} value={draft.until} onChange={(until) => change({ until })} />;
+      return <TimeField label={t("day-change.end")} value={draft.until} onChange={(until) => change({ until })} />;
     case "other-day":
       return <OtherDay draft={draft} change={change} />;
     case "exception":
-      return <RingListField draft={draft} change={change} placeholder={t("change.no-bells")} />;
+      return <RingListField draft={draft} change={change} placeholder={t("day-change.no-bells")} />;
     case "no-bells":
       return null;
     default:
       return (
         <div className="row end">
-          <TimeField label={t("change.from")} value={draft.from} onChange={(from) => change({ from })} />
-          <TimeField label={t("change.until")} value={draft.until} onChange={(until) => change({ until })} />
+          <TimeField label={t("day-change.from")} value={draft.from} onChange={(from) => change({ from })} />
+          <TimeField label={t("day-change.until")} value={draft.until} onChange={(until) => change({ until })} />
         </div>
       );
   }
@@ -153,23 +153,23 @@ function OtherDay({ draft, change }: PartProps) {
   return (
     <>
       <SegmentedChoice
-        label={t("change.as")}
+        label={t("day-change.as")}
         value={draft.as}
         choices={[
-          { value: "date", label: t("change.as-date") },
-          { value: "ring-list", label: t("change.as-list") },
+          { value: "date", label: t("day-change.as-date") },
+          { value: "ring-list", label: t("day-change.as-list") },
         ]}
         onChange={(as) => change({ as })}
       />
       {draft.as === "date" ? (
         <TextInput
           type="date"
-          label={t("change.like")}
+          label={t("day-change.like")}
           value={draft.likeDate}
           onChange={(event) => change({ likeDate: event.currentTarget.value })}
         />
       ) : (
-        <RingListField draft={draft} change={change} placeholder={t("change.choose-list")} />
+        <RingListField draft={draft} change={change} placeholder={t("day-change.choose-list")} />
       )}
     </>
   );
@@ -179,7 +179,7 @@ function RingListField({ draft, change, placeholder }: PartProps & { placeholder
   const { t } = useTranslation();
   return (
     <RowSelect
-      label={t("change.ring-list")}
+      label={t("day-change.ring-list")}
       placeholder={placeholder}
       route="ring-lists"
       value={draft.ringListId}
@@ -195,13 +195,13 @@ function DayFields({ draft, change }: PartProps) {
       <TextInput
         type="date"
         required
-        label={t("change.first-day")}
+        label={t("day-change.first-day")}
         value={draft.startDate}
         onChange={(event) => change({ startDate: event.currentTarget.value })}
       />
       <TextInput
         type="date"
-        label={t("change.last-day")}
+        label={t("day-change.last-day")}
         min={draft.startDate}
         value={draft.endDate || draft.startDate}
         onChange={(event) => change({ endDate: event.currentTarget.value })}
@@ -215,17 +215,17 @@ function WhichSchedules({ draft, change }: PartProps) {
   return (
     <>
       <SegmentedChoice
-        label={t("change.which")}
+        label={t("day-change.which")}
         value={draft.all ? "all" : "some"}
         choices={[
-          { value: "all", label: t("change.all") },
-          { value: "some", label: t("change.some") },
+          { value: "all", label: t("day-change.all") },
+          { value: "some", label: t("day-change.some") },
         ]}
         onChange={(value) => change({ all: value === "all" })}
       />
       {!draft.all && (
         <RowsSelect
-          label={t("change.schedules")}
+          label={t("day-change.schedules")}
           placeholder={t("bells.choose")}
           route="bell-schedules"
           value={draft.bellScheduleIds}

@@ -6,13 +6,13 @@ import { dayText, shortTime } from "./calendar-dates.ts";
 export function dayChangeText(change: DayChangeRow, { t, language }: Pick<Translator, "t" | "language">): string {
   const { kind, minutes, from, until, likeDate } = change;
   const times = { from: shortTime(from ?? "00:00:00"), until: shortTime(until ?? "") };
-  if (kind === "delay") return t("change.words-delay", { n: minutes ?? 0 });
-  if (kind === "early-dismissal") return t("change.words-early", times);
-  if (kind === "no-bells") return t("change.words-none");
-  if (kind === "mute") return t("change.words-mute", times);
-  if (kind === "move-ring") return t("change.words-move", times);
-  if (kind === "mute-hours") return t("change.words-mute-hours", times);
-  return likeDate ? t("change.words-like", { day: dayText(likeDate, language, "long") }) : t("change.words-list");
+  if (kind === "delay") return t("day-change.text-delay", { count: minutes ?? 0 });
+  if (kind === "early-dismissal") return t("day-change.text-early", times);
+  if (kind === "no-bells") return t("day-change.text-none");
+  if (kind === "mute") return t("day-change.text-mute", times);
+  if (kind === "move-ring") return t("day-change.text-move", times);
+  if (kind === "mute-hours") return t("day-change.text-mute-hours", times);
+  return likeDate ? t("day-change.text-like", { day: dayText(likeDate, language, "long") }) : t("day-change.text-list");
 }
 
 /** Days from the first to the last in words; `short` tells the year, `column` the day of the week. */
@@ -28,9 +28,9 @@ export function dateRangeText(
 /** What is changed in a ring list on some days, in words: `delay 60` and its kin. */
 export function ringListChangeText(change: string, { t }: Pick<Translator, "t">): string {
   const [kind, first = "", second = ""] = change.split(" ");
-  if (kind === "delay") return t("change.words-delay", { n: Number(first) });
-  if (kind === "earlier") return t("change.words-earlier", { n: Number(first) });
-  if (kind === "end") return t("change.words-early", { until: shortTime(first) });
-  if (kind === "move") return t("change.words-move", { until: shortTime(second) });
-  return t("change.words-mute-hours", { from: shortTime(first), until: shortTime(second) });
+  if (kind === "delay") return t("day-change.text-delay", { count: Number(first) });
+  if (kind === "earlier") return t("day-change.text-earlier", { count: Number(first) });
+  if (kind === "end") return t("day-change.text-early", { until: shortTime(first) });
+  if (kind === "move") return t("day-change.text-move", { until: shortTime(second) });
+  return t("day-change.text-mute-hours", { from: shortTime(first), until: shortTime(second) });
 }

@@ -22,7 +22,7 @@ export function DayChanges({ first, last }: { first: string; last: string }) {
       <ErrorLine error={found.error} />
       {changes.length > 0 && (
         <section className="card">
-          <h2>{t("change.here")}</h2>
+          <h2>{t("day-change.here")}</h2>
           <ul className="plain lined">
             {changes.map((row) => (
               <li key={row.id} className="row">
@@ -36,7 +36,7 @@ export function DayChanges({ first, last }: { first: string; last: string }) {
                     params={{ dayChangeId: row.id }}
                     id={row.id}
                     name={dayChangeText(row, translator)}
-                    label={t("change.take-back")}
+                    label={t("day-change.take-back")}
                   />
                 )}
               </li>
@@ -51,5 +51,5 @@ export function DayChanges({ first, last }: { first: string; last: string }) {
 function namesOf({ schedulesAffected }: DayChangeRow, t: ReturnType<typeof useTranslation>["t"]): string {
   const names = schedulesAffected.slice(0, SHOWN_NAMES).map(({ name }) => name);
   const more = schedulesAffected.length - names.length;
-  return [...names, ...(more > 0 ? [t("change.more-schedules", { n: more })] : [])].join(", ");
+  return [...names, ...(more > 0 ? [t("day-change.more-schedules", { count: more })] : [])].join(", ");
 }

@@ -29,7 +29,7 @@ export function DaySheet({ day, schedules, onChange, onClose }: DaySheetProps) {
       <div className="stack">
         <div>
           <Button onClick={onChange} data-autofocus>
-            {t("change.this-day")}
+            {t("day-change.this-day")}
           </Button>
         </div>
         <DayChanges first={day} last={day} />
@@ -81,7 +81,7 @@ function ScheduleDay({ day, schedule, rings, names }: ScheduleDayProps) {
             <span className="grow">{names.get(ring.messageTemplateId ?? "") ?? ""}</span>
             <RingStateChip state={ring.state} />
             {ring.playedAlone ? (
-              <small className="soft">{t("ring.played-alone", { n: ring.playedAlone })}</small>
+              <small className="soft">{t("ring.played-alone", { count: ring.playedAlone })}</small>
             ) : null}
           </li>
         ))}

@@ -18,7 +18,7 @@ export function ExceptionsEditor({ values, change, error }: CustomFieldProps) {
   return (
     <section className="stack" aria-label={t("schedules.exceptions")}>
       <h3 className="form-heading">{t("schedules.exceptions")}</h3>
-      <p className="soft">{t("schedules.exceptions-words", { n: given.length, most: MOST })}</p>
+      <p className="soft">{t("schedules.exceptions-text", { count: given.length, most: MOST })}</p>
       {given.map((exception, at) => (
         <ExceptionLine
           key={exception.id ?? `new ${at}`}
@@ -69,7 +69,7 @@ function ExceptionLine({ exception, at, error, onChange, onRemove }: ExceptionLi
           <TextInput
             type="date"
             required
-            label={t("change.first-day")}
+            label={t("day-change.first-day")}
             value={startDate}
             error={fault("startDate")}
             onChange={(event) => onChange({ startDate: event.currentTarget.value })}
@@ -77,22 +77,22 @@ function ExceptionLine({ exception, at, error, onChange, onRemove }: ExceptionLi
           <TextInput
             type="date"
             required
-            label={t("change.last-day")}
+            label={t("day-change.last-day")}
             value={endDate}
             error={fault("endDate")}
             onChange={(event) => onChange({ endDate: event.currentTarget.value })}
           />
         </div>
         <RowSelect
-          label={t("change.ring-list")}
-          placeholder={t("change.no-bells")}
+          label={t("day-change.ring-list")}
+          placeholder={t("day-change.no-bells")}
           route="ring-lists"
           value={ringListId}
           error={fault("ringListId")}
           onChange={(next) => onChange({ ringListId: next, ...(next === null ? { ringListChanges: [] } : {}) })}
         />
         <TextInput
-          label={t("change.why")}
+          label={t("day-change.why")}
           maxLength={250}
           value={description ?? ""}
           onChange={(event) => onChange({ description: event.currentTarget.value || null })}

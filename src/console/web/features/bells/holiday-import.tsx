@@ -38,13 +38,13 @@ export function HolidayImport({ bellScheduleId }: { bellScheduleId: string }) {
   const difference = useDryRunDiff(body, ({ text }: { text: string }) => send(text, DRY_RUN));
   const take = useRowMutation<string, void>("bell-schedules", async (text) => {
     const { imported } = await send(text);
-    notify(t("holidays.taken", { n: imported }));
+    notify(t("holidays.taken", { count: imported }));
     setFile(null);
   });
   return (
     <section className="stack" aria-label={t("holidays.title")}>
       <h3>{t("holidays.title")}</h3>
-      <p className="soft">{t("holidays.words")}</p>
+      <p className="soft">{t("holidays.intro")}</p>
       <FileField
         id={id}
         label={t("holidays.file")}
@@ -60,7 +60,7 @@ export function HolidayImport({ bellScheduleId }: { bellScheduleId: string }) {
       />
       <RowSelect
         label={t("holidays.ring-list")}
-        placeholder={t("change.no-bells")}
+        placeholder={t("day-change.no-bells")}
         route="ring-lists"
         value={ringListId}
         onChange={setRingListId}
@@ -71,7 +71,7 @@ export function HolidayImport({ bellScheduleId }: { bellScheduleId: string }) {
             difference={difference.answer?.ringDiff}
             error={difference.error}
             isPending={difference.isPending}
-            before={t("difference.counting")}
+            before={t("ring-diff.counting")}
             ofMany={false}
           />
           <div>
@@ -80,7 +80,7 @@ export function HolidayImport({ bellScheduleId }: { bellScheduleId: string }) {
               disabled={!difference.answer || difference.isPending}
               onClick={() => take.mutate(file.text)}
             >
-              {t("holidays.take", { n: difference.answer?.imported ?? 0 })}
+              {t("holidays.take", { count: difference.answer?.imported ?? 0 })}
             </Button>
           </div>
         </>

@@ -70,7 +70,7 @@ export default function NextBells() {
             <strong>{time}</strong>
             <span>{name}</span>
             <small className="soft" title={schedules.join(", ")}>
-              {schedules.length === 1 ? schedules[0] : t("next.schedules", { n: schedules.length })}
+              {schedules.length === 1 ? schedules[0] : t("next.schedules", { count: schedules.length })}
             </small>
             <span className="space" />
             <span className="countdown">{t("next.in", { left: elapsedText(at - now) })}</span>

@@ -25,7 +25,7 @@ export function Overlaps({ count, overlaps, isOpen = false }: OverlapsProps) {
     <details className="overlap" {...(isOpen ? { open: true } : {})}>
       <summary>
         <span aria-hidden="true">! </span>
-        <strong>{t("overlap.count", { n: count })}</strong> {t("overlap.words")}
+        <strong>{t("overlap.count", { count: count })}</strong> {t("overlap.intro")}
       </summary>
       <ul>
         {shown.map((each) => (
@@ -36,7 +36,7 @@ export function Overlaps({ count, overlaps, isOpen = false }: OverlapsProps) {
               other: templates.get(each.other.messageTemplateId) ?? "",
               schedule: schedules.get(each.other.bellScheduleId) ?? "",
             })}{" "}
-            <small>{t("overlap.devices", { n: each.devices })}</small>
+            <small>{t("overlap.devices", { count: each.devices })}</small>
           </li>
         ))}
       </ul>

@@ -32,7 +32,7 @@ export function RecurrenceFields({ field, mayBeRule = false, values, change, err
   const rule = weeklyRuleOf(text);
   const set = (next: string) => change({ [field]: next });
   return (
-    <section className="stack" aria-label={t("rule.title")}>
+    <section className="stack" aria-label={t("recurrence.title")}>
       {rule && (
         <>
           <TimeField
@@ -40,7 +40,7 @@ export function RecurrenceFields({ field, mayBeRule = false, values, change, err
             value={rule.time}
             onChange={(time) => time && set(cronOf({ ...rule, time }))}
           />
-          <fieldset className="choice" aria-label={t("rule.days")}>
+          <fieldset className="choice" aria-label={t("recurrence.days")}>
             {weekdayNames(language, "short").map((name, at) => (
               <Checkbox
                 key={name}
@@ -57,8 +57,8 @@ export function RecurrenceFields({ field, mayBeRule = false, values, change, err
         </>
       )}
       <Textarea
-        label={t("rule.written")}
-        description={t(mayBeRule ? "rule.hint-rule" : "rule.hint")}
+        label={t("recurrence.written")}
+        description={t(mayBeRule ? "recurrence.hint-rule" : "recurrence.hint")}
         required
         autosize
         minRows={1}
@@ -93,15 +93,15 @@ function NextTimes({ field, body, ask, zone }: NextTimesProps) {
     timeZone: ZONE_MEANINGS[zone ?? site] ?? zone ?? site,
   } as Intl.DateTimeFormatOptions);
   return (
-    <section className="card" aria-live="polite" aria-busy={found.isPending} aria-label={t("rule.next")}>
-      <h3>{t("rule.next")}</h3>
-      {!body && <p className="soft">{t("rule.incomplete")}</p>}
+    <section className="card" aria-live="polite" aria-busy={found.isPending} aria-label={t("recurrence.next")}>
+      <h3>{t("recurrence.next")}</h3>
+      {!body && <p className="soft">{t("recurrence.incomplete")}</p>}
       {found.error !== null && (
         <p className="fault" role="alert">
-          {fieldErrorText(found.error, field, translator) ?? t("rule.unknown")}
+          {fieldErrorText(found.error, field, translator) ?? t("recurrence.unknown")}
         </p>
       )}
-      {times?.length === 0 && <p>{t("rule.never")}</p>}
+      {times?.length === 0 && <p>{t("recurrence.never")}</p>}
       <ul className="plain">
         {times?.map((at) => (
           <li key={at}>{format.format(Date.parse(at))}</li>

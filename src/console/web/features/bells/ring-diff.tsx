@@ -20,9 +20,9 @@ interface DifferenceProps {
 export function RingDiff({ difference, error, isPending, before, ofMany = true }: DifferenceProps) {
   const { t } = useTranslation();
   return (
-    <section className="card difference" aria-live="polite" aria-busy={isPending} aria-label={t("difference.title")}>
-      <h3>{t("difference.title")}</h3>
-      {!difference && !error && <p className="soft">{isPending ? t("difference.counting") : before}</p>}
+    <section className="card difference" aria-live="polite" aria-busy={isPending} aria-label={t("ring-diff.title")}>
+      <h3>{t("ring-diff.title")}</h3>
+      {!difference && !error && <p className="soft">{isPending ? t("ring-diff.counting") : before}</p>}
       <ErrorLine error={error} />
       {difference && <Counted difference={difference} ofMany={ofMany} />}
     </section>
@@ -52,7 +52,7 @@ function Counted({ difference, ofMany }: { difference: RingChanges; ofMany: bool
   return (
     <>
       <RingDiffSummary difference={difference} />
-      {partial && <p className="soft">{t("difference.partial")}</p>}
+      {partial && <p className="soft">{t("ring-diff.partial")}</p>}
       <ul className="plain difference-rings">
         {moved.first
           .slice(0, SHOWN)
@@ -60,7 +60,7 @@ function Counted({ difference, ofMany }: { difference: RingChanges; ofMany: bool
             ring(
               each,
               "→",
-              t("difference.from-to", { from: shortTime(each.localTime), to: shortTime(each.movedTo.localTime) }),
+              t("ring-diff.from-to", { from: shortTime(each.localTime), to: shortTime(each.movedTo.localTime) }),
             ),
           )}
         {removed.first.slice(0, SHOWN).map((each) => ring(each, "−", shortTime(each.localTime)))}
@@ -76,13 +76,13 @@ function Counted({ difference, ofMany }: { difference: RingChanges; ofMany: bool
 export function RingDiffSummary({ difference }: { difference: RingChanges }) {
   const { t } = useTranslation();
   const { added, removed, moved, schedules } = difference;
-  if (added.count + removed.count + moved.count === 0) return <p className="reach-line">{t("difference.none")}</p>;
+  if (added.count + removed.count + moved.count === 0) return <p className="reach-line">{t("ring-diff.none")}</p>;
   return (
     <p className="reach-line">
-      {moved.count > 0 && <strong>{t("difference.moved", { n: moved.count })}</strong>}
-      {removed.count > 0 && <strong>{t("difference.removed", { n: removed.count })}</strong>}
-      {added.count > 0 && <strong>{t("difference.added", { n: added.count })}</strong>}
-      {schedules > 1 && <span>{t("difference.schedules", { n: schedules })}</span>}
+      {moved.count > 0 && <strong>{t("ring-diff.moved", { count: moved.count })}</strong>}
+      {removed.count > 0 && <strong>{t("ring-diff.removed", { count: removed.count })}</strong>}
+      {added.count > 0 && <strong>{t("ring-diff.added", { count: added.count })}</strong>}
+      {schedules > 1 && <span>{t("ring-diff.schedules", { count: schedules })}</span>}
     </p>
   );
 }
@@ -91,7 +91,7 @@ const SHOWN = 8;
 
 function More({ hidden }: { hidden: number }) {
   const { t } = useTranslation();
-  return hidden > 0 ? <p className="soft">{t("difference.more", { n: hidden })}</p> : null;
+  return hidden > 0 ? <p className="soft">{t("ring-diff.more", { count: hidden })}</p> : null;
 }
 
 type Told = RingChanges["added"]["first"][number];

@@ -35,7 +35,7 @@ export default function RingListsPage() {
           head: t("ring-lists.rings"),
           width: "8rem",
           side: true,
-          cell: ({ entries }) => t("ring-lists.count", { n: entries.length }),
+          cell: ({ entries }) => t("ring-lists.count", { count: entries.length }),
         },
         { id: "hours", head: t("ring-lists.hours"), width: "9rem", cell: (row) => hoursOf(row) },
         { id: "description", head: t("bells.what-for"), width: "2fr", cell: (row) => row.description ?? "" },
@@ -85,5 +85,5 @@ function ListDifference({ ringListId, values }: CustomFieldProps & { ringListId:
   const found = useRingDiff(ringListId === NEW ? null : body, (asked, query) =>
     client.put<DryRunResult>("ring-lists/{ringListId}", { ringListId }, asked, query),
   );
-  return found ? <RingDiff {...found} before={t("difference.counting")} /> : null;
+  return found ? <RingDiff {...found} before={t("ring-diff.counting")} /> : null;
 }

@@ -45,7 +45,7 @@ export function RingSheet({ block, name, list, scheduleNames, to, onClose }: Rin
             <li key={ring.id} className="row">
               <RingStateChip state={ring.state} />
               {ring.playedAlone ? (
-                <small className="soft">{t("ring.played-alone", { n: ring.playedAlone })}</small>
+                <small className="soft">{t("ring.played-alone", { count: ring.playedAlone })}</small>
               ) : null}
               <Link to="/bell-schedules" search={{ open: ring.bellScheduleId }}>
                 {scheduleNames.get(ring.bellScheduleId) ?? ""}
@@ -125,7 +125,7 @@ function Move({ block, list, to, onClose }: Pick<RingSheetProps, "block" | "to" 
           difference={difference.answer?.ringDiff}
           error={difference.error}
           isPending={difference.isPending}
-          before={t("difference.counting")}
+          before={t("ring-diff.counting")}
         />
       )}
       {unsaved}

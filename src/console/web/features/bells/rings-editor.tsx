@@ -26,7 +26,7 @@ export function RingsEditor({ values, change, error }: CustomFieldProps) {
   return (
     <section className="stack" aria-label={t("ring-lists.rings")}>
       <h3 className="form-heading">{t("ring-lists.rings")}</h3>
-      <p className="soft">{t("ring-lists.limits", { n: given.length, most: MOST })}</p>
+      <p className="soft">{t("ring-lists.limits", { count: given.length, most: MOST })}</p>
       {given.map((entry, at) => (
         <Entry
           key={entry.id ?? `new ${at}`}
@@ -114,7 +114,7 @@ function Who({ entry, name, onChange }: Pick<EntryProps, "entry" | "onChange"> &
   const [isOpen, setOpen] = useState(false);
   return (
     <details className="entry-who" onToggle={(event) => setOpen(event.currentTarget.open)}>
-      <summary>{n === 0 ? t("ring.to-message") : t("ring.to-n", { n })}</summary>
+      <summary>{n === 0 ? t("ring.to-message") : t("ring.to-n", { count: n })}</summary>
       {isOpen && (
         <div className="stack">
           <RowsSelect

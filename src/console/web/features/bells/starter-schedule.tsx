@@ -25,7 +25,7 @@ export function FirstSchedule() {
   return (
     <span className="row">
       <Link to="/bell-schedules" search={{ open: STARTER }}>
-        {t("first-bells.title")}
+        {t("starter-schedule.title")}
       </Link>
       <Link to="/ring-lists">{t("ring-lists.title")}</Link>
     </span>
@@ -45,13 +45,13 @@ export function StarterSchedule({ onClose }: { onClose: () => void }) {
       name,
       kind: "number",
       required: true,
-      label: t(`first-bells.${name}`),
+      label: t(`starter-schedule.${name}`),
       min: name === "breakMinutes" ? 0 : 1,
       max,
     },
   });
   const fields: FormField[] = [
-    { name: "name", kind: "text", required: true, label: t("first-bells.name"), max: 50 },
+    { name: "name", kind: "text", required: true, label: t("starter-schedule.name"), max: 50 },
     { name: "begins", kind: "own", draw: (given) => <Begins key="begins" {...given} /> },
     number("lessons", 20),
     number("lessonMinutes", 240),
@@ -60,13 +60,13 @@ export function StarterSchedule({ onClose }: { onClose: () => void }) {
     { name: "endDate", kind: "day", required: true, label: t("schedules.last-day") },
     {
       ...{ name: "deviceGroupId", kind: "row", from: "device-groups" },
-      ...{ label: t("first-bells.where"), hint: t("first-bells.where-hint") },
+      ...{ label: t("starter-schedule.where"), hint: t("starter-schedule.where-hint") },
     },
     { name: "rings", kind: "own", draw: ({ values }) => <Rings key="rings" day={dayOf(values)} /> },
   ];
   return (
-    <SideSheet title={t("first-bells.title")} onClose={onClose}>
-      <p className="soft">{t("first-bells.words")}</p>
+    <SideSheet title={t("starter-schedule.title")} onClose={onClose}>
+      <p className="soft">{t("starter-schedule.intro")}</p>
       <Form
         fields={fields}
         before={{}}
@@ -88,7 +88,7 @@ function Begins({ values, change }: BeginsProps) {
   const { t } = useTranslation();
   return (
     <TimeField
-      label={t("first-bells.begins")}
+      label={t("starter-schedule.begins")}
       required
       value={String(values.begins ?? "")}
       onChange={(begins) => change({ begins })}
@@ -101,7 +101,7 @@ function Rings({ day }: { day: SchoolDay }) {
   const times = ringsOfDay(day);
   return (
     <p role="status">
-      {t("first-bells.rings", { n: times.length })} {times.map(shortTime).join(", ")}
+      {t("starter-schedule.rings", { count: times.length })} {times.map(shortTime).join(", ")}
     </p>
   );
 }
@@ -122,7 +122,7 @@ function useMaking() {
   const made = useRef<{ template?: string; list?: string }>({});
   return useRowMutation("bell-schedules", async (values: FormValues) => {
     const name = String(values.name ?? "");
-    const bell = t("first-bells.bell");
+    const bell = t("starter-schedule.bell");
     const group = values.deviceGroupId
       ? String(values.deviceGroupId)
       : (await allDevicesGroup(client, t("welcome.all-devices"))).id;
@@ -131,7 +131,8 @@ function useMaking() {
     const entries = ringsOfDay(dayOf(values)).map((time) => ({ time, messageTemplateId: made.current.template }));
     const { list } = made.current;
     if (list) await client.put("ring-lists/{ringListId}", { ringListId: list }, { entries });
-    else made.current.list = (await client.post<Row>("ring-lists", {}, { name: t("first-bells.list"), entries })).id;
+    else
+      made.current.list = (await client.post<Row>("ring-lists", {}, { name: t("starter-schedule.list"), entries })).id;
     await client.post(
       "bell-schedules",
       {},
@@ -140,7 +141,7 @@ function useMaking() {
         bellScheduleEntries: MONDAY_TO_FRIDAY.map((entryNum) => ({ entryNum, ringListId: made.current.list })),
       },
     );
-    notify(t("first-bells.made", { name }));
+    notify(t("starter-schedule.made", { name }));
     show({ open: undefined });
   });
 }

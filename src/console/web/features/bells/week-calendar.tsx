@@ -104,7 +104,7 @@ function RingBlock({ block, nextAt, nameOf, mayMove, onOpen }: RingBlockProps) {
     onOpen(block, minutes === 0 ? null : shiftTime(block.localTime, minutes)),
   );
   const what = nameOf(block);
-  const many = block.rings.length > 1 ? t("bells.schedules", { n: block.rings.length }) : "";
+  const many = block.rings.length > 1 ? t("bells.schedules", { count: block.rings.length }) : "";
   const time = drag.minutes === 0 ? block.localTime : shiftTime(block.localTime, drag.minutes);
   return (
     <button

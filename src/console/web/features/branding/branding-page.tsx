@@ -27,7 +27,7 @@ export default function BrandingPage() {
     <div className="page">
       <SectionTabs of="system" />
       <h1>{t("branding.title")}</h1>
-      <p className="soft">{t("branding.words")}</p>
+      <p className="soft">{t("branding.intro")}</p>
       <ErrorLine error={brandings.error ?? schemas.error} />
       {brandings.data && schemas.data && (
         <div className="split">

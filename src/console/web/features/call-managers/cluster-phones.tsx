@@ -59,7 +59,7 @@ function Test({ cucmClusterId }: { cucmClusterId: string }) {
   );
   return (
     <section className="stack" aria-live="polite">
-      <p className="soft">{t("cluster.test-words")}</p>
+      <p className="soft">{t("cluster.test-text")}</p>
       <div>
         <Button loading={test.isPending} onClick={() => test.mutate()}>
           {t("cluster.test")}

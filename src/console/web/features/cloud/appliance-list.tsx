@@ -61,7 +61,7 @@ function State({ row }: { row: RatedAppliance }) {
     <>
       <span className={`chip ${tone}`}>
         <span aria-hidden="true">{sign}</span>
-        {name("appliance-care", row.attention)}
+        {name("appliance-attention", row.attention)}
       </span>
       <LinkChip link={row.link} />
       <HealthChip health={row.health} />
@@ -72,7 +72,7 @@ function State({ row }: { row: RatedAppliance }) {
         {row.rowsBehind !== null && row.rowsBehind > 0 && (
           <>
             {" "}
-            · {t("appliances.behind")} {t("appliances.behind-rows", { n: row.rowsBehind })}
+            · {t("appliances.behind")} {t("appliances.behind-rows", { count: row.rowsBehind })}
           </>
         )}
       </span>

@@ -57,8 +57,8 @@ function usePoints(rows: readonly RatedAppliance[]): MapPoint[] {
       const site = here[0]?.site;
       if (!site || site.latitude === null || site.longitude === null) return [];
       const care = mostUrgent(here.map((row) => row.attention));
-      const all = here.map((row) => `${row.name ?? row.endpointId}: ${name("appliance-care", row.attention)}`);
-      const label = here.length === 1 ? site.name : t("appliances.at-site", { name: site.name, n: here.length });
+      const all = here.map((row) => `${row.name ?? row.endpointId}: ${name("appliance-attention", row.attention)}`);
+      const label = here.length === 1 ? site.name : t("appliances.at-site", { name: site.name, count: here.length });
       const { latitude, longitude } = site;
       return [{ id, latitude, longitude, label, words: `${site.name}. ${all.join(", ")}`, ...ATTENTION_STYLES[care] }];
     });

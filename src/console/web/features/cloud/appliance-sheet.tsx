@@ -95,7 +95,7 @@ function Facts({ row }: { row: ApplianceRow }) {
           )
         ) : (
           <>
-            {t("appliances.behind-rows", { n: row.rowsBehind })}, {t("appliances.behind-since")}{" "}
+            {t("appliances.behind-rows", { count: row.rowsBehind })}, {t("appliances.behind-since")}{" "}
             <Timestamp at={row.behindSince} />
           </>
         )}
@@ -108,15 +108,15 @@ function Facts({ row }: { row: ApplianceRow }) {
           t("cloud.nothing")
         ) : (
           <>
-            {t("cloud.unsent-rows", { n: row.unsentRows })}, {t("cloud.unsent-since")}{" "}
+            {t("cloud.unsent-rows", { count: row.unsentRows })}, {t("cloud.unsent-since")}{" "}
             <Timestamp at={row.unsentSince} />
           </>
         )}
       </dd>
       <dt>{t("appliances.queue")}</dt>
-      <dd>{t("appliances.queue-words", { n: row.openCommands })}</dd>
+      <dd>{t("appliances.queue-text", { count: row.openCommands })}</dd>
       <dt>{t("appliances.waiting")}</dt>
-      <dd>{t("appliances.behind-rows", { n: row.waitingRows })}</dd>
+      <dd>{t("appliances.behind-rows", { count: row.waitingRows })}</dd>
       <dt>{t("cloud.certificate")}</dt>
       <dd>
         <Timestamp at={row.certificateUntil} />
@@ -153,7 +153,7 @@ function RevokeButton({ row: { endpointId, name } }: { row: ApplianceRow }) {
   return (
     <ConfirmButton
       word={t("appliances.revoke")}
-      words={t("appliances.revoke-words")}
+      words={t("appliances.revoke-text")}
       pending={revoking.isPending}
       error={revoking.error}
       onSure={() => revoking.mutate()}

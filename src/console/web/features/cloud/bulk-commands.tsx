@@ -25,7 +25,7 @@ export function BulkCommands({ chosen, onGiven }: { chosen: ReadonlySet<string>;
         await client.post(route, { extensionId, endpointId: id }, { type });
     };
     await Promise.all(Array.from({ length: AT_ONCE }, giveNext));
-    notify(t("appliances.given-many", { n: chosen.size }));
+    notify(t("appliances.given-many", { count: chosen.size }));
     onGiven();
   });
   return (
@@ -33,9 +33,9 @@ export function BulkCommands({ chosen, onGiven }: { chosen: ReadonlySet<string>;
       <div className="row end">
         <Select
           label={t("appliances.order")}
-          description={name("order-hint", type)}
+          description={name("command-hint", type)}
           allowDeselect={false}
-          data={GIVEN_AT_ONCE.map((value) => ({ value, label: name("order", value) }))}
+          data={GIVEN_AT_ONCE.map((value) => ({ value, label: name("command", value) }))}
           value={type}
           onChange={(given) => setType(given ?? type)}
         />
@@ -45,7 +45,7 @@ export function BulkCommands({ chosen, onGiven }: { chosen: ReadonlySet<string>;
           disabled={chosen.size === 0 || extensionId === ""}
           onClick={() => giving.mutate()}
         >
-          {t("appliances.give-many", { n: chosen.size })}
+          {t("appliances.give-many", { count: chosen.size })}
         </Button>
       </div>
       <ErrorLine error={giving.error} />

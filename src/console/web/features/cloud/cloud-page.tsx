@@ -61,7 +61,7 @@ function OwnCloud() {
       <h2>{t("cloud.own")}</h2>
       <div className="row">
         <Chip tone={linked === appliances.length ? "good" : "warn"}>
-          {t("cloud.own-count", { n: appliances.length, linked })}
+          {t("cloud.own-count", { count: appliances.length, linked })}
         </Chip>
         <Link to="/appliances">{t("cloud.own-go")}</Link>
       </div>

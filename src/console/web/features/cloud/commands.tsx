@@ -39,9 +39,9 @@ export function ApplianceCommands({ row: { endpointId, link } }: { row: Applianc
       <div className="row end">
         <Select
           label={t("appliances.order")}
-          description={name("order-hint", type)}
+          description={name("command-hint", type)}
           allowDeselect={false}
-          data={ENDPOINT_ORDER_TYPES.map((value) => ({ value, label: name("order", value) }))}
+          data={ENDPOINT_ORDER_TYPES.map((value) => ({ value, label: name("command", value) }))}
           value={type}
           onChange={(chosen) => setType(chosen ?? type)}
         />
@@ -56,7 +56,7 @@ export function ApplianceCommands({ row: { endpointId, link } }: { row: Applianc
         {orders.map((order) => (
           <li key={order.id} className="row">
             <CommandStateChip state={order.state} />
-            <strong>{name("order", order.type)}</strong>
+            <strong>{name("command", order.type)}</strong>
             <Timestamp at={order.createdAt} />
             <span className="grow soft">{commandResultText(order.value)}</span>
           </li>

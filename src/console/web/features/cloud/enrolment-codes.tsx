@@ -24,12 +24,12 @@ export function EnrolmentCodes({ appliances }: { appliances: readonly ApplianceR
   return (
     <section className="card" aria-label={t("appliances.code")}>
       <h2>{t("appliances.code")}</h2>
-      <p className="soft">{t("cloud.enrol-words")}</p>
+      <p className="soft">{t("cloud.enrol-text")}</p>
       <ErrorLine error={making.error} />
       {made ? (
         <>
           <p>
-            {t("appliances.code-words")} <Timestamp at={made.until} />
+            {t("appliances.code-text")} <Timestamp at={made.until} />
           </p>
           <OneTimeSecret label={t("cloud.code")} value={made.code} onKept={() => setMade(null)} />
         </>
@@ -79,7 +79,7 @@ function OpenCodes({ names }: { names: ReadonlyMap<string, string> }) {
               {endpointId === null
                 ? t("appliances.any")
                 : t("appliances.code-of", { name: names.get(endpointId) ?? endpointId })}
-              , {t("appliances.code-words")} <Timestamp at={until} />
+              , {t("appliances.code-text")} <Timestamp at={until} />
             </span>
             <Button variant="default" size="compact-sm" onClick={() => withdrawing.mutate(id)}>
               {t("appliances.withdraw")}

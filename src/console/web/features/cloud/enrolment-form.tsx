@@ -29,7 +29,7 @@ export function EnrolmentForm() {
   return (
     <form className="stack" onSubmit={submit} aria-label={t("cloud.enrol")}>
       <h3>{t("cloud.enrol")}</h3>
-      <p className="soft">{t("cloud.enrol-words")}</p>
+      <p className="soft">{t("cloud.enrol-text")}</p>
       <TextInput name="hub" type="url" required label={t("cloud.address")} description={t("cloud.address-hint")} />
       <TextInput name="code" required autoComplete="off" label={t("cloud.code")} description={t("cloud.code-hint")} />
       <SegmentedChoice<Mode>

@@ -25,11 +25,11 @@ export function FailoverGroups() {
   );
   const circles = (groups.data?.data ?? []).filter(({ endpointIds }) => endpointIds.length > 1);
   return (
-    <section className="card" aria-label={t("cover.title")}>
-      <h2>{t("cover.title")}</h2>
+    <section className="card" aria-label={t("failover.title")}>
+      <h2>{t("failover.title")}</h2>
       <ErrorLine error={groups.error ?? error} />
       {!isHub && <OwnPart appliances={appliances} />}
-      <p className="soft">{circles.length === 0 && groups.data ? t("cover.none") : t("cover.words")}</p>
+      <p className="soft">{circles.length === 0 && groups.data ? t("failover.none") : t("failover.intro")}</p>
       {circles.map((group) => (
         <Circle key={group.id} {...{ group, appliances, isHub }} />
       ))}
@@ -58,10 +58,10 @@ function Circle({
           const acts = row?.failoverDetails?.activationGroupIds.includes(group.id) ?? false;
           return (
             <li key={id} className="row">
-              <span className="soft">{t("cover.rank", { n: rank + 1 })}</span>
+              <span className="soft">{t("failover.rank", { count: rank + 1 })}</span>
               <strong>{row?.name ?? "–"}</strong>
-              {id === ownId && <span className="soft">({t("cover.here")})</span>}
-              {acts && <Chip tone="good">{t("cover.acts")}</Chip>}
+              {id === ownId && <span className="soft">({t("failover.here")})</span>}
+              {acts && <Chip tone="good">{t("failover.acts")}</Chip>}
               {!isHub && id !== ownId && reachable.get(id) === false && (
                 <Chip tone="warn">{t("activation.unreachable")}</Chip>
               )}
@@ -79,13 +79,13 @@ function OwnPart({ appliances }: { appliances: ReadonlyMap<string, CoveringRow> 
   if (!own) return null;
   return (
     <div className="row" aria-live="polite">
-      <strong>{t("cover.own")}</strong>
-      <Chip tone={TONES[own.state]}>{name("cover-state", own.state)}</Chip>
-      <span>{name("cover-role", own.role)}</span>
-      {own.peers.length > 0 && <span>{t("cover.peers", { n: own.peers.length })}</span>}
+      <strong>{t("failover.own")}</strong>
+      <Chip tone={TONES[own.state]}>{name("failover-state", own.state)}</Chip>
+      <span>{name("failover-role", own.role)}</span>
+      {own.peers.length > 0 && <span>{t("failover.peers", { count: own.peers.length })}</span>}
       {own.lastHeartbeatAt && (
         <span className="soft">
-          {t("cover.heard")} <Timestamp at={own.lastHeartbeatAt} />
+          {t("failover.heard")} <Timestamp at={own.lastHeartbeatAt} />
         </span>
       )}
     </div>

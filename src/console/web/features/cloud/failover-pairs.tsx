@@ -20,10 +20,10 @@ export function FailoverPairs() {
   const pairs = (found.data?.data ?? []).filter(({ id }) => !gone.has(id));
   const nameOf = (id: string): string => names.get(id) ?? "–";
   return (
-    <section className="card" aria-label={t("pair.title")}>
-      <h2>{t("pair.title")}</h2>
+    <section className="card" aria-label={t("failover-pair.title")}>
+      <h2>{t("failover-pair.title")}</h2>
       <ErrorLine error={found.error} />
-      {found.data && pairs.length === 0 && <p className="soft">{t("pair.none")}</p>}
+      {found.data && pairs.length === 0 && <p className="soft">{t("failover-pair.none")}</p>}
       <ul className="plain lined">
         {pairs.map((pair) => (
           <li key={pair.id} className="row">
@@ -31,10 +31,10 @@ export function FailoverPairs() {
               {pair.name}
             </button>
             <span className="grow soft">
-              {t("pair.words", {
+              {t("failover-pair.intro", {
                 first: nameOf(pair.primaryEndpointId),
                 second: nameOf(pair.backupEndpointId),
-                n: pair.timeout,
+                count: pair.timeout,
               })}
             </span>
           </li>
@@ -42,7 +42,7 @@ export function FailoverPairs() {
       </ul>
       <div>
         <Button variant="default" onClick={() => show({ open: NEW })}>
-          {t("pair.add")}
+          {t("failover-pair.add")}
         </Button>
       </div>
       {open && <PairSheet key={open} id={open} onClose={() => show({ open: undefined })} />}
@@ -56,7 +56,7 @@ function PairSheet({ id, onClose }: { id: string; onClose: () => void }) {
     <RowSheet
       id={id}
       item="failover-pairs/{failoverPairId}"
-      newTitle={t("pair.add")}
+      newTitle={t("failover-pair.add")}
       onClose={onClose}
       {...(id === NEW ? { initial: { timeout: 3 } } : {})}
       fields={[
@@ -66,7 +66,7 @@ function PairSheet({ id, onClose }: { id: string; onClose: () => void }) {
           kind: "own" as const,
           draw: ({ values, change, error }: Parameters<typeof drawEnd>[1]) => drawEnd(end, { values, change, error }),
         })),
-        { name: "timeout", hint: t("pair.timeout-hint") },
+        { name: "timeout", hint: t("failover-pair.timeout-hint") },
       ]}
     />
   );

@@ -67,16 +67,16 @@ function Waiting({ link }: { link: CloudLink }) {
           t("cloud.nothing")
         ) : (
           <>
-            {t("cloud.unsent-rows", { n: unsentRows })}, {t("cloud.unsent-since")} <Timestamp at={unsentSince} />
+            {t("cloud.unsent-rows", { count: unsentRows })}, {t("cloud.unsent-since")} <Timestamp at={unsentSince} />
           </>
         )}
       </dd>
       <dt>{t("cloud.coming")}</dt>
-      <dd>{stagedRows === 0 ? t("cloud.nothing") : t("appliances.behind-rows", { n: stagedRows })}</dd>
+      <dd>{stagedRows === 0 ? t("cloud.nothing") : t("appliances.behind-rows", { count: stagedRows })}</dd>
       {position && (
         <>
           <dt>{t("cloud.position")}</dt>
-          <dd>{t("cloud.position-words", position)}</dd>
+          <dd>{t("cloud.position-text", position)}</dd>
         </>
       )}
     </>
@@ -88,7 +88,7 @@ function Refused({ link }: { link: CloudLink }) {
   if (link.refusedRows === 0) return null;
   return (
     <section className="stack">
-      <Chip tone="warn">{t("cloud.refused", { n: link.refusedRows })}</Chip>
+      <Chip tone="warn">{t("cloud.refused", { count: link.refusedRows })}</Chip>
       <ul className="plain lined">
         {link.refused.map(({ resource, rowId, reason }) => (
           <li key={`${resource} ${rowId}`}>

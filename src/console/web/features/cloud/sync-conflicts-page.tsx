@@ -30,13 +30,13 @@ export default function SyncConflictsPage() {
     <div className="page">
       <SectionTabs of="system" />
       <h1>{t("conflict.title")}</h1>
-      <p className="soft">{t("conflict.words")}</p>
+      <p className="soft">{t("conflict.intro")}</p>
       <ErrorLine error={found.error} />
       {found.data && conflicts.length === 0 && <p>{t("conflict.none")}</p>}
       {conflicts.map((conflict) => (
         <ConflictCard key={conflict.id} conflict={conflict} />
       ))}
-      {more > 0 && <p className="soft">{t("conflict.more", { n: more })}</p>}
+      {more > 0 && <p className="soft">{t("conflict.more", { count: more })}</p>}
     </div>
   );
 }

@@ -14,7 +14,7 @@ export function UnlinkButton() {
   return (
     <ConfirmButton
       word={t("cloud.leave")}
-      words={t("cloud.leave-words")}
+      words={t("cloud.leave-text")}
       pending={leaving.isPending}
       error={leaving.error}
       onSure={() => leaving.mutate()}

@@ -47,10 +47,10 @@ export function UpgradeForm({ version, endpointIds, onClose }: UpgradeFormProps)
       >
         <p>
           {endpointIds.length > 0
-            ? t("upgrade.of-chosen", { n: endpointIds.length, version })
+            ? t("upgrade.of-chosen", { count: endpointIds.length, version })
             : t("upgrade.of-all", { version })}
         </p>
-        <p className="soft">{t("upgrade.words")}</p>
+        <p className="soft">{t("upgrade.intro")}</p>
         {NAMES.map((name) => (
           <NumberInput
             key={name}

@@ -44,11 +44,11 @@ function Wave({ wave, states }: { wave: number; states: readonly UpgradeStepRow[
   const { t, name } = useTranslation();
   const counts = STATES.flatMap((state) => {
     const n = states.filter((each) => each.state === state).length;
-    return n > 0 ? [`${n} ${name("upgrade-turn", state)}`] : [];
+    return n > 0 ? [`${n} ${name("upgrade-step", state)}`] : [];
   });
   return (
     <li>
-      <strong>{t("upgrade.wave", { n: wave })}</strong>
+      <strong>{t("upgrade.wave", { count: wave })}</strong>
       <span className="wave-squares" aria-hidden="true">
         {states.slice(0, MOST_DRAWN).map(({ id, state }) => (
           <span key={id} className={`wave-square ${state}`}>
@@ -65,13 +65,13 @@ function ComingWave({ wave, size }: { wave: number; size: number }) {
   const { t } = useTranslation();
   return (
     <li>
-      <strong>{t("upgrade.wave", { n: wave })}</strong>
+      <strong>{t("upgrade.wave", { count: wave })}</strong>
       <span className="wave-squares" aria-hidden="true">
         {Array.from({ length: Math.min(size, MOST_DRAWN) }, (_, at) => `${wave}/${at}`).map((key) => (
           <span key={key} className="wave-square waiting" />
         ))}
       </span>
-      <span className="soft">{t("upgrade.to-come", { n: size })}</span>
+      <span className="soft">{t("upgrade.to-come", { count: size })}</span>
     </li>
   );
 }

@@ -49,7 +49,7 @@ export function Upgrades({ version, chosen }: { version: string | null; chosen: 
         <div className="row">
           <span className="grow">{t("upgrade.offered", { version })}</span>
           <Button disabled={!isOver} onClick={() => setBegins(true)}>
-            {chosen.size > 0 ? t("upgrade.begin-chosen", { n: chosen.size }) : t("upgrade.begin-all")}
+            {chosen.size > 0 ? t("upgrade.begin-chosen", { count: chosen.size }) : t("upgrade.begin-all")}
           </Button>
         </div>
       )}
@@ -74,7 +74,7 @@ function Progress({ upgrade }: { upgrade: UpgradeRow }) {
         <strong>{upgrade.version}</strong>
         <Chip tone={TONES[state]}>{name("upgrade-state", state)}</Chip>
         <span className="grow soft">
-          {t("upgrade.so-far", { done: counts?.done ?? 0, n: total })},{" "}
+          {t("upgrade.so-far", { done: counts?.done ?? 0, count: total })},{" "}
           <Timestamp at={upgrade.endedAt ?? upgrade.createdAt} />
         </span>
       </div>
@@ -113,7 +113,7 @@ function Steering({ upgrade: { id: applianceUpgradeId, state } }: { upgrade: Upg
       )}
       <ConfirmButton
         word={t("upgrade.cancel")}
-        words={t("upgrade.cancel-words")}
+        words={t("upgrade.cancel-text")}
         pending={steering.isPending}
         error={steering.error}
         onSure={() => steering.mutate("cancel")}
@@ -133,12 +133,12 @@ function Told({ turns }: { turns: readonly UpgradeStepRow[] }) {
         {told.slice(0, MOST_TOLD).map(({ id, state, reason, endpoint, endpointId, orderedAt }) => (
           <li key={id} className="row">
             <strong>{endpoint?.name ?? endpointId}</strong>
-            <Chip tone={DONE_TONES[state] ?? ""}>{name("upgrade-turn", state)}</Chip>
+            <Chip tone={DONE_TONES[state] ?? ""}>{name("upgrade-step", state)}</Chip>
             <span className="grow soft">{reason ?? <Timestamp at={orderedAt} />}</span>
           </li>
         ))}
       </ul>
-      {told.length > MOST_TOLD && <p className="soft">{t("upgrade.more", { n: told.length - MOST_TOLD })}</p>}
+      {told.length > MOST_TOLD && <p className="soft">{t("upgrade.more", { count: told.length - MOST_TOLD })}</p>}
     </>
   );
 }

@@ -32,10 +32,10 @@ export default function DashboardPage() {
   return (
     <div className="page">
       <div className="head">
-        <h1>{t("now.title")}</h1>
+        <h1>{t("dashboard.title")}</h1>
         <span className="space" />
         <Button component={Link} to="/send">
-          {t("now.send")}
+          {t("dashboard.send")}
         </Button>
       </div>
       <IncidentsCard />
@@ -51,10 +51,10 @@ export default function DashboardPage() {
           <NextBells />
         </Suspense>
         <section className="card">
-          <h2>{t("now.last")}</h2>
+          <h2>{t("dashboard.last")}</h2>
           {last.data && rows.length === 0 && (
             <p className="soft">
-              {t("now.last-none")} <Link to="/welcome">{t("now.try")}</Link>
+              {t("dashboard.last-none")} <Link to="/welcome">{t("dashboard.try")}</Link>
             </p>
           )}
           <ul className="plain">
@@ -77,13 +77,13 @@ function IncidentsCard() {
   if (rows.length === 0) return null;
   return (
     <section className="card">
-      <h2>{t("now.incidents")}</h2>
+      <h2>{t("dashboard.incidents")}</h2>
       <ul className="plain">
         {rows.map((row) => (
           <li key={row.id} className="row">
             <DrillChip drill={row.drill} />
             <Link className="grow" to="/incidents/$incidentId" params={{ incidentId: row.id }}>
-              {row.name ?? t("now.incident")}
+              {row.name ?? t("dashboard.incident")}
             </Link>
             <Timestamp at={row.createdAt} />
           </li>
@@ -91,7 +91,7 @@ function IncidentsCard() {
       </ul>
       {more > 0 && (
         <Link to="/incidents" search={{ ongoingOnly: "true" }}>
-          {t("now.more-incidents", { n: more })}
+          {t("dashboard.more-incidents", { count: more })}
         </Link>
       )}
     </section>
@@ -110,15 +110,15 @@ function OpenAlarms() {
   );
   if (open.length === 0) return null;
   return (
-    <ul className="plain" aria-label={t("now.alarms")} aria-live="polite">
+    <ul className="plain" aria-label={t("dashboard.alarms")} aria-live="polite">
       {open.map((row) => (
         <li key={row.id} className="row">
-          <Chip tone={row.muted ? "warn" : "bad"}>{t("now.alarm")}</Chip>
+          <Chip tone={row.muted ? "warn" : "bad"}>{t("dashboard.alarm")}</Chip>
           <Link to="/alarms" search={{ open: row.id }}>
-            {row.reasons[0]?.reason ?? t("now.alarm-open")}
+            {row.reasons[0]?.reason ?? t("dashboard.alarm-open")}
           </Link>
           {row.acknowledgedAt && (
-            <span className="soft">{t("now.alarm-seen-to", { name: row.acknowledgedBy ?? "" })}</span>
+            <span className="soft">{t("dashboard.alarm-seen-to", { name: row.acknowledgedBy ?? "" })}</span>
           )}
         </li>
       ))}
@@ -132,8 +132,8 @@ function SoundingCard({ rows }: { rows: readonly NotificationRow[] | null }) {
   const now = useNow();
   return (
     <section className="card">
-      <h2>{t("sounding.title")}</h2>
-      {rows?.length === 0 && <p className="soft">{t("sounding.none")}</p>}
+      <h2>{t("active-notifications.title")}</h2>
+      {rows?.length === 0 && <p className="soft">{t("active-notifications.none")}</p>}
       <ul className="plain">
         {rows?.map((row) => (
           <li key={row.id} className="row">
@@ -161,18 +161,18 @@ function DevicesCard({ last }: { last: NotificationRow | undefined }) {
       {last && missed > 0 && (
         <p>
           <Link to="/broadcasts/$notificationId" params={{ notificationId: last.id }} search={{ level: "failed" }}>
-            <Chip tone="bad">{t("now.missed", { n: missed })}</Chip>
+            <Chip tone="bad">{t("dashboard.missed", { count: missed })}</Chip>
           </Link>
         </p>
       )}
       {last && passedOver > 0 && (
         <p>
           <Link to="/broadcasts/$notificationId" params={{ notificationId: last.id }} search={{ level: "skipped" }}>
-            <Chip tone="warn">{t("now.passed-over", { n: passedOver })}</Chip>
+            <Chip tone="warn">{t("dashboard.passed-over", { count: passedOver })}</Chip>
           </Link>
         </p>
       )}
-      {last && missed + passedOver === 0 && <p className="soft">{t("now.all-reached")}</p>}
+      {last && missed + passedOver === 0 && <p className="soft">{t("dashboard.all-reached")}</p>}
     </section>
   );
 }

@@ -11,16 +11,16 @@ export function StartLatencyTable() {
   const ms = (value: number): string => `${value.toLocaleString(language, { maximumFractionDigits: 1 })} ms`;
   return (
     <details className="card">
-      <summary>{t("delays.title", { n: models.length })}</summary>
-      <p className="soft">{t("delays.words")}</p>
+      <summary>{t("start-latency.title", { count: models.length })}</summary>
+      <p className="soft">{t("start-latency.intro")}</p>
       <table className="delays-table">
         <thead>
           <tr>
-            <th scope="col">{t("delays.model")}</th>
-            <th scope="col">{t("delays.median")}</th>
-            <th scope="col">{t("delays.spread")}</th>
-            <th scope="col">{t("delays.hold")}</th>
-            <th scope="col">{t("delays.reports")}</th>
+            <th scope="col">{t("start-latency.model")}</th>
+            <th scope="col">{t("start-latency.median")}</th>
+            <th scope="col">{t("start-latency.spread")}</th>
+            <th scope="col">{t("start-latency.hold")}</th>
+            <th scope="col">{t("start-latency.reports")}</th>
           </tr>
         </thead>
         <tbody>

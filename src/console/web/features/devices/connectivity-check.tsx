@@ -12,38 +12,38 @@ export function ConnectivityCheck({ row }: { row: DeviceRow }) {
   const { client, notify } = useConsole();
   const test = useRowMutation<void, ConnectivityTest>("devices", async () => {
     const found = await client.post<ConnectivityTest>("devices/{deviceId}/quiet-test", { deviceId: row.id }, {});
-    notify(found.fault === null ? t("proof.proven") : t("proof.failed", { reason: found.fault }));
+    notify(found.fault === null ? t("connectivity.proven") : t("connectivity.failed", { reason: found.fault }));
     return found;
   });
   return (
     <>
       <dl className="facts">
-        <dt>{t("proof.way")}</dt>
+        <dt>{t("connectivity.way")}</dt>
         <dd>
           {row.provenAt ? <Timestamp at={row.provenAt} /> : t("devices.never")}{" "}
-          {row.provenBy && <small className="soft">{name("proof.by", row.provenBy)}</small>}
+          {row.provenBy && <small className="soft">{name("connectivity.by", row.provenBy)}</small>}
         </dd>
         {row.testedAt && (
           <>
-            <dt>{t("proof.tested")}</dt>
+            <dt>{t("connectivity.tested")}</dt>
             <dd>
               <Timestamp at={row.testedAt} />{" "}
-              {row.testFault && <small className="soft">{t("proof.failed", { reason: row.testFault })}</small>}
+              {row.testFault && <small className="soft">{t("connectivity.failed", { reason: row.testFault })}</small>}
             </dd>
           </>
         )}
         {row.isRegistered !== null && (
           <>
-            <dt>{t("proof.registered")}</dt>
+            <dt>{t("connectivity.registered")}</dt>
             <dd>{t(row.isRegistered ? "yes" : "no")}</dd>
           </>
         )}
       </dl>
       <div className="row">
         <Button variant="default" loading={test.isPending} onClick={() => test.mutate()}>
-          {t("proof.test")}
+          {t("connectivity.test")}
         </Button>
-        <small className="soft">{t("proof.test-words")}</small>
+        <small className="soft">{t("connectivity.test-text")}</small>
       </div>
       <ErrorLine error={test.error} />
     </>

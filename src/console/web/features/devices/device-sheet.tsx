@@ -42,7 +42,7 @@ function Known({ row }: { row: DeviceRow }) {
       <div>
         <DeviceStateChip row={row} />
       </div>
-      <p>{t(`device-state-words.${row.state ?? "untried"}`)}</p>
+      <p>{t(`device-state-text.${row.state ?? "untried"}`)}</p>
       <Proof row={row} />
       <ConnectivityCheck row={row} />
       <OfflineRings row={row} />
@@ -75,7 +75,9 @@ function Proof({ row }: { row: DeviceRow }) {
       <dd>{row.lastLevel ? <LevelChip level={row.lastLevel} /> : "–"}</dd>
       <dt>{t("devices.last-answer")}</dt>
       <dd>{row.lastSeenAt ? <Timestamp at={row.lastSeenAt} /> : t("devices.never")}</dd>
-      {row.failures ? <Fact name={t("devices.failures")} value={t("devices.failures-n", { n: row.failures })} /> : null}
+      {row.failures ? (
+        <Fact name={t("devices.failures")} value={t("devices.failures-n", { count: row.failures })} />
+      ) : null}
     </dl>
   );
 }

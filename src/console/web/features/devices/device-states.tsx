@@ -87,7 +87,7 @@ function Ring({ counts, total }: { counts: Readonly<Record<DisplayedDeviceState,
       </svg>
       <span className="ring-words">
         <strong>{counts ? total.toLocaleString(language) : "–"}</strong>
-        {t("now.devices", { n: total })}
+        {t("dashboard.devices", { count: total })}
       </span>
     </div>
   );

@@ -16,17 +16,17 @@ export function OfflineRings({ row }: { row: DeviceRow }) {
   const { RingPlanUntil: until, RingPlanAt: at } = row.attributes;
   return (
     <section aria-live="polite">
-      <h2>{t("ring-plan.title")}</h2>
+      <h2>{t("offline-rings.title")}</h2>
       <p>
-        <Chip tone={TONES[state]}>{t(`ring-plan.${state}`)}</Chip>
+        <Chip tone={TONES[state]}>{t(`offline-rings.${state}`)}</Chip>
       </p>
-      <p className="soft">{t(`ring-plan-words.${state}`)}</p>
+      <p className="soft">{t(`offline-rings-text.${state}`)}</p>
       <dl className="facts">
-        <dt>{t("ring-plan.until")}</dt>
+        <dt>{t("offline-rings.until")}</dt>
         <dd>
           <Timestamp at={until || null} />
         </dd>
-        <dt>{t("ring-plan.at")}</dt>
+        <dt>{t("offline-rings.at")}</dt>
         <dd>
           <Timestamp at={at || null} />
         </dd>

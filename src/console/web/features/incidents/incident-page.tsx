@@ -28,7 +28,7 @@ export default function IncidentPage() {
   const { t } = useTranslation();
   const { incidentId = "" } = useParams({ strict: false });
   const { data: row, error } = useRow<IncidentRow>("incidents/{incidentId}", { incidentId });
-  if (!row) return <UnavailablePage title={t("now.incident")} error={error} />;
+  if (!row) return <UnavailablePage title={t("dashboard.incident")} error={error} />;
   return (
     <div className={row.drill ? "page in-drill" : "page"}>
       <Header row={row} />
@@ -138,7 +138,7 @@ function Ends({ row }: { row: IncidentRow }) {
       {asking && (
         <Dialog title={t("incident.end-title")} onClose={() => setAsking(false)}>
           <div className="stack">
-            <p>{t("incident.end-words")}</p>
+            <p>{t("incident.end-text")}</p>
             <ErrorLine error={end.error} />
             <div className="row">
               <Button

@@ -11,17 +11,23 @@ export default function IncidentPlansPage() {
   return (
     <ListPage<IncidentPlanRow>
       tabs="send"
-      title={t("plans.title")}
-      add={t("plans.add")}
-      none={t("plans.none")}
+      title={t("incident-plans.title")}
+      add={t("incident-plans.add")}
+      none={t("incident-plans.none")}
       route="incident-plans"
       columns={[
-        { id: "description", head: t("plans.description"), width: "2fr", cell: (row) => row.description ?? "–" },
+        {
+          id: "description",
+          head: t("incident-plans.description"),
+          width: "2fr",
+          cell: (row) => row.description ?? "–",
+        },
         {
           id: "offers",
-          head: t("plans.offers"),
+          head: t("incident-plans.offers"),
           width: "1fr",
-          cell: (row) => t("plans.offers-n", { n: row.scenarioIds.length + row.messageTemplateIds.length }),
+          cell: (row) =>
+            t("incident-plans.offers-n", { count: row.scenarioIds.length + row.messageTemplateIds.length }),
         },
       ]}
       sheet={(id, onClose) => <PlanSheet key={id} incidentPlanId={id} onClose={onClose} />}
@@ -36,26 +42,31 @@ function PlanSheet({ incidentPlanId, onClose }: { incidentPlanId: string; onClos
     <RowSheet
       id={incidentPlanId}
       item="incident-plans/{incidentPlanId}"
-      newTitle={t("plans.add")}
+      newTitle={t("incident-plans.add")}
       onClose={onClose}
       fields={[
         { name: "name" },
-        { name: "description", kind: "long", label: t("plans.description"), hint: t("plans.description-hint") },
+        {
+          name: "description",
+          kind: "long",
+          label: t("incident-plans.description"),
+          hint: t("incident-plans.description-hint"),
+        },
         {
           name: "scenarioIds",
           kind: "rows",
           from: "scenarios",
           label: t("scenarios.title"),
-          hint: t("plans.scenarios-hint"),
+          hint: t("incident-plans.scenarios-hint"),
         },
         {
           name: "messageTemplateIds",
           kind: "rows",
           from: "message-templates",
           label: t("templates.title"),
-          hint: t("plans.templates-hint"),
+          hint: t("incident-plans.templates-hint"),
         },
-        { name: "allowMultipleActiveIncidents", hint: t("plans.multiple-hint") },
+        { name: "allowMultipleActiveIncidents", hint: t("incident-plans.multiple-hint") },
         {
           name: "rostering",
           kind: "own",

@@ -61,7 +61,7 @@ export default function IncidentsPage() {
           sort: "createdAt",
           cell: (row) => <Timestamp at={row.createdAt} />,
         },
-        { id: "by", head: t("broadcast.by"), width: "1fr", cell: (row) => row.startedBy?.name ?? "–" },
+        { id: "by", head: t("notification.by"), width: "1fr", cell: (row) => row.startedBy?.name ?? "–" },
         { id: "site", head: t("field.siteId"), width: "1fr", cell: (row) => row.site?.name ?? "–" },
         {
           id: "messages",

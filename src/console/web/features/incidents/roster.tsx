@@ -43,7 +43,9 @@ export function Roster({ incident }: { incident: IncidentRow }) {
     <section className="card" aria-label={t("roster.title")}>
       <h2>{t("roster.title")}</h2>
       <ErrorLine error={roster.error} />
-      <p aria-live="polite">{all.length > 0 ? t("roster.count", { n: said, all: all.length }) : t("roster.nobody")}</p>
+      <p aria-live="polite">
+        {all.length > 0 ? t("roster.count", { count: said, all: all.length }) : t("roster.nobody")}
+      </p>
       <div className="row end">
         <TextInput
           className="grow"
@@ -65,7 +67,7 @@ export function Roster({ incident }: { incident: IncidentRow }) {
           <Entry key={entry.userId} {...{ incident, entry, where }} />
         ))}
       </ul>
-      {meant.length > MOST_DRAWN && <p className="soft">{t("roster.more", { n: meant.length - MOST_DRAWN })}</p>}
+      {meant.length > MOST_DRAWN && <p className="soft">{t("roster.more", { count: meant.length - MOST_DRAWN })}</p>}
     </section>
   );
 }

@@ -24,7 +24,7 @@ export function entrySentence(entry: TimelineEntry, { t }: Translator): string {
   if (kind !== "devices" && kind !== "answers") return words ?? "";
   const more = count > names.length ? " …" : "";
   const who = names.length === 0 ? "" : `: ${names.join(", ")}${more}`;
-  return `${t(kind === "devices" ? "timeline.devices" : "timeline.people", { n: count })}${who}`;
+  return `${t(kind === "devices" ? "timeline.devices" : "timeline.people", { count })}${who}`;
 }
 
 /** Time since the incident began, as `+0:07`. */

@@ -12,8 +12,8 @@ export function Timeline({ incident }: { incident: IncidentRow }) {
   const timeline = useRow<{ data: TimelineEntry[] }>("incidents/{incidentId}/timeline", { incidentId: incident.id });
   const entries = timeline.data?.data ?? [];
   return (
-    <section className="card" aria-label={t("broadcast.diary")}>
-      <h2>{t("broadcast.diary")}</h2>
+    <section className="card" aria-label={t("notification.diary")}>
+      <h2>{t("notification.diary")}</h2>
       <ErrorLine error={timeline.error} />
       <ol className="timeline" aria-live="polite" aria-relevant="additions">
         {entries.toReversed().map((entry, at) => (

@@ -38,9 +38,9 @@ export function TalkButton({ speaking, voice, drill, isReady, isHeld, onStart, o
     return (
       <>
         <HoldButton className="send-live" disabled={!isReady} onHeld={onStart}>
-          <strong>{t("speak.start")}</strong>
+          <strong>{t("live-page.start")}</strong>
         </HoldButton>
-        <p className="soft">{t(isReady ? "speak.hint" : "speak.missing")}</p>
+        <p className="soft">{t(isReady ? "live-page.hint" : "live-page.missing")}</p>
       </>
     );
   }
@@ -56,14 +56,18 @@ export function TalkButton({ speaking, voice, drill, isReady, isHeld, onStart, o
         aria-pressed={isOpen}
         onClick={isOpen ? onFinish : onStart}
       >
-        <strong>{t(isOpen ? `speak.${state}` : drill ? "speak.start-drill" : "speak.start")}</strong>
+        <strong>{t(isOpen ? `live-page.${state}` : drill ? "live-page.start-drill" : "live-page.start")}</strong>
         {state === "on-air" && <Elapsed since={speaking.since} />}
-        {isOpen && <small>{t("speak.end")}</small>}
+        {isOpen && <small>{t("live-page.end")}</small>}
       </button>
       <p className="visually-hidden" role="alert">
-        {isOpen && state !== "asking" ? t(`speak.${state}`) : ""}
+        {isOpen && state !== "asking" ? t(`live-page.${state}`) : ""}
       </p>
-      {isOpen ? <LevelMeter {...voice} /> : <p className="soft">{t(isReady ? "speak.hint" : "speak.missing")}</p>}
+      {isOpen ? (
+        <LevelMeter {...voice} />
+      ) : (
+        <p className="soft">{t(isReady ? "live-page.hint" : "live-page.missing")}</p>
+      )}
     </>
   );
 }

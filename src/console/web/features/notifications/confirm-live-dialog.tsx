@@ -24,7 +24,7 @@ export function ConfirmLiveDialog({ subject, devices, emergency, onSend, onClose
   return (
     <Dialog onClose={onClose} title={t("live.title")}>
       <div className="stack">
-        <p className="mode">{devices === null ? t("live.question") : t("live.question-n", { n: devices })}</p>
+        <p className="mode">{devices === null ? t("live.question") : t("live.question-n", { count: devices })}</p>
         <p>
           <strong>{subject}</strong>
         </p>

@@ -20,10 +20,10 @@ type PlacedRoom = DeliveriesByRoom["rooms"][number];
 
 const FLOOR = "sites/{siteId}/buildings/{buildingId}/floors/{floorId}";
 const WORDS = {
-  good: "rooms.reached",
-  bad: "rooms.missed",
-  warn: "rooms.passed-over",
-  waiting: "rooms.waiting",
+  good: "deliveries-by-room.reached",
+  bad: "deliveries-by-room.missed",
+  warn: "deliveries-by-room.passed-over",
+  waiting: "deliveries-by-room.waiting",
 } as const;
 
 /** What sounds where: the plans of all floors that a message went to, with each room in the state of its devices. */
@@ -33,7 +33,8 @@ export default function DeliveriesByRoomPage() {
   const message = useRow<NotificationRow>("notifications/{notificationId}", { notificationId });
   const found = useRow<DeliveriesByRoom>("notifications/{notificationId}/rooms", { notificationId });
   const row = message.data;
-  if (!row || !found.data) return <UnavailablePage title={t("rooms.title")} error={message.error ?? found.error} />;
+  if (!row || !found.data)
+    return <UnavailablePage title={t("deliveries-by-room.title")} error={message.error ?? found.error} />;
   const { rooms, unplaced } = found.data;
   const floors = new Map<string, PlacedRoom[]>();
   for (const each of rooms) floors.set(each.room.floorId, [...(floors.get(each.room.floorId) ?? []), each]);
@@ -42,7 +43,7 @@ export default function DeliveriesByRoomPage() {
       <header className={row.drill ? "card drill" : "card"}>
         <div className="head">
           <DrillChip drill={row.drill} />
-          <h1>{t("rooms.title")}</h1>
+          <h1>{t("deliveries-by-room.title")}</h1>
           <span className="space" />
           <NotificationActions row={row} />
         </div>
@@ -52,7 +53,7 @@ export default function DeliveriesByRoomPage() {
         <ReachBar devices={row.progress.devices} />
         {unplaced > 0 && (
           <p className="soft">
-            {t("rooms.unplaced", { n: unplaced })} {t("rooms.unplaced-hint")}
+            {t("deliveries-by-room.unplaced", { count: unplaced })} {t("deliveries-by-room.unplaced-hint")}
           </p>
         )}
       </header>
@@ -107,7 +108,7 @@ function Floor({ rooms }: { rooms: readonly PlacedRoom[] }) {
           onMove={() => {}}
         />
       ) : (
-        floor && !floor.floorPlanImage && <p className="soft">{t("rooms.no-plan")}</p>
+        floor && !floor.floorPlanImage && <p className="soft">{t("deliveries-by-room.no-plan")}</p>
       )}
       <ul className="plain lined">
         {rooms.map((each) => (

@@ -35,25 +35,25 @@ export function DeliveryList({ row }: { row: NotificationRow }) {
       cell: (each) => <LevelChip level={each.level} />,
     },
     { id: "reason", head: t("field.reason"), width: "2fr", wraps: true, cell: (each) => each.reason ?? "" },
-    { id: "took", head: t("broadcast.took"), width: "6rem", cell: (each) => <Took row={each} /> },
+    { id: "took", head: t("notification.took"), width: "6rem", cell: (each) => <Took row={each} /> },
   ];
   return (
     <section className="stack ledger">
       <div className="head">
-        <h2>{t("broadcast.ledger")}</h2>
+        <h2>{t("notification.ledger")}</h2>
         <span className="space" />
         <SearchField value={q ?? ""} onSearch={(text) => show({ q: text })} />
         <ExportButton row={row} />
       </div>
       <ListTable<DeliveryRow>
-        label={t("broadcast.ledger")}
+        label={t("notification.ledger")}
         route="notifications/{notificationId}/devices"
         params={{ notificationId: row.id }}
         query={{ ...(level ? { level } : {}), ...(q ? { q } : {}) }}
         columns={columns}
         sort={sort}
         onSort={(next) => show({ sort: next })}
-        empty={<p>{q ? t("search.none") : level ? t("broadcast.none-at-level") : t("broadcast.none")}</p>}
+        empty={<p>{q ? t("search.none") : level ? t("notification.none-at-level") : t("notification.none")}</p>}
       />
     </section>
   );
@@ -64,7 +64,7 @@ function Took({ row }: { row: DeliveryRow }) {
   const { t } = useTranslation();
   const end = row.playingAt ?? row.acceptedAt ?? row.sentAt ?? row.endedAt;
   if (!end || !row.plannedAt) return <span>–</span>;
-  return <span>{t("seconds", { n: Math.round((Date.parse(end) - Date.parse(row.plannedAt)) / 100) / 10 })}</span>;
+  return <span>{t("seconds", { count: Math.round((Date.parse(end) - Date.parse(row.plannedAt)) / 100) / 10 })}</span>;
 }
 
 function ExportButton({ row }: { row: NotificationRow }) {
@@ -83,7 +83,7 @@ function ExportButton({ row }: { row: NotificationRow }) {
   };
   return (
     <Button variant="default" size="compact-md" loading={done !== null} onClick={() => void run()}>
-      {translator.t("broadcast.export")}
+      {translator.t("notification.export")}
     </Button>
   );
 }

@@ -55,7 +55,7 @@ function RetryButton({ row }: { row: NotificationRow }) {
   const go = () => {
     setPressedAt(tries);
     retrying.mutate(undefined, {
-      onSuccess: () => notify(translator.t("retry.done", { n: unreached })),
+      onSuccess: () => notify(translator.t("retry.done", { count: unreached })),
       onError(error) {
         setPressedAt(null);
         notify(errorText(error, translator));
@@ -70,7 +70,7 @@ function RetryButton({ row }: { row: NotificationRow }) {
       loading={isPressed}
       onClick={go}
     >
-      {translator.t("retry.go", { n: unreached })}
+      {translator.t("retry.go", { count: unreached })}
     </Button>
   );
 }

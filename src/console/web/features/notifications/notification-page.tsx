@@ -18,7 +18,7 @@ export default function NotificationPage() {
   const { t } = useTranslation();
   const { notificationId = "" } = useParams({ strict: false });
   const { data: row, error } = useRow<NotificationRow>("notifications/{notificationId}", { notificationId });
-  if (!row) return <UnavailablePage title={t("broadcast.title")} error={error} />;
+  if (!row) return <UnavailablePage title={t("notification.title")} error={error} />;
   return (
     <div className="page">
       <Header row={row} />
@@ -46,7 +46,7 @@ function Header({ row }: { row: NotificationRow }) {
         <NotificationActions row={row} />
       </div>
       <p>
-        {t("broadcast.sent")} <Timestamp at={row.createdAt} />
+        {t("notification.sent")} <Timestamp at={row.createdAt} />
         {row.initiator && ` · ${row.initiator.name}`}
       </p>
       {row.approval && (
@@ -62,7 +62,7 @@ function Header({ row }: { row: NotificationRow }) {
           </Link>
         )}
         <Link to="/broadcasts/$notificationId/rooms" params={{ notificationId: row.id }}>
-          {t("rooms.title")}
+          {t("deliveries-by-room.title")}
         </Link>
       </nav>
     </header>
@@ -76,12 +76,12 @@ function Levels({ row }: { row: NotificationRow }) {
   const levels = DELIVERY_LEVELS.filter((each) => (counts[each] ?? 0) > 0 || each === level);
   const total = Object.values(counts).reduce((sum, n) => sum + n, 0);
   return (
-    <section className="card" aria-label={t("broadcast.levels")} aria-live="polite">
+    <section className="card" aria-label={t("notification.levels")} aria-live="polite">
       <ReachBar devices={counts} />
       <div className="row">
         <button type="button" className="chip-button" aria-pressed={!level} onClick={() => show({ level: undefined })}>
           <strong>{total}</strong>
-          {t("broadcast.all")}
+          {t("notification.all")}
         </button>
         {levels.map((each) => (
           <button
@@ -113,15 +113,15 @@ function ShownOnly({ row }: { row: NotificationRow }) {
   const isShown = q === SEARCH_SHOWN_ONLY;
   return (
     <div className="row">
-      <Chip tone="warn">{t("broadcast.shown-only")}</Chip>
-      <span>{t("broadcast.shown-only-why", { n })}</span>
+      <Chip tone="warn">{t("notification.shown-only")}</Chip>
+      <span>{t("notification.shown-only-why", { count: n })}</span>
       <button
         type="button"
         className="filter-chip"
         aria-pressed={isShown}
         onClick={() => show({ level: undefined, q: isShown ? undefined : SEARCH_SHOWN_ONLY })}
       >
-        {t("broadcast.shown-only-which")}
+        {t("notification.shown-only-which")}
       </button>
     </div>
   );
@@ -142,7 +142,7 @@ function MessageCard({ row }: { row: NotificationRow }) {
   const answers = Object.entries(row.confirmationResults);
   return (
     <section className="card">
-      <h2>{t("broadcast.message")}</h2>
+      <h2>{t("notification.message")}</h2>
       {row.body && <p style={{ whiteSpace: "pre-wrap" }}>{row.body}</p>}
       <dl className="facts">
         <dt>{t("field.alertTone")}</dt>
@@ -152,7 +152,7 @@ function MessageCard({ row }: { row: NotificationRow }) {
         <dt>{t("field.distributionListIds")}</dt>
         <dd>{names(row.distributionLists)}</dd>
         <dt>{t("reach.people")}</dt>
-        <dd>{t("broadcast.read", { n: row.readCount, total: row.recipientCount })}</dd>
+        <dd>{t("notification.read", { count: row.readCount, total: row.recipientCount })}</dd>
         {answers.map(([answer, n]) => (
           <Answer key={answer} answer={answer} n={n} />
         ))}
@@ -185,7 +185,7 @@ function Diary({ notificationId }: { notificationId: string }) {
   );
   return (
     <section className="card">
-      <h2>{t("broadcast.diary")}</h2>
+      <h2>{t("notification.diary")}</h2>
       <ol className="plain">
         {activities.data?.data.map((row) => (
           <li key={row.id} className="row">

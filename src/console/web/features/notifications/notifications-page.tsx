@@ -18,13 +18,13 @@ export default function NotificationsPage() {
   return (
     <ListPage<NotificationRow>
       tabs="history"
-      title={t("history.title")}
+      title={t("notifications.title")}
       add={
         <Button component={Link} to="/send">
-          {t("now.send")}
+          {t("dashboard.send")}
         </Button>
       }
-      none={t("now.last-none")}
+      none={t("dashboard.last-none")}
       route="notifications"
       query={SENT}
       sort="-createdAt"
@@ -54,12 +54,12 @@ export default function NotificationsPage() {
         },
         {
           id: "at",
-          head: t("broadcast.sent"),
+          head: t("notification.sent"),
           width: "12rem",
           sort: "createdAt",
           cell: (row) => <Timestamp at={row.createdAt} />,
         },
-        { id: "by", head: t("broadcast.by"), width: "1fr", cell: (row) => row.initiator?.name ?? "–" },
+        { id: "by", head: t("notification.by"), width: "1fr", cell: (row) => row.initiator?.name ?? "–" },
         {
           id: "reach",
           head: t("reach.title"),

@@ -16,8 +16,8 @@ export function OptOuts({ messageTemplateId }: { messageTemplateId: string }) {
     <>
       <ErrorLine error={declined.error} />
       {total > 0 && (
-        <section className="stack" aria-label={t("templates.declined", { n: total })}>
-          <h3>{t("templates.declined", { n: total })}</h3>
+        <section className="stack" aria-label={t("templates.declined", { count: total })}>
+          <h3>{t("templates.declined", { count: total })}</h3>
           <ul className="plain lined">
             {rows.map(({ id, user, permissions }) => (
               <li key={id} className="row">
@@ -34,7 +34,9 @@ export function OptOuts({ messageTemplateId }: { messageTemplateId: string }) {
               </li>
             ))}
           </ul>
-          {total > rows.length && <p className="soft">{t("templates.declined-more", { n: total - rows.length })}</p>}
+          {total > rows.length && (
+            <p className="soft">{t("templates.declined-more", { count: total - rows.length })}</p>
+          )}
         </section>
       )}
     </>

@@ -66,7 +66,7 @@ function Settings({ notificationProfileId }: ProfileParams) {
   const canChange = row.data?.permissions.includes("put") ?? false;
   return (
     <section className="stack">
-      <p className="soft">{t("profiles.settings-words")}</p>
+      <p className="soft">{t("profiles.settings-text")}</p>
       <ErrorLine error={settings.error ?? row.error ?? schemas.error} />
       <ul className="plain lined">
         {schemas.data &&

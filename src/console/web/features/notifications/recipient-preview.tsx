@@ -36,26 +36,26 @@ function ReachFigures({ reach, devices }: { reach: Reach; devices: number }) {
   return (
     <>
       <p className="reach-line">
-        <strong>{t("reach.line", { n: devices })}</strong>
-        {reach.offline.count > 0 && <span>{t("reach.line-offline", { n: reach.offline.count })}</span>}
-        {reach.inUse > 0 && <span>{t("reach.line-in-use", { n: reach.inUse })}</span>}
-        {reach.expectedSeconds !== null && <span>{t("reach.line-expected", { n: reach.expectedSeconds })}</span>}
+        <strong>{t("reach.line", { count: devices })}</strong>
+        {reach.offline.count > 0 && <span>{t("reach.line-offline", { count: reach.offline.count })}</span>}
+        {reach.inUse > 0 && <span>{t("reach.line-in-use", { count: reach.inUse })}</span>}
+        {reach.expectedSeconds !== null && <span>{t("reach.line-expected", { count: reach.expectedSeconds })}</span>}
       </p>
       <dl className="facts">
         {Object.entries(reach.devices).map(([type, n]) => (
           <Fact key={type} head={name("type", type)} value={String(n)} />
         ))}
         <Fact head={t("reach.people")} value={String(reach.recipientCount)} />
-        <Fact head={t("reach.sound")} value={t("seconds", { n: reach.soundSeconds })} />
+        <Fact head={t("reach.sound")} value={t("seconds", { count: reach.soundSeconds })} />
         {reach.expectedSeconds !== null && (
-          <Fact head={t("reach.expected")} value={t("seconds", { n: reach.expectedSeconds })} />
+          <Fact head={t("reach.expected")} value={t("seconds", { count: reach.expectedSeconds })} />
         )}
         {reach.inUse > 0 && <Fact head={t("reach.in-use")} value={String(reach.inUse)} />}
       </dl>
       {reach.offline.count > 0 && (
         <details>
           <summary>
-            <span className="chip warn">{t("reach.doubtful", { n: reach.offline.count })}</span>
+            <span className="chip warn">{t("reach.doubtful", { count: reach.offline.count })}</span>
           </summary>
           <ul>
             {reach.offline.devices.map((device) => (
@@ -68,7 +68,7 @@ function ReachFigures({ reach, devices }: { reach: Reach; devices: number }) {
       )}
       {reach.notReached.map(({ reason, count }) => (
         <p key={reason}>
-          <span className="chip bad">{t("reach.not", { n: count })}</span> {reason}
+          <span className="chip bad">{t("reach.not", { count: count })}</span> {reason}
         </p>
       ))}
     </>

@@ -58,7 +58,7 @@ export default function RollCallPage() {
           <h1>{t("roll-call.title")}</h1>
           <span className="space" />
           <Button variant="default" size="compact-md" onClick={() => whole.mutate(saveTable)}>
-            {t("broadcast.export")}
+            {t("notification.export")}
           </Button>
           <Button variant="default" size="compact-md" onClick={() => whole.mutate(setOnPaper)}>
             {t("roll-call.print")}
@@ -71,7 +71,7 @@ export default function RollCallPage() {
           <Timestamp at={row.createdAt} />
         </p>
         <p aria-live="polite">
-          <strong>{t("roll-call.count", { n: call.answered, all: call.total })}</strong>
+          <strong>{t("roll-call.count", { count: call.answered, all: call.total })}</strong>
         </p>
         {whole.error && <ErrorLine error={whole.error} />}
         <Switch
@@ -87,7 +87,7 @@ export default function RollCallPage() {
             <h2>{room?.name ?? t("roll-call.nowhere")}</h2>
             {room && <span className="soft">{roomName(room)}</span>}
             <span className="space" />
-            <strong>{t("roll-call.room-count", { n: answered, all: total })}</strong>
+            <strong>{t("roll-call.room-count", { count: answered, all: total })}</strong>
           </div>
           <ul className="plain lined">
             {shown.map((person) => (
@@ -103,7 +103,7 @@ export default function RollCallPage() {
 
 function More({ n }: { n: number }) {
   const { t } = useTranslation();
-  return n > 0 && <p className="soft">{t("roll-call.more", { n })}</p>;
+  return n > 0 && <p className="soft">{t("roll-call.more", { count: n })}</p>;
 }
 
 function Person({ person }: { person: CalledPerson }) {

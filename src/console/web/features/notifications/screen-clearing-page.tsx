@@ -17,9 +17,9 @@ export default function ScreenClearingPage() {
   return (
     <ListPage<ScreenClearingRow>
       tabs="bells"
-      title={t("clearing.title")}
-      add={t("clearing.add")}
-      none={t("clearing.none")}
+      title={t("screen-clearing.title")}
+      add={t("screen-clearing.add")}
+      none={t("screen-clearing.none")}
       route="clear-devices-schedules"
       columns={[
         {
@@ -44,7 +44,7 @@ function ClearingSheet({ clearDevicesScheduleId, onClose }: { clearDevicesSchedu
     <RowSheet
       id={clearDevicesScheduleId}
       item={ROUTE}
-      newTitle={t("clearing.add")}
+      newTitle={t("screen-clearing.add")}
       initial={{ cronExpression: "0 0 18 ? * *" }}
       onClose={onClose}
       fields={[

@@ -26,7 +26,7 @@ export default function TemplatesPage() {
         { id: "tone", head: t("field.alertTone"), width: "8rem", cell: (row) => row.alertTone ?? "–" },
         {
           id: "use",
-          head: t("rail.send"),
+          head: t("nav.send"),
           width: "8rem",
           cell: (row) => (
             <Link to="/send" search={{ open: row.id }}>

@@ -23,7 +23,7 @@ export default function WelcomePage() {
         <AddDevice />
         <section className="card">
           <h2>{t("welcome.test")}</h2>
-          <p>{t("welcome.test-words", { n: total })}</p>
+          <p>{t("welcome.test-text", { count: total })}</p>
           <TestButton disabled={total === 0} />
         </section>
       </div>

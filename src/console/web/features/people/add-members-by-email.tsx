@@ -54,13 +54,13 @@ export function AddMembersByEmail({ has, onAdd }: MembersByAddressProps) {
         />
         {unknown.length > 0 && (
           <p className="fault" role="alert">
-            {t("members.unknown", { n: unknown.length })}
+            {t("members.unknown", { count: unknown.length })}
           </p>
         )}
         <ErrorLine error={state.error} />
         <div>
           <Button disabled={addresses.length === 0} loading={state.pending} onClick={() => void add()}>
-            {t("members.add-n", { n: addresses.length })}
+            {t("members.add-n", { count: addresses.length })}
           </Button>
         </div>
       </div>

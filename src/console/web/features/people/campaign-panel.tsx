@@ -34,7 +34,7 @@ export function CampaignPanel({ distributionListId }: { distributionListId: stri
   ]);
   return (
     <div className="stack">
-      <p className="soft">{t("campaign.words")}</p>
+      <p className="soft">{t("campaign.intro")}</p>
       {url && <CopyField label={t("campaign.url")} value={url} />}
       <ErrorLine error={schemas.error} />
       {schemas.data && permissions.includes("put") && (

@@ -11,9 +11,9 @@ export default function ChatGroupsPage() {
   return (
     <ListPage<ChatGroupRow>
       tabs="people"
-      title={t("chats.title")}
-      add={t("chats.add")}
-      none={t("chats.none")}
+      title={t("chat-groups.title")}
+      add={t("chat-groups.add")}
+      none={t("chat-groups.none")}
       route="collaboration-groups"
       columns={[{ id: "type", head: t("field.type"), width: "1fr", sort: "type", side: true, cell: (row) => row.type }]}
       sheet={(id, onClose) => <ChatGroupSheet key={id} collaborationGroupId={id} onClose={onClose} />}
@@ -26,12 +26,12 @@ function ChatGroupSheet({ collaborationGroupId, onClose }: { collaborationGroupI
   const isNew = collaborationGroupId === NEW;
   const channels = useRows<ExtensionRow>("extensions", {}, { type: "collaboration", limit: 100 });
   const types = [...new Set((channels.data?.data ?? []).flatMap(({ deviceType }) => deviceType ?? []))];
-  const hint = channels.data && types.length === 0 ? t("chats.no-type") : t("chats.type-hint");
+  const hint = channels.data && types.length === 0 ? t("chat-groups.no-type") : t("chat-groups.type-hint");
   return (
     <RowSheet
       id={collaborationGroupId}
       item="collaboration-groups/{collaborationGroupId}"
-      newTitle={t("chats.add")}
+      newTitle={t("chat-groups.add")}
       onClose={onClose}
       fields={[
         { name: "name" },
@@ -40,7 +40,7 @@ function ChatGroupSheet({ collaborationGroupId, onClose }: { collaborationGroupI
           : []),
         { name: "distributionListIds", kind: "rows", from: "distribution-lists" },
         { name: "userIds", kind: "rows", from: "users" },
-        { name: "properties", hint: t("chats.properties-hint") },
+        { name: "properties", hint: t("chat-groups.properties-hint") },
         { name: "isShared", hint: t("lists.shared-hint") },
       ]}
     />

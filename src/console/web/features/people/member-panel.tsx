@@ -79,7 +79,7 @@ function useAdding<P>(of: Membership<P>): Adding {
     } finally {
       setProgress(null);
     }
-    notify(t("members.added", { n: users.length }));
+    notify(t("members.added", { count: users.length }));
   });
   return { progress, error: change.error, run: (users) => change.mutateAsync(users).catch(() => undefined) };
 }

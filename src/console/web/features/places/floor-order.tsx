@@ -26,7 +26,7 @@ export function FloorOrder({ siteId, buildingId }: { siteId: string; buildingId:
   };
   return (
     <section className="stack">
-      <p className="soft">{t("places.floors-words")}</p>
+      <p className="soft">{t("places.floors-text")}</p>
       <ErrorLine error={floors.error ?? order.error} />
       <ol className="plain lined">
         {rows.map(({ id, name }, at) => (

@@ -42,7 +42,7 @@ export function GeoreferenceForm({ params, ground, ratio }: GroundFormProps) {
     <details open={ground === null}>
       <summary>{t("plan.ground")}</summary>
       <div className="stack">
-        <p className="soft">{t("plan.ground-words")}</p>
+        <p className="soft">{t("plan.ground-text")}</p>
         <Form
           key={JSON.stringify(ground)}
           fields={FIELDS}

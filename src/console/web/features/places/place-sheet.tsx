@@ -1,4 +1,4 @@
-import type { MessageKey } from "../../i18n/en.ts";
+import type { MessageKey } from "../../i18n/message-keys.ts";
 import { useTranslation } from "../../i18n/use-translation.tsx";
 import type { FieldOverrides } from "../../ui/form/form-fields.ts";
 import { NEW, RowSheet } from "../../ui/row-sheet.tsx";

@@ -118,7 +118,7 @@ function Node({
         <button type="button" className="open" onClick={() => onOpen(path)}>
           {name}
         </button>
-        {level !== "zone" && <small className="soft">{t(`place-count.${level}`, { n: childCount(row) })}</small>}
+        {level !== "zone" && <small className="soft">{t(`place-count.${level}`, { count: childCount(row) })}</small>}
       </span>
       {isOpen && <Branch above={path} inName={name} {...{ unfolded, toggle, onOpen }} />}
     </li>

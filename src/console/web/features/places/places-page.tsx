@@ -23,7 +23,7 @@ export default function PlacesPage() {
         <span className="space" />
         <Button onClick={() => show({ open: NEW })}>{t("places.add-site")}</Button>
       </div>
-      <p className="soft">{t("places.words")}</p>
+      <p className="soft">{t("places.intro")}</p>
       <div className="list-tools">
         <SearchField label={t("places.search")} value={q ?? ""} onSearch={(text) => show({ q: text })} />
       </div>

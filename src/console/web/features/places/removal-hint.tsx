@@ -46,13 +46,13 @@ function useDependents(level: PlaceLevel, path: PlacePath): { parts: string[] | 
   const zonesIn = zones?.total ?? sum(floors?.data.map(({ zoneTotal }) => zoneTotal));
   const goWith = level === "site" || level === "building";
   const parts = [
-    buildings?.total ? t("places.removal-buildings", { n: buildings.total }) : "",
-    floorsIn ? t("places.removal-floors", { n: floorsIn }) : "",
-    zonesIn ? t("places.removal-zones", { n: zonesIn }) : "",
-    recipients?.total ? t("places.removal-recipients", { n: recipients.total }) : "",
-    inputs?.total && goWith ? t("places.removal-inputs", { n: inputs.total }) : "",
+    buildings?.total ? t("places.removal-buildings", { count: buildings.total }) : "",
+    floorsIn ? t("places.removal-floors", { count: floorsIn }) : "",
+    zonesIn ? t("places.removal-zones", { count: zonesIn }) : "",
+    recipients?.total ? t("places.removal-recipients", { count: recipients.total }) : "",
+    inputs?.total && goWith ? t("places.removal-inputs", { count: inputs.total }) : "",
   ].filter(Boolean);
-  const kept = inputs?.total && !goWith ? t("places.unplaces-inputs", { n: inputs.total }) : null;
+  const kept = inputs?.total && !goWith ? t("places.unplaces-inputs", { count: inputs.total }) : null;
   return { parts, kept };
 }
 

@@ -30,7 +30,7 @@ export function SiteRoleHolders({ siteId }: { siteId: string }) {
   const close = () => setOpen(null);
   return (
     <section className="stack">
-      <p className="soft">{t("places.roles-words")}</p>
+      <p className="soft">{t("places.roles-text")}</p>
       <ErrorLine error={players.error} />
       {players.data?.total === 0 && <p className="soft">{t("places.roles-none")}</p>}
       <ul className="plain lined">

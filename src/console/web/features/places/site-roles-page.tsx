@@ -13,16 +13,16 @@ export default function SiteRolesPage() {
   return (
     <ListPage<SiteRoleRow>
       tabs="devices"
-      title={t("roles.title")}
-      add={t("roles.add")}
-      none={t("roles.none")}
+      title={t("site-roles.title")}
+      add={t("site-roles.add")}
+      none={t("site-roles.none")}
       route="site-roles"
       query={WITH_SITES}
       opener={{ width: "1fr" }}
       columns={[
         {
           id: "sites",
-          head: t("roles.sites"),
+          head: t("site-roles.sites"),
           width: "2fr",
           named: true,
           cell: (row) => row.associatedSites?.map(({ name }) => name).join(", ") || "–",
@@ -33,10 +33,10 @@ export default function SiteRolesPage() {
           key={id}
           id={id}
           item="site-roles/{siteRoleId}"
-          newTitle={t("roles.add")}
+          newTitle={t("site-roles.add")}
           onClose={onClose}
           fields={[
-            { name: "name", hint: t("roles.name-hint") },
+            { name: "name", hint: t("site-roles.name-hint") },
             { name: "isShared", hint: t("lists.shared-hint") },
           ]}
         >
@@ -54,8 +54,8 @@ function SitesOf({ siteRoleId }: { siteRoleId: string }) {
   if (!row.data) return null;
   return (
     <section className="stack">
-      <h3>{t("roles.sites")}</h3>
-      {sites.length === 0 && <p className="soft">{t("roles.nowhere")}</p>}
+      <h3>{t("site-roles.sites")}</h3>
+      {sites.length === 0 && <p className="soft">{t("site-roles.nowhere")}</p>}
       <ul className="plain">
         {sites.map(({ id, name }) => (
           <li key={id}>

@@ -101,7 +101,7 @@ function MessageFields({ message, at, variables, error, onChange }: FieldsProps)
         onChange={(siteRoleIds) => onChange({ siteRoleIds })}
       />
       <details {...(hasOwnWords(message) ? { open: true } : {})}>
-        <summary>{t("message.own-words")}</summary>
+        <summary>{t("message.own-text")}</summary>
         <div className="stack">
           {variables.length > 0 && (
             <p className="soft">

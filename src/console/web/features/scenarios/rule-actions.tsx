@@ -20,7 +20,7 @@ export function RuleActions({ scenarioId }: { scenarioId: string }) {
   const rows = actions.data?.data ?? [];
   return (
     <section className="stack">
-      <p className="soft">{t("rule-action.words")}</p>
+      <p className="soft">{t("rule-action.intro")}</p>
       <ErrorLine error={actions.error} />
       {actions.data?.total === 0 && <p className="soft">{t("rule-action.none")}</p>}
       <ul className="plain lined">

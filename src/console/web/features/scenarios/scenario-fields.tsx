@@ -1,5 +1,6 @@
 import { TextInput } from "@mantine/core";
 import { PLACE_LEVELS, type PlaceIds, type ScenarioMessage, type ScenarioQuestion } from "../../api/scenario-rows.ts";
+import type { MessageFamily } from "../../i18n/message-keys.ts";
 import type { Translator } from "../../i18n/translator.ts";
 import type { CustomFieldProps, FieldOverrides, FormValues } from "../../ui/form/form-fields.ts";
 import { PlaceSelect } from "../places/place-select.tsx";
@@ -17,7 +18,7 @@ const hasPlace = ({ locationEnabled }: FormValues) => locationEnabled === true;
 
 /** The form of a scenario, in the order in which somebody thinks of one. */
 export function scenarioFields({ t, name }: Translator): FieldOverrides[] {
-  const choices = (family: string, values: readonly string[]) =>
+  const choices = (family: MessageFamily, values: readonly string[]) =>
     values.map((value) => ({ value, label: name(family, value) }));
   return [
     { name: "name" },

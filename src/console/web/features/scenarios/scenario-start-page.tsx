@@ -46,7 +46,7 @@ export default function ScenarioStartPage() {
           <div className="split">
             <StartPanel {...{ scenario, drill, told }} onTold={setTold} onStarted={setStarted} />
             <div className="stack">
-              <h2>{t("foreseen.title")}</h2>
+              <h2>{t("preview.title")}</h2>
               <StartPreview scenario={scenario} told={told} />
             </div>
           </div>

@@ -143,7 +143,7 @@ function TryOut({ scenarioId }: { scenarioId: string }) {
   if (!scenario) return <ErrorLine error={error} />;
   return (
     <div className="stack">
-      <p className="soft">{t("scenario.try-words")}</p>
+      <p className="soft">{t("scenario.try-text")}</p>
       <StartFields scenario={scenario} told={told} onChange={setTold} />
       <StartPreview scenario={scenario} told={told} />
     </div>

@@ -32,9 +32,9 @@ export function StartPreview({ scenario, told }: { scenario: ScenarioRow; told: 
   const foreseen = useForeseen(scenario, told);
   const preview = foreseen.data?.preview;
   return (
-    <section className="stack" aria-live="polite" aria-label={t("foreseen.title")}>
+    <section className="stack" aria-live="polite" aria-label={t("preview.title")}>
       <ErrorLine error={foreseen.error} />
-      {preview && preview.messages.length === 0 && <p className="soft">{t("foreseen.none")}</p>}
+      {preview && preview.messages.length === 0 && <p className="soft">{t("preview.none")}</p>}
       {preview?.messages.map((message) => {
         const { messageId, name, subject, body, ttsCustomContent, users, devices } = message;
         const said = (text: string) => withPlaceholders(text, scenario.fields);
@@ -46,9 +46,9 @@ export function StartPreview({ scenario, told }: { scenario: ScenarioRow; told: 
               <span className="soft">{name}</span>
             </div>
             {body && <p className="foreseen-text">{said(body)}</p>}
-            {ttsCustomContent && <p className="soft">{t("foreseen.spoken", { words: said(ttsCustomContent) })}</p>}
+            {ttsCustomContent && <p className="soft">{t("preview.spoken", { words: said(ttsCustomContent) })}</p>}
             <p className={isNobody ? "fault" : "soft"}>
-              {isNobody ? t("foreseen.nobody") : reachWords(t, users.count, devices.count)}
+              {isNobody ? t("preview.nobody") : reachWords(t, users.count, devices.count)}
               {!isNobody && namesOf([...devices.first, ...users.first])}
             </p>
           </article>
@@ -68,7 +68,7 @@ export function StartPreviewSummary({ scenario, told }: { scenario: ScenarioRow;
   const words = reachWords(t, most("users"), most("devices"));
   return (
     <p className={words === "" ? "fault" : "reach-line"} aria-live="polite">
-      {words === "" ? t("foreseen.nobody-at-all") : t("foreseen.goes-to", { words })}
+      {words === "" ? t("preview.nobody-at-all") : t("preview.goes-to", { words })}
     </p>
   );
 }
@@ -77,8 +77,8 @@ type Say = ReturnType<typeof useTranslation>["t"];
 
 function reachWords(t: Say, users: number, devices: number): string {
   const parts = [
-    devices > 0 ? t("foreseen.devices", { n: devices }) : "",
-    users > 0 ? t("foreseen.people", { n: users }) : "",
+    devices > 0 ? t("preview.devices", { count: devices }) : "",
+    users > 0 ? t("preview.people", { count: users }) : "",
   ].filter(Boolean);
   return parts.join(", ");
 }

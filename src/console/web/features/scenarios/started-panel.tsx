@@ -75,7 +75,7 @@ function Sent({ row, alone }: { row: NotificationRow; alone: boolean }) {
       )}
       {!alone && row.confirmableCount > 0 && (
         <Link to="/broadcasts/$notificationId/roll-call" params={{ notificationId: row.id }}>
-          {t("roll-call.count", { n: answersTo(row), all: row.confirmableCount })}
+          {t("roll-call.count", { count: answersTo(row), all: row.confirmableCount })}
         </Link>
       )}
       {state === "going" && <StopButton id={row.id} subject={row.subject ?? ""} />}

@@ -30,15 +30,15 @@ export default function AccessCheckPage() {
   return (
     <div className="page">
       <SectionTabs of="people" />
-      <h1>{t("why.title")}</h1>
-      <p className="soft">{t("why.words")}</p>
+      <h1>{t("access.title")}</h1>
+      <p className="soft">{t("access.intro")}</p>
       <ErrorLine error={schemas.error} />
       {schemas.data && <Asking things={things} question={question} />}
-      <section className="card" aria-live="polite" aria-label={t("why.answer")}>
+      <section className="card" aria-live="polite" aria-label={t("access.answer")}>
         {user && question && isComplete ? (
           <Answer key={`${user} ${question.verb} ${question.path}`} userId={user} question={question} things={things} />
         ) : (
-          <p className="soft">{t("why.ask")}</p>
+          <p className="soft">{t("access.ask")}</p>
         )}
       </section>
     </div>
@@ -54,28 +54,28 @@ function Asking({ things, question }: { things: PermissionTargets; question: Acc
     <section className="card">
       <div className="grid">
         <RowSelect
-          label={t("why.who")}
-          placeholder={t("why.choose-who")}
+          label={t("access.who")}
+          placeholder={t("access.choose-who")}
           route="users"
           value={user ?? null}
           onChange={(id) => show({ user: id ?? undefined })}
         />
         <Select
-          label={t("why.what")}
-          placeholder={t("why.choose-what")}
+          label={t("access.what")}
+          placeholder={t("access.choose-what")}
           searchable
           data={[
-            { group: t("grant.acts"), items: ACTIONS.map((value) => ({ value, label: name("grant-act", value) })) },
-            { group: t("grant.things"), items: named.sort((a, b) => a.label.localeCompare(b.label, language)) },
+            { group: t("permission.acts"), items: ACTIONS.map((value) => ({ value, label: name("action", value) })) },
+            { group: t("permission.things"), items: named.sort((a, b) => a.label.localeCompare(b.label, language)) },
           ]}
           value={thing ?? null}
           onChange={(value) => show({ thing: value ?? undefined, open: undefined })}
         />
         {deeds.length > 0 && (
           <Select
-            label={t("why.deed")}
+            label={t("access.deed")}
             allowDeselect={false}
-            data={deeds.map((value) => ({ value, label: name("grant-verb", value) }))}
+            data={deeds.map((value) => ({ value, label: name("permission-verb", value) }))}
             value={verb ?? "get"}
             onChange={(value) => show({ verb: value ?? undefined, open: undefined })}
           />
@@ -84,8 +84,8 @@ function Asking({ things, question }: { things: PermissionTargets; question: Acc
           <WhichOne family={question.family as RouteFor<"get">} needed={question.needsRow} />
         )}
         <DomainSelect
-          label={t("why.where")}
-          placeholder={t("why.anywhere")}
+          label={t("access.where")}
+          placeholder={t("access.anywhere")}
           value={domain ?? null}
           onChange={(id) => show({ domain: id ?? undefined })}
         />
@@ -99,8 +99,8 @@ function WhichOne({ family, needed }: { family: RouteFor<"get">; needed: boolean
   const [{ open }, show] = useTableSearch();
   return (
     <RowSelect
-      label={t("why.which")}
-      placeholder={needed ? t("why.choose-one") : t("why.all-of-them")}
+      label={t("access.which")}
+      placeholder={needed ? t("access.choose-one") : t("access.all-of-them")}
       route={family}
       value={open ?? null}
       onChange={(id) => show({ open: id ?? undefined })}
@@ -128,12 +128,12 @@ function Answer({ userId, question, things }: AnswerProps) {
   return (
     <div className="stack">
       <div className="row">
-        <Chip tone={told.granted ? "good" : "bad"}>{t(told.granted ? "why.yes" : "why.no")}</Chip>
-        <strong>{t(told.granted ? "why.yes-words" : "why.no-words", { who, sentence })}</strong>
+        <Chip tone={told.granted ? "good" : "bad"}>{t(told.granted ? "access.yes" : "access.no")}</Chip>
+        <strong>{t(told.granted ? "access.yes-text" : "access.no-text", { who, sentence })}</strong>
       </div>
       {told.grants.length > 0 && (
         <>
-          <h2>{t("why.by")}</h2>
+          <h2>{t("access.by")}</h2>
           <ul className="plain lined">
             {told.grants.map((each) => (
               <Decider key={`${each.from} ${each.permissionId} ${each.spec}`} grant={each} things={things} />
@@ -143,7 +143,7 @@ function Answer({ userId, question, things }: AnswerProps) {
       )}
       {told.missing.length > 0 && (
         <>
-          <h2>{t("why.missing")}</h2>
+          <h2>{t("access.missing")}</h2>
           <ul>
             {told.missing.map((reason) => (
               <li key={reason}>{reason}</li>
@@ -153,7 +153,7 @@ function Answer({ userId, question, things }: AnswerProps) {
       )}
       <div className="row">
         <Link to="/people" search={{ open: userId }}>
-          {t("why.open-person", { who })}
+          {t("access.open-person", { who })}
         </Link>
       </div>
       {!told.granted && <Giving user={user.data} grant={grant} sentence={sentence} domainId={domainId ?? null} />}
@@ -172,23 +172,23 @@ function Decider({ grant, things }: { grant: DecidingPermission; things: Permiss
     {},
     { enabled: domainId !== null },
   );
-  const name = securityGroupName ?? t("why.hidden");
+  const name = securityGroupName ?? t("access.hidden");
   const sentence = grant.verb === "*" ? "" : permissionText(grant, things, translator);
   const text = {
-    implicit: () => t("why.implicit"),
-    "super-group": () => t("why.super", { name }),
-    group: () => t("why.group", { name, sentence }),
-    own: () => t("why.own", { sentence }),
+    implicit: () => t("access.implicit"),
+    "super-group": () => t("access.super", { name }),
+    group: () => t("access.group", { name, sentence }),
+    own: () => t("access.own", { sentence }),
   }[from]();
   return (
     <li className="row">
       <span className="grow">
         {text}
-        {domain.data && ` (${t("why.in-domain", { name: domain.data.name })})`}
+        {domain.data && ` (${t("access.in-domain", { name: domain.data.name })})`}
       </span>
       {securityGroupId && (
         <Link to="/security-groups" search={{ open: securityGroupId }}>
-          {t("why.open-group", { name })}
+          {t("access.open-group", { name })}
         </Link>
       )}
     </li>
@@ -211,19 +211,19 @@ function Giving({ user, grant, sentence, domainId }: GivingProps) {
   const give = useRowMutation("users", async (securityGroupId: string | null) => {
     if (securityGroupId) await client.post("security-groups/{securityGroupId}/permissions", { securityGroupId }, body);
     else await client.post("users/{userId}/user-permissions", { userId: user.id }, body);
-    notify(t("why.given", { sentence }));
+    notify(t("access.given", { sentence }));
   });
   return (
     <div className="stack">
       <div>
         <Button variant="default" loading={give.isPending} onClick={() => give.mutate(null)}>
-          {t("why.give", { who: user.name })}
+          {t("access.give", { who: user.name })}
         </Button>
       </div>
       {user.securityGroups.length > 0 && (
         <div className="row end">
           <Select
-            label={t("why.give-group")}
+            label={t("access.give-group")}
             placeholder={t("security.choose")}
             data={user.securityGroups.map(({ id, name }) => ({ value: id, label: name }))}
             value={group}

@@ -22,7 +22,7 @@ export function AllowedTemplates({ securityGroupId }: { securityGroupId: string 
       }
       words={{
         none: t("allowed.none"),
-        some: t("allowed.words"),
+        some: t("allowed.intro"),
         add: t("allowed.add"),
         choose: t("allowed.choose"),
         untied: (name) => t("allowed.taken", { name }),

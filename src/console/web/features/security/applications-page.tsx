@@ -120,7 +120,7 @@ function Keys({ applicationId }: { applicationId: string }) {
   return (
     <div className="stack">
       <CopyField label={t("application.client-id")} value={clientId} />
-      {type === "public" && <p className="soft">{t("application.public-words")}</p>}
+      {type === "public" && <p className="soft">{t("application.public-text")}</p>}
       {type === "confidential" && (
         <>
           <p>

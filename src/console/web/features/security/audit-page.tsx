@@ -4,6 +4,7 @@ import { useTrackedQuery } from "../../api/page-queries.ts";
 import type { AuditCheck, AuditRow } from "../../api/security-rows.ts";
 import { useRow } from "../../api/use-rows.ts";
 import { useConsole } from "../../console-context.tsx";
+import type { MessageFamily } from "../../i18n/message-keys.ts";
 import { useTranslation } from "../../i18n/use-translation.tsx";
 import { ErrorLine } from "../../ui/error-line.tsx";
 import { RowSelect } from "../../ui/form/row-select.tsx";
@@ -112,7 +113,7 @@ function Narrowing() {
 
 function whatOf(
   { resource, before, after, details }: AuditRow,
-  name: (family: string, value: string) => string,
+  name: (family: MessageFamily, value: string) => string,
 ): string {
   const row = (after ?? before ?? details ?? {}) as Record<string, unknown>;
   const called = row.name ?? row.subject ?? row.description ?? row.email ?? row.spec ?? row.path;
@@ -156,7 +157,7 @@ function ChainState() {
         <>
           <Chip tone="good">{t("audit.intact")}</Chip>
           <span className="soft">
-            {t("audit.intact-words", { n: verdict.entries })} <Timestamp at={verdict.checkedAt} />
+            {t("audit.intact-text", { count: verdict.entries })} <Timestamp at={verdict.checkedAt} />
           </span>
         </>
       )}
@@ -164,7 +165,7 @@ function ChainState() {
         <>
           <Chip tone="bad">{t("audit.broken")}</Chip>
           <span>
-            {t("audit.broken-words", { number: verdict.broken.number, reason: verdict.broken.reason })}{" "}
+            {t("audit.broken-text", { number: verdict.broken.number, reason: verdict.broken.reason })}{" "}
             {verdict.broken.at && <Timestamp at={verdict.broken.at} />}
           </span>
         </>

@@ -27,14 +27,14 @@ export function DirectoryGroupLinks({ route, params }: { route: TiesRoute; param
           <Link to="/directory-groups" search={{ open: row.scimGroupId }}>
             {row.name ?? "–"}
           </Link>
-          <small className="soft block">{t("directory.count", { n: row.memberCount ?? 0 })}</small>
+          <small className="soft block">{t("directory.count", { count: row.memberCount ?? 0 })}</small>
         </>
       )}
       tie={(scimGroupId) => client.post(route, params, { scimGroupId })}
       untie={(scimGroupId) => client.remove(`${route}/{scimGroupId}`, { ...params, scimGroupId })}
       words={{
         none: t("directory.no-ties"),
-        some: t("directory.ties-words"),
+        some: t("directory.ties-text"),
         add: t("directory.tie"),
         choose: t("security.choose"),
         untied: (name) => t("directory.untied", { name }),

@@ -24,7 +24,7 @@ export default function DirectoryGroupsPage() {
           head: t("members.title"),
           width: "8rem",
           side: true,
-          cell: (row) => t("directory.count", { n: row.memberCount ?? 0 }),
+          cell: (row) => t("directory.count", { count: row.memberCount ?? 0 }),
         },
       ]}
       sheet={(id, onClose) => <DirectoryGroupSheet key={id} scimGroupId={id} onClose={onClose} />}
@@ -46,7 +46,7 @@ function DirectoryGroupSheet({ scimGroupId, onClose }: { scimGroupId: string; on
       ]}
       tabs={[{ id: "members", label: t("members.title"), content: <DirectoryMembers scimGroupId={scimGroupId} /> }]}
     >
-      <p className="soft">{t("directory.words")}</p>
+      <p className="soft">{t("directory.intro")}</p>
     </RowSheet>
   );
 }

@@ -28,7 +28,7 @@ export default function DomainsPage() {
         <span className="space" />
         <Button onClick={() => show({ open: NEW })}>{t("domain.add")}</Button>
       </div>
-      <p className="soft">{t("domain.words")}</p>
+      <p className="soft">{t("domain.intro")}</p>
       <ErrorLine error={domains.error} />
       <nav className="card" aria-label={t("domain.tree")}>
         <Branch nodes={tree} onOpen={(id) => show({ open: id })} />

@@ -2,8 +2,7 @@ import { Button } from "@mantine/core";
 import type { IdentityProviderRow, IdentityProviderTest } from "../../api/rows.ts";
 import { useRow, useRowMutation } from "../../api/use-rows.ts";
 import { useConsole } from "../../console-context.tsx";
-import type { MessageKey } from "../../i18n/en.ts";
-import { formatMessage } from "../../i18n/format.ts";
+import type { MessageKey } from "../../i18n/message-keys.ts";
 import { useTranslation } from "../../i18n/use-translation.tsx";
 import { CopyField } from "../../ui/copy-field.tsx";
 import { ErrorLine } from "../../ui/error-line.tsx";
@@ -139,7 +138,7 @@ function ProviderSheet({ id, onClose }: { id: string; onClose: () => void }) {
 
 /** What the provider must know, and whether a log-in by it would work. */
 function Connection({ identityProviderId }: { identityProviderId: string }) {
-  const { t, name, language } = useTranslation();
+  const { t, name } = useTranslation();
   const { client } = useConsole();
   const row = useRow<IdentityProviderRow>("identity-providers/{identityProviderId}", { identityProviderId });
   const test = useRowMutation<void, IdentityProviderTest>("identity-providers", () =>
@@ -153,7 +152,7 @@ function Connection({ identityProviderId }: { identityProviderId: string }) {
     client.post("identity-providers/{identityProviderId}/sync", { identityProviderId }, { anyway }),
   );
   const { type, redirectUri, metadataUrl, permissions } = row.data ?? {};
-  if (type === "built-in") return <p className="soft">{t("provider.built-in-words")}</p>;
+  if (type === "built-in") return <p className="soft">{t("provider.built-in-text")}</p>;
   return (
     <section className="stack" aria-live="polite">
       <ErrorLine error={row.error ?? test.error ?? sync.error} />
@@ -161,7 +160,7 @@ function Connection({ identityProviderId }: { identityProviderId: string }) {
       {metadataUrl && <CopyField label={t("provider.metadata")} value={metadataUrl} />}
       {permissions?.includes("put") && (
         <>
-          <p className="soft">{t("provider.test-words")}</p>
+          <p className="soft">{t("provider.test-text")}</p>
           <div className="row">
             <Button loading={test.isPending} onClick={() => test.mutate()}>
               {t("provider.test")}
@@ -182,11 +181,7 @@ function Connection({ identityProviderId }: { identityProviderId: string }) {
               <Chip tone={ok ? "good" : "bad"}>{t(ok ? "provider.works" : "provider.fails")}</Chip>
               {name("provider-check", what)}
             </span>
-            <span>
-              {ok
-                ? formatMessage(name("provider-found", code), { value: value ?? "" }, language)
-                : name("provider-fault", what)}
-            </span>
+            <span>{ok ? name("provider-found", code, { value: value ?? "" }) : name("provider-fault", what)}</span>
             {!ok && <span className="soft">{words}</span>}
           </li>
         ))}
@@ -194,14 +189,14 @@ function Connection({ identityProviderId }: { identityProviderId: string }) {
       {row.data?.lastSyncOutcome && (
         <LastSync row={row.data} pending={sync.isPending} onAnyway={() => sync.mutate(true)} />
       )}
-      <p className="soft">{t("provider.words")}</p>
+      <p className="soft">{t("provider.intro")}</p>
     </section>
   );
 }
 
 /** What came of bringing people in line; where many would have to go, it is done when somebody says so. */
 function LastSync({ row, pending, onAnyway }: { row: IdentityProviderRow; pending: boolean; onAnyway: () => void }) {
-  const { t, name, language } = useTranslation();
+  const { t, name } = useTranslation();
   const { lastSyncAt, lastSyncOutcome, lastSyncInLine, lastSyncGone, lastSyncResult, permissions } = row;
   const counts = { inLine: lastSyncInLine ?? 0, gone: lastSyncGone ?? 0 };
   const isHeld = lastSyncOutcome === "held-back" || lastSyncOutcome === "none-found";
@@ -209,13 +204,13 @@ function LastSync({ row, pending, onAnyway }: { row: IdentityProviderRow; pendin
     <div className="stack tight">
       <p>
         {t("provider.synced")} <Timestamp at={lastSyncAt ?? null} />{" "}
-        {formatMessage(name("sync-outcome", lastSyncOutcome ?? ""), counts, language)}
+        {name("sync-outcome", lastSyncOutcome ?? "", counts)}
       </p>
       {lastSyncOutcome === "failed" && <p className="soft">{lastSyncResult}</p>}
       {isHeld && permissions?.includes("put") && (
         <div className="row">
           <Button color="red" variant="outline" loading={pending} onClick={onAnyway}>
-            {t("provider.anyway", { n: counts.gone })}
+            {t("provider.anyway", { count: counts.gone })}
           </Button>
         </div>
       )}

@@ -28,22 +28,22 @@ export function permissionText({ verb, spec }: Permission, things: PermissionTar
   const id = segments.find((segment) => ID.test(segment));
   const general = `/${segments.map((segment) => (ID.test(segment) ? "*" : segment)).join("/")}`;
   const known = generalSentence({ verb, spec: general }, things, translator);
-  if (!known) return translator.t("grant.raw", { verb, spec });
-  return id ? translator.t("grant.only", { sentence: known, id: id.slice(0, 8) }) : known;
+  if (!known) return translator.t("permission.raw", { verb, spec });
+  return id ? translator.t("permission.only", { sentence: known, id: id.slice(0, 8) }) : known;
 }
 
 function generalSentence(grant: Permission, things: PermissionTargets, { t, name }: Translator): string | null {
-  const act = name("grant-act", permissionKey(grant));
+  const act = name("action", permissionKey(grant));
   if (act !== permissionKey(grant)) return act;
   for (const [resource, { path }] of Object.entries(things)) {
     const collection = permissionShape(path);
     const thing = resourceLabel(resource, name);
-    if (grant.verb === "post" && grant.spec === `${collection}/*/clone`) return t("grant.clone", { thing });
+    if (grant.verb === "post" && grant.spec === `${collection}/*/clone`) return t("permission.clone", { thing });
     if (
       VERBS.some((verb) => verb === grant.verb) &&
       permissionKey(grant) === permissionKey(permissionFor(grant.verb, path))
     )
-      return name("grant-sentence", grant.verb).replace("{thing}", thing);
+      return name("permission-sentence", grant.verb, { thing });
   }
   return null;
 }
@@ -60,7 +60,7 @@ export function permissionKey({ verb, spec }: Permission): string {
 
 /** What people call the rows of a resource. */
 export function resourceLabel(resource: string, name: Translator["name"]): string {
-  const word = name("thing", resource);
+  const word = name("resource", resource);
   return word === resource ? resource.replace(/-/g, " ") : word;
 }
 

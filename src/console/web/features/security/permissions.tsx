@@ -67,7 +67,7 @@ function GrantLine({ row, sentence, resource, onAdd, onRemove }: GrantLineProps)
   const back = useRowMutation<void, unknown>(resource, () => onAdd(placed(row, row.domainId)));
   const remove = useRowMutation<void, void>(resource, async () => {
     await onRemove(row.id);
-    notify(t("grant.taken", { sentence }), () => back.mutate());
+    notify(t("permission.taken", { sentence }), () => back.mutate());
   });
   return (
     <li className="row">
@@ -83,7 +83,7 @@ function GrantLine({ row, sentence, resource, onAdd, onRemove }: GrantLineProps)
           variant="default"
           size="compact-sm"
           loading={remove.isPending}
-          aria-label={t("grant.take-named", { sentence })}
+          aria-label={t("permission.take-named", { sentence })}
           onClick={() => remove.mutate()}
         >
           {t("remove")}
@@ -101,7 +101,7 @@ function DomainChip({ domainId }: { domainId: string }) {
   return (
     <>
       {" "}
-      <Chip tone="">{domain ? t("why.in-domain", { name: domain.name }) : t("grant.hidden-domain")}</Chip>
+      <Chip tone="">{domain ? t("access.in-domain", { name: domain.name }) : t("permission.hidden-domain")}</Chip>
     </>
   );
 }
@@ -129,46 +129,46 @@ function GrantPicker({ resource, things, held, onAdd }: GrantPickerProps) {
   );
   const add = useRowMutation<void, void>(resource, async () => {
     for (const grant of wanted) await onAdd(placed(grant, domainId));
-    notify(t("grant.given", { n: wanted.length }));
+    notify(t("permission.given", { count: wanted.length }));
     setSubject(null);
   });
   const named = Object.keys(things).map((value) => ({ value, label: resourceLabel(value, name) }));
   return (
     <div className="card">
-      <h3>{t("grant.add")}</h3>
+      <h3>{t("permission.add")}</h3>
       <Select
-        label={t("grant.what")}
-        placeholder={t("grant.choose")}
+        label={t("permission.what")}
+        placeholder={t("permission.choose")}
         searchable
         data={[
-          { group: t("grant.acts"), items: ACTIONS.map((value) => ({ value, label: name("grant-act", value) })) },
-          { group: t("grant.things"), items: named.sort((a, b) => a.label.localeCompare(b.label, language)) },
-          { group: t("grant.else"), items: [{ value: BY_PATH, label: t("grant.by-path") }] },
+          { group: t("permission.acts"), items: ACTIONS.map((value) => ({ value, label: name("action", value) })) },
+          { group: t("permission.things"), items: named.sort((a, b) => a.label.localeCompare(b.label, language)) },
+          { group: t("permission.else"), items: [{ value: BY_PATH, label: t("permission.by-path") }] },
         ]}
         value={subject}
         onChange={setSubject}
       />
       {subject === BY_PATH && (
         <TextInput
-          label={t("grant.path")}
-          description={t("grant.path-hint")}
+          label={t("permission.path")}
+          description={t("permission.path-hint")}
           value={spec}
           onChange={(event) => setSpec(event.currentTarget.value)}
         />
       )}
       {subject && !isAct(subject) && (
-        <Checkbox.Group label={t("grant.may")} value={[...verbs]} onChange={setVerbs}>
+        <Checkbox.Group label={t("permission.may")} value={[...verbs]} onChange={setVerbs}>
           <div className="row">
             {VERBS.filter((verb) => subject === BY_PATH || serves(things[subject]?.methods, verb)).map((verb) => (
-              <Checkbox key={verb} value={verb} label={name("grant-verb", verb)} />
+              <Checkbox key={verb} value={verb} label={name("permission-verb", verb)} />
             ))}
           </div>
         </Checkbox.Group>
       )}
       {subject && (
         <DomainSelect
-          label={t("grant.where")}
-          placeholder={t("grant.everywhere")}
+          label={t("permission.where")}
+          placeholder={t("permission.everywhere")}
           value={domainId}
           onChange={setDomainId}
         />
@@ -180,11 +180,11 @@ function GrantPicker({ resource, things, held, onAdd }: GrantPickerProps) {
           ))}
         </ul>
       )}
-      {subject && wanted.length === 0 && <p className="soft">{t("grant.held")}</p>}
+      {subject && wanted.length === 0 && <p className="soft">{t("permission.held")}</p>}
       <ErrorLine error={add.error} />
       <div>
         <Button disabled={wanted.length === 0} loading={add.isPending} onClick={() => add.mutate()}>
-          {t("grant.add")}
+          {t("permission.add")}
         </Button>
       </div>
     </div>

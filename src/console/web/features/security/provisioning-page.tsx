@@ -61,10 +61,10 @@ function Service() {
   const { url, users, groups, lastRequests } = data;
   return (
     <section className="card">
-      <p>{t("provisioning.words")}</p>
+      <p>{t("provisioning.intro")}</p>
       <CopyField label={t("provisioning.address")} value={url} />
       <p>
-        {t("provisioning.people", { n: users })} · {t("provisioning.groups", { n: groups })} ·{" "}
+        {t("provisioning.people", { count: users })} · {t("provisioning.groups", { count: groups })} ·{" "}
         <Link to="/directory-groups">{t("directory.title")}</Link> ·{" "}
         <Link to="/security-groups">{t("provisioning.tie")}</Link>
       </p>

@@ -59,7 +59,7 @@ function CloneToDomains({ securityGroupId }: { securityGroupId: string }) {
       { securityGroupId },
       { domainIds },
     );
-    notify(t("security.cloned-to", { n: made.copiedSecurityGroups.length }));
+    notify(t("security.cloned-to", { count: made.copiedSecurityGroups.length }));
     setDomainIds([]);
   });
   if (domains.length < 2) return null;

@@ -110,7 +110,7 @@ function GroupGrants({ securityGroupId }: { securityGroupId: string }) {
     { securityGroupId },
     { limit: 1_000 },
   );
-  if (group.data?.superGroup) return <p>{t("security.super-words")}</p>;
+  if (group.data?.superGroup) return <p>{t("security.super-text")}</p>;
   return (
     <>
       <ErrorLine error={grants.error ?? group.error} />

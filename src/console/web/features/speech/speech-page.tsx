@@ -53,7 +53,7 @@ export default function SpeechPage() {
       )}
     >
       <VoiceCard />
-      <p className="soft">{t("speech.words")}</p>
+      <p className="soft">{t("speech.intro")}</p>
     </ListPage>
   );
 }

@@ -37,7 +37,7 @@ export default function BackupsPage() {
           {t("backup.now")}
         </Button>
       </div>
-      <p className="soft">{t("backup.words")}</p>
+      <p className="soft">{t("backup.intro")}</p>
       <Kept />
       <h2>{t("backup.orders")}</h2>
       <ErrorLine error={found.error ?? order.error} />

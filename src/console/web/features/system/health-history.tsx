@@ -21,10 +21,10 @@ export function HealthHistory() {
   const { t, name } = useTranslation();
   return (
     <section className="card">
-      <h2>{t("graphs.history")}</h2>
+      <h2>{t("health-chart.history")}</h2>
       <div className="members-table">
         <ListTable<HealthEventRow>
-          label={t("graphs.history")}
+          label={t("health-chart.history")}
           route="system-health-events"
           sort="-createdAt"
           columns={[
@@ -48,7 +48,7 @@ export function HealthHistory() {
               ),
             },
           ]}
-          empty={<p>{t("graphs.no-history")}</p>}
+          empty={<p>{t("health-chart.no-history")}</p>}
         />
       </div>
     </section>
@@ -70,20 +70,20 @@ export function DaemonRuns() {
   const read = useRow<{ runs: readonly Run[] }>("runs", {}, { limit: SHOWN });
   const endOf = ({ ending, endedAt }: Run): string =>
     endedAt === null
-      ? t("graphs.running")
+      ? t("health-chart.running")
       : ending === "stopped"
-        ? t("graphs.stopped")
-        : t("graphs.cut-off", { how: ending ?? "" });
+        ? t("health-chart.stopped")
+        : t("health-chart.cut-off", { how: ending ?? "" });
   return (
     <section className="card">
-      <h2>{t("graphs.runs")}</h2>
+      <h2>{t("health-chart.runs")}</h2>
       <ErrorLine error={read.error} />
       <table className="numbers">
         <thead>
           <tr>
-            <th scope="col">{t("graphs.started")}</th>
-            <th scope="col">{t("graphs.ended")}</th>
-            <th scope="col">{t("graphs.version")}</th>
+            <th scope="col">{t("health-chart.started")}</th>
+            <th scope="col">{t("health-chart.ended")}</th>
+            <th scope="col">{t("health-chart.version")}</th>
           </tr>
         </thead>
         <tbody>

@@ -22,36 +22,46 @@ export default function HealthPage() {
     values: samples.map(of),
   });
   const pace = [
-    line("lag", t("graphs.lag"), { colour: "--accent", dash: [] }, ({ loopLagMs }) => loopLagMs),
-    line("write", t("graphs.write"), { colour: "--good", dash: [6, 3] }, ({ writeMs }) => writeMs),
+    line("lag", t("health-chart.lag"), { colour: "--accent", dash: [] }, ({ loopLagMs }) => loopLagMs),
+    line("write", t("health-chart.write"), { colour: "--good", dash: [6, 3] }, ({ writeMs }) => writeMs),
   ];
   const room = [
-    line("disk", t("graphs.disk"), { colour: "--good", dash: [] }, ({ diskFreeBytes }) => inMib(diskFreeBytes)),
-    line("memory", t("graphs.memory"), { colour: "--accent", dash: [6, 3] }, ({ memoryFreeBytes }) =>
+    line("disk", t("health-chart.disk"), { colour: "--good", dash: [] }, ({ diskFreeBytes }) => inMib(diskFreeBytes)),
+    line("memory", t("health-chart.memory"), { colour: "--accent", dash: [6, 3] }, ({ memoryFreeBytes }) =>
       inMib(memoryFreeBytes),
     ),
-    line("resident", t("graphs.resident"), { colour: "--bad", dash: [2, 3] }, ({ residentBytes }) =>
+    line("resident", t("health-chart.resident"), { colour: "--bad", dash: [2, 3] }, ({ residentBytes }) =>
       inMib(residentBytes),
     ),
   ];
   const work = [
-    line("broadcasts", t("graphs.broadcasts"), { colour: "--accent", dash: [] }, (sample) => sample.broadcastsUnderWay),
-    line("alarms", t("graphs.alarms"), { colour: "--bad", dash: [2, 3] }, (sample) => sample.alarmActionsWaiting),
-    line("webhooks", t("graphs.webhooks"), { colour: "--good", dash: [6, 3] }, (sample) => sample.webhooksWaiting),
+    line(
+      "broadcasts",
+      t("health-chart.broadcasts"),
+      { colour: "--accent", dash: [] },
+      (sample) => sample.broadcastsUnderWay,
+    ),
+    line("alarms", t("health-chart.alarms"), { colour: "--bad", dash: [2, 3] }, (sample) => sample.alarmActionsWaiting),
+    line(
+      "webhooks",
+      t("health-chart.webhooks"),
+      { colour: "--good", dash: [6, 3] },
+      (sample) => sample.webhooksWaiting,
+    ),
   ];
   return (
     <div className="page">
       <SectionTabs of="system" />
-      <h1>{t("graphs.title")}</h1>
+      <h1>{t("health-chart.title")}</h1>
       <HealthCard />
-      <p className="soft">{t("graphs.words")}</p>
+      <p className="soft">{t("health-chart.intro")}</p>
       <ErrorLine error={series.error} />
-      {series.data && samples.length === 0 && <p role="status">{t("graphs.none")}</p>}
+      {series.data && samples.length === 0 && <p role="status">{t("health-chart.none")}</p>}
       {samples.length > 0 && (
         <>
-          <Graph title={t("graphs.pace")} unit={t("graphs.ms")} samples={samples} lines={pace} />
-          <Graph title={t("graphs.work")} unit={t("graphs.count")} samples={samples} lines={work} />
-          <Graph title={t("graphs.room")} unit={t("graphs.mib")} samples={samples} lines={room} />
+          <Graph title={t("health-chart.pace")} unit={t("health-chart.ms")} samples={samples} lines={pace} />
+          <Graph title={t("health-chart.work")} unit={t("health-chart.count")} samples={samples} lines={work} />
+          <Graph title={t("health-chart.room")} unit={t("health-chart.mib")} samples={samples} lines={room} />
         </>
       )}
       <HealthHistory />
@@ -75,8 +85,8 @@ function Graph({ title, unit, samples, lines }: GraphProps) {
   const moment = (seconds: number): string => format.format(new Date(seconds * 1_000));
   const seconds = samples.map(({ at }) => Date.parse(at) / 1_000);
   const shown = samples.map((_, index) => index).slice(-SHOWN_IN_TABLE);
-  const when = { picture: t("graphs.when"), table: t("graphs.when") };
-  const table = { title: t("graphs.table"), shown, moment, head: ({ label }: ChartLine) => `${label}, ${unit}` };
+  const when = { picture: t("health-chart.when"), table: t("health-chart.when") };
+  const table = { title: t("health-chart.table"), shown, moment, head: ({ label }: ChartLine) => `${label}, ${unit}` };
   return <ChartCard {...{ title, unit, when, seconds, lines, moment, table }} />;
 }
 

@@ -27,7 +27,7 @@ export default function SystemPage() {
   return (
     <div className="page">
       <SectionTabs of="system" />
-      <h1>{t("rail.system")}</h1>
+      <h1>{t("nav.system")}</h1>
       <HealthSection />
       <section className="card">
         <h2>{t("system.extensions")}</h2>
@@ -50,7 +50,7 @@ export default function SystemPage() {
       <section className="card">
         <h2>{t("licence.title")}</h2>
         <LicenceCounts />
-        <p className="soft">{t("licence.words")}</p>
+        <p className="soft">{t("licence.intro")}</p>
         <div>
           <Button variant="default" onClick={() => show(LICENCES)}>
             {t("licence.open")}

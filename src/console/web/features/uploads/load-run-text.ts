@@ -1,5 +1,5 @@
 import type { LoadRunRow } from "../../api/upload-rows.ts";
-import type { MessageKey } from "../../i18n/en.ts";
+import type { MessageKey } from "../../i18n/message-keys.ts";
 
 /** True until a load is over. */
 export function isRunActive({ state }: Pick<LoadRunRow, "state">): boolean {

@@ -2,7 +2,7 @@ import { Button } from "@mantine/core";
 import type { LoadRunMessage, LoadRunRow } from "../../api/upload-rows.ts";
 import { useRowMutation, useRows } from "../../api/use-rows.ts";
 import { useConsole } from "../../console-context.tsx";
-import type { MessageKey } from "../../i18n/en.ts";
+import type { MessageKey } from "../../i18n/message-keys.ts";
 import { useTranslation } from "../../i18n/use-translation.tsx";
 import { ErrorLine } from "../../ui/error-line.tsx";
 import { Chip } from "../../ui/status-chip.tsx";
@@ -96,7 +96,7 @@ function RunLines({ lines, word }: { lines: readonly LoadRunMessage[] | null; wo
   if (!lines?.length) return null;
   return (
     <details open={lines.length <= MOST_UNFOLDED}>
-      <summary>{t(word, { n: lines.length })}</summary>
+      <summary>{t(word, { count: lines.length })}</summary>
       <ul className="plain">
         {lines.map(({ line, message }, at) => (
           // biome-ignore lint/suspicious/noArrayIndexKey: a line may have several faults
@@ -118,12 +118,12 @@ function StopQuestion({ run, busy, onConfirm }: StopQuestionProps) {
   const { t } = useTranslation();
   return (
     <div className="card stop-question" role="alert">
-      <h3>{t("load.stopped-title", { n: run.usersRemoved })}</h3>
+      <h3>{t("load.stopped-title", { count: run.usersRemoved })}</h3>
       {run.reason && <p>{run.reason}</p>}
-      <p>{t("load.stopped-words")}</p>
+      <p>{t("load.stopped-text")}</p>
       <div className="row">
         <Button variant="default" c="var(--bad)" disabled={busy} onClick={onConfirm}>
-          {run.dryRun ? t("load.try-anyway") : t("load.remove-anyway", { n: run.usersRemoved })}
+          {run.dryRun ? t("load.try-anyway") : t("load.remove-anyway", { count: run.usersRemoved })}
         </Button>
       </div>
     </div>

@@ -10,7 +10,7 @@ export function MappingField({ value, onChange }: { value: unknown; onChange: (m
   return (
     <details>
       <summary>{t("load.mapping")}</summary>
-      <p className="soft">{t("load.mapping-words")}</p>
+      <p className="soft">{t("load.mapping-text")}</p>
       {COLUMNS.map((column) => (
         <TextInput
           key={column}

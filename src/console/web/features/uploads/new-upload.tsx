@@ -37,7 +37,7 @@ export function NewUpload({ kinds }: { kinds: readonly string[] }) {
   });
   return (
     <div className="stack">
-      <p className="soft">{t("upload.words")}</p>
+      <p className="soft">{t("upload.intro")}</p>
       <ErrorLine error={schemas.error} />
       <Select
         label={t("upload.kind")}

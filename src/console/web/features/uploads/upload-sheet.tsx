@@ -67,9 +67,9 @@ function Verdict({ row }: { row: UploadRow }) {
   const { t } = useTranslation();
   if (isUploadActive(row)) return null;
   const { status, lineCount, errorCount } = row;
-  if (status === "ERROR") return <p className="fault">{t("upload.failed", { n: errorCount })}</p>;
-  if (status === "success") return <p>{t("upload.passed", { n: lineCount })}</p>;
-  if (status === "COMPLETE") return <p>{t("upload.complete", { n: lineCount })}</p>;
+  if (status === "ERROR") return <p className="fault">{t("upload.failed", { count: errorCount })}</p>;
+  if (status === "success") return <p>{t("upload.passed", { count: lineCount })}</p>;
+  if (status === "COMPLETE") return <p>{t("upload.complete", { count: lineCount })}</p>;
   return <p className="soft">{t("upload.waits")}</p>;
 }
 
@@ -90,7 +90,7 @@ function Actions({ row, onClose }: { row: UploadRow; onClose: () => void }) {
       <div className="row">
         {row.status === "success" && (
           <Button loading={commit.isPending} onClick={() => commit.mutate()}>
-            {t("upload.commit", { n: row.lineCount })}
+            {t("upload.commit", { count: row.lineCount })}
           </Button>
         )}
         <Button variant="default" c="var(--bad)" loading={remove.isPending} onClick={() => remove.mutate()}>

@@ -2,6 +2,7 @@ import { Button } from "@mantine/core";
 import type { WebhookDeliveryRow, WebhookRow } from "../../api/security-rows.ts";
 import { usePolling, useRow, useRowMutation } from "../../api/use-rows.ts";
 import { useConsole } from "../../console-context.tsx";
+import type { MessageFamily } from "../../i18n/message-keys.ts";
 import { useTranslation } from "../../i18n/use-translation.tsx";
 import { ErrorLine } from "../../ui/error-line.tsx";
 import type { FieldOverrides } from "../../ui/form/form-fields.ts";
@@ -93,7 +94,7 @@ function GivenUp({ triggerId }: { triggerId: string }) {
   const { t } = useTranslation();
   const row = useRow<WebhookRow>("triggers/{triggerId}", { triggerId });
   const reason = row.data?.disabledReason;
-  return reason ? <p className="fault">{t("webhook.given-up-words", { reason })}</p> : null;
+  return reason ? <p className="fault">{t("webhook.given-up-text", { reason })}</p> : null;
 }
 
 /** What was told and whether it arrived, newest first; each can be told again. */
@@ -139,7 +140,7 @@ function Calls({ triggerId }: { triggerId: string }) {
 }
 
 /** `users.updated` in words. */
-function eventWord(event: string, name: (family: string, value: string) => string): string {
+function eventWord(event: string, name: (family: MessageFamily, value: string) => string): string {
   const [resource = "", op = ""] = event.split(".");
   return `${resourceLabel(resource, name)}: ${name("webhook-op", op)}`;
 }
@@ -150,7 +151,9 @@ function CallState({ row }: { row: WebhookDeliveryRow }) {
   return (
     <span className="row tight" title={row.reason ?? undefined}>
       <Chip tone={STATE_TONES[row.state] ?? ""}>{name("webhook-state", row.state)}</Chip>
-      <small className="soft">{[answer, t("webhook.tries", { n: row.attempts })].filter(Boolean).join(" · ")}</small>
+      <small className="soft">
+        {[answer, t("webhook.tries", { count: row.attempts })].filter(Boolean).join(" · ")}
+      </small>
     </span>
   );
 }
@@ -178,7 +181,7 @@ function Key({ triggerId }: { triggerId: string }) {
   const row = useRow<WebhookRow>("triggers/{triggerId}", { triggerId });
   return (
     <div className="stack">
-      <p className="soft">{t("webhook.key-words")}</p>
+      <p className="soft">{t("webhook.key-text")}</p>
       {row.data?.previousSecretUntil && (
         <p>
           {t("webhook.old-key")} <Timestamp at={row.data.previousSecretUntil} />

@@ -64,8 +64,8 @@ export function ListTable<T extends { id: string }>(props: ListTableProps<T>) {
     <>
       {list.error ? <ListError error={list.error} /> : null}
       <p className="soft list-count" role="status">
-        {list.total === null ? t("page.reading") : t("table.count", { n: list.total })}
-        {(list.total ?? 0) > most && ` ${t("table.most", { n: most })}`}
+        {list.total === null ? t("page.reading") : t("table.count", { count: list.total })}
+        {(list.total ?? 0) > most && ` ${t("table.most", { count: most })}`}
       </p>
       {/* biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls must be reachable by keyboard */}
       <section className="table" ref={scroller} tabIndex={0} aria-label={label} aria-busy={list.isBusy}>

@@ -178,7 +178,7 @@ function Preview({ file, onRemove }: { file: File; onRemove: () => void }) {
           viewBox={`0 0 ${Math.max(1, seen.peaks.length)} 2`}
           preserveAspectRatio="none"
           role="img"
-          aria-label={t("recording.picture", { n: Math.round(seen.seconds * 10) / 10 })}
+          aria-label={t("recording.picture", { count: Math.round(seen.seconds * 10) / 10 })}
         >
           <path d={waveformPath(seen.peaks)} vectorEffect="non-scaling-stroke" />
         </svg>

@@ -11,24 +11,24 @@ const well = {
   ...{ link: "linked", version: "2.0.0", alarms: [], rowsBehind: 0, behindSince: null },
   health: { status: "GREEN", reasons: [], at: "" },
 } as unknown as ApplianceRow;
-const care = (part: Partial<ApplianceRow>, offered: string | null = null) =>
+const level = (part: Partial<ApplianceRow>, offered: string | null = null) =>
   attentionLevelOf({ ...well, ...part }, offered, NOW);
 
 it("says of each appliance what it needs", () => {
   const told = (status: "RED" | "YELLOW") => ({ health: { status, reasons: [], at: "" } });
-  expect(care({})).toBe("well");
-  expect(care({ link: "away", ...told("YELLOW") })).toBe("away");
-  expect(care({ link: "revoked", ...told("RED") })).toBe("revoked");
-  expect(care(told("RED"))).toBe("trouble");
-  expect(care({ alarms: [{ alarmId: "a", type: "t", since: "", reasons: [] }] })).toBe("trouble");
-  expect(care(told("YELLOW"))).toBe("uneasy");
-  expect(care({ rowsBehind: 3, behindSince: "2026-01-12T07:58:00.000Z" })).toBe("behind");
-  expect(care({ rowsBehind: 3, behindSince: "2026-01-12T07:59:50.000Z" })).toBe("well");
-  expect([care({}, "2.1.0"), care({}, "2.0.0"), care({ version: null }, "2.1.0")]).toEqual(["old", "well", "well"]);
+  expect(level({})).toBe("well");
+  expect(level({ link: "away", ...told("YELLOW") })).toBe("away");
+  expect(level({ link: "revoked", ...told("RED") })).toBe("revoked");
+  expect(level(told("RED"))).toBe("trouble");
+  expect(level({ alarms: [{ alarmId: "a", type: "t", since: "", reasons: [] }] })).toBe("trouble");
+  expect(level(told("YELLOW"))).toBe("uneasy");
+  expect(level({ rowsBehind: 3, behindSince: "2026-01-12T07:58:00.000Z" })).toBe("behind");
+  expect(level({ rowsBehind: 3, behindSince: "2026-01-12T07:59:50.000Z" })).toBe("well");
+  expect([level({}, "2.1.0"), level({}, "2.0.0"), level({ version: null }, "2.1.0")]).toEqual(["old", "well", "well"]);
 });
 
 it("puts those first that need most", () => {
-  const rows = (["well", "away", "never", "trouble", "away"] as const).map((each, at) => ({ care: each, at }));
+  const rows = (["well", "away", "never", "trouble", "away"] as const).map((each, at) => ({ attention: each, at }));
   expect(byAttention(rows).map(({ at }) => at)).toEqual([3, 1, 4, 0, 2]);
   expect([mostUrgent(["well", "old", "uneasy"]), mostUrgent([])]).toEqual(["uneasy", "well"]);
 });

@@ -14,9 +14,11 @@ import {
 } from "../../../../src/console/web/features/devices/group-definition.ts";
 import { deviceBody, NEW_DEVICE } from "../../../../src/console/web/features/devices/new-device.ts";
 import { deliveryCsv } from "../../../../src/console/web/features/notifications/delivery-csv.ts";
-import { de } from "../../../../src/console/web/i18n/de.ts";
-import { en } from "../../../../src/console/web/i18n/en.ts";
-import { dateFormats, elapsedText, formatMessage } from "../../../../src/console/web/i18n/format.ts";
+import { compileCatalogue } from "../../../../src/console/web/i18n/compile-catalogue.ts";
+import de from "../../../../src/console/web/i18n/de.json" with { type: "json" };
+import en from "../../../../src/console/web/i18n/en.json" with { type: "json" };
+import { dateFormats, elapsedText } from "../../../../src/console/web/i18n/format.ts";
+import { createTranslator } from "../../../../src/console/web/i18n/translator.ts";
 import { changedValues, fieldsOf, formFields, mergedValues } from "../../../../src/console/web/ui/form/form-fields.ts";
 import { NOTIFICATION_ACTIVITY_TYPES } from "../../../../src/resources/broadcasts/activity-types.ts";
 import { DELIVERY_LEVELS } from "../../../../src/resources/broadcasts/delivery-levels.ts";
@@ -181,11 +183,18 @@ describe("words", () => {
     expect(wanted.filter((key) => !(key in en) || !(key in de))).toEqual([]);
   });
 
-  it("fill their places, numbers in the manner of the language", () => {
-    expect(formatMessage("{n} of {total}", { n: 1_234, total: "many" }, "de")).toBe("1.234 of many");
-    expect(formatMessage("{n} device|{n} devices", { n: 1 }, "en")).toBe("1 device");
-    expect(formatMessage("{n} device|{n} devices", { n: 0 }, "en")).toBe("0 devices");
-    expect(formatMessage("{gone}", {}, "en")).toBe("{gone}");
+  it("fill placeholders, numbers in the manner of the language", () => {
+    const text = (message: string, values: Record<string, string | number>) =>
+      createTranslator("de", compileCatalogue({ save: message })).t("save", values);
+    expect(text("{count, number} of {total} of {most}", { count: 1_234, total: "many", most: 5_000 })).toBe(
+      "1.234 of many of 5.000",
+    );
+    expect(text("{subject}", { subject: "{count}" })).toBe("{count}");
+  });
+
+  it("choose the plural form of the language", () => {
+    const { t } = createTranslator("en", compileCatalogue(en));
+    expect([0, 1, 2].map((count) => t("table.count", { count }))).toEqual(["0 entries", "1 entry", "2 entries"]);
   });
 
   it("tell elapsed time", () => {

@@ -23,7 +23,7 @@ export default function SpeakPage() {
   const { t } = useTranslation();
   const [message, setMessage] = useState<NotificationDraft>({
     ...EMPTY_DRAFT,
-    subject: t("speak.subject"),
+    subject: t("live-page.subject"),
     alertTone: "chime",
   });
   const { speaking, voice, start, finish } = useLivePage();
@@ -37,16 +37,16 @@ export default function SpeakPage() {
       {useUnsavedChanges(isOpen)}
       <SectionTabs of="send" />
       <h1>
-        {t("speak.title")} <DrillChip drill={drill} />
+        {t("live-page.title")} <DrillChip drill={drill} />
       </h1>
       <ModeBar drill={drill} onChange={(next) => !isOpen && change({ drill: next })} />
       <div className="split">
         <fieldset className={drill ? "card drill-edge" : "card live-edge"} disabled={isOpen}>
-          <legend className="visually-hidden">{t("speak.whom")}</legend>
+          <legend className="visually-hidden">{t("live-page.whom")}</legend>
           <Recipients message={message} locked={() => isOpen} onChange={change} />
           <TextInput
             label={t("field.subject")}
-            description={t("speak.subject-hint")}
+            description={t("live-page.subject-hint")}
             required
             maxLength={255}
             value={subject}
@@ -56,7 +56,7 @@ export default function SpeakPage() {
             <Select
               className="grow"
               label={t("field.alertTone")}
-              description={t("speak.tone-hint")}
+              description={t("live-page.tone-hint")}
               searchable
               allowDeselect={false}
               data={[...ALERT_TONE_NAMES]}
@@ -66,7 +66,7 @@ export default function SpeakPage() {
             <ToneButton tone={alertTone} />
           </div>
         </fieldset>
-        <section className="card stack" aria-label={t("speak.title")}>
+        <section className="card stack" aria-label={t("live-page.title")}>
           <TalkButton
             speaking={speaking}
             voice={voice}
@@ -106,10 +106,10 @@ function Ended({ speaking }: { speaking: LivePageState }) {
   const { reason, notificationId } = speaking;
   return (
     <div className="stack" role={reason === "finished" ? "status" : "alert"}>
-      <p className={reason === "finished" ? "" : "fault"}>{t(`speak.over-${reason}`)}</p>
+      <p className={reason === "finished" ? "" : "fault"}>{t(`live-page.over-${reason}`)}</p>
       {notificationId && (
         <Link to="/broadcasts/$notificationId" params={{ notificationId }}>
-          {t("speak.look")}
+          {t("live-page.look")}
         </Link>
       )}
     </div>

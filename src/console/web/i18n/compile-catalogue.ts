@@ -1,0 +1,15 @@
+import { compileMessageOrThrow } from "@lingui/message-utils/compileMessage";
+import type { Messages } from "./translator.ts";
+
+/** Compiles the ICU messages of a catalogue, as the build does; throws for a malformed one. */
+export function compileCatalogue(catalogue: Readonly<Record<string, string>>): Messages {
+  return Object.fromEntries(
+    Object.entries(catalogue).map(([key, message]) => {
+      try {
+        return [key, compileMessageOrThrow(message)];
+      } catch (cause) {
+        throw new SyntaxError(`message ${key}: ${String(cause)}`, { cause });
+      }
+    }),
+  );
+}
