@@ -15,7 +15,7 @@ const PHONE = { width: 390, height: 844 };
 const EMPTY_WORDS = [...NOTHING_WORDS, en["devices.first"], en["appliances.at-cloud"]];
 /** Pages that are no list, and those whose list has rows from the start. */
 const NEVER_EMPTY = [
-  ...["/welcome", "/look", "/rights", "/send", "/speak"],
+  ...["/welcome", "/branding", "/rights", "/send", "/speak"],
   ...["/alarms", "/audit", "/domains", "/identity-providers", "/people", "/profiles", "/security-groups"],
   ...["/system", "/system-health"],
 ];
@@ -41,7 +41,7 @@ describe("every page of the console", () => {
     daemon = await startTestDaemon();
     browser = await startBrowser();
     const api = createApiClient(daemon.url, daemon.first.token);
-    const { id } = await api.post<{ id: string }>("/users", { name: "Nobody", email: NOBODY.email });
+    const { id } = await api.post<{ id: string }>("/users", { name: "None", email: NOBODY.email });
     await daemon.call("PUT", `/users/${id}/password`, { password: NOBODY.password });
     await daemon.call("PUT", `/users/${id}`, { passwordResetRequired: false });
     const first = await openStatesWindow(browser, daemon.url);

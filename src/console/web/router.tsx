@@ -159,7 +159,7 @@ export function createConsoleRouter() {
       lazyRouteComponent(() => import("./features/areas/areas-page.tsx")),
     ),
     at(
-      "/look",
+      "/branding",
       lazyRouteComponent(() => import("./features/branding/branding-page.tsx")),
     ),
     at(

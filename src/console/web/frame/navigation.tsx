@@ -65,7 +65,7 @@ export const NAVIGATION = [
       "/appliances",
       "/backups",
       "/settings",
-      "/look",
+      "/branding",
       "/bulk-uploads",
       "/load-definitions",
       "/applications",

@@ -49,7 +49,7 @@ export const SECTION_TABS = {
     { to: "/link-conflicts", word: "conflict.title" },
     { to: "/backups", word: "backup.title" },
     { to: "/settings", word: "settings.title" },
-    { to: "/look", word: "branding.title" },
+    { to: "/branding", word: "branding.title" },
     { to: "/bulk-uploads", word: "upload.title" },
     { to: "/load-definitions", word: "load.title" },
     { to: "/applications", word: "application.title" },

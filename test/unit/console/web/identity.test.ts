@@ -66,7 +66,7 @@ describe("a plugin's state in words", () => {
     const failed = row("restarting", { reason: "it threw: x", failures: 3, nextTryAt: "2026-01-01T00:00:04.500Z" });
     const now = Date.parse("2026-01-01T00:00:00Z");
     expect(pluginStatusText(failed, now, translator)).toBe(
-      "Failed: it threw: x. Tried again in 5 s; failure 3 of 5 before it is given up.",
+      "Failed: it threw: x. Next attempt in 5 s (failure 3 of 5).",
     );
     expect(pluginStatusText(failed, now + 60_000, translator)).toContain("in 0 s");
   });
@@ -74,9 +74,9 @@ describe("a plugin's state in words", () => {
   it.each<[Status["state"], Partial<Status>, string, string]>([
     ["running", {}, "", "good"],
     ["running", { health: "degraded", reason: "two phones are silent" }, "two phones are silent", "warn"],
-    ["stopped", { health: "down", reason: "it threw: x" }, "until somebody restarts it", "bad"],
-    ["disabled", { health: "down", reason: "Field config.host is required." }, "Switched on, but it cannot run", ""],
-    ["absent", { health: "down" }, "not on this appliance", "bad"],
+    ["stopped", { health: "down", reason: "it threw: x" }, "Restart it manually", "bad"],
+    ["disabled", { health: "down", reason: "Field config.host is required." }, "Enabled, but cannot run", ""],
+    ["absent", { health: "down" }, "Not installed on this appliance", "bad"],
   ])("%s %j", (state, more, sentence, tone) => {
     expect(pluginStatusText(row(state, more), 0, translator)).toContain(sentence);
     expect(pluginTone(row(state, more))).toBe(tone);

@@ -124,7 +124,7 @@ describe("the time line of an incident", () => {
     ...part,
   });
 
-  it("tells what happened in translator, devices and people by number and name", () => {
+  it("tells what happened in words, devices and people by number and name", () => {
     const devices = entry({ kind: "devices", what: "failed", count: 5, names: ["Hall", "Gym"] });
     expect([entryTone(devices), entryLabel(devices, translator), entrySentence(devices, translator)]).toEqual([
       ...["bad", "Failed", "5 devices: Hall, Gym …"],
