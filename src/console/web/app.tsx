@@ -19,7 +19,7 @@ import { Toast, type ToastMessage } from "./ui/toast.tsx";
 import { type UserActivity, watchUserActivity } from "./user-activity.ts";
 
 const LogInPage = lazy(() => import("./features/account/log-in-page.tsx"));
-const SetUpPage = lazy(() => import("./features/account/first-run-page.tsx"));
+const FirstRunPage = lazy(() => import("./features/account/first-run-page.tsx"));
 
 /** The whole console: first run, log-in, or the frame with its pages. */
 export function App() {
@@ -27,7 +27,7 @@ export function App() {
   const [feed, setFeed] = useState<FeedState>({ live: true, since: browserClock.now() });
   const [toast, setToast] = useState<ToastMessage | null>(null);
   const [attention] = useState(() => watchUserActivity(window, browserClock));
-  const [domainId, setDomainId] = useState(() => sessionStorage.getItem(ACTING));
+  const [domainId, setDomainId] = useState(() => sessionStorage.getItem(ACTING_DOMAIN_KEY));
   const [removals] = useState(() => createPendingRemovals(browserClock, window));
   const client = useMemo(
     () =>
@@ -35,7 +35,7 @@ export function App() {
         fetch: (address, init) => fetch(address, init),
         isUnattended: attention.isIdle,
         onLoggedOut() {
-          keepActing(null);
+          storeActingDomain(null);
           setDomainId(null);
           queries.setQueryData(["session"], null);
         },
@@ -45,7 +45,7 @@ export function App() {
   );
   const actIn = useCallback(
     (next: string | null) => {
-      keepActing(next);
+      storeActingDomain(next);
       setDomainId(next);
       // What was read in one domain must not be taken for what another shows.
       queries.removeQueries({ predicate: ({ queryKey }) => !SAME_EVERYWHERE.has(String(queryKey[0])) });
@@ -96,7 +96,7 @@ export function App() {
         {session.data && <RouterProvider key={domainId} router={router} />}
         {!session.data &&
           !session.isLoading &&
-          (setup.data?.needed ? <SetUpPage /> : !setup.isLoading && <LogInPage />)}
+          (setup.data?.needed ? <FirstRunPage /> : !setup.isLoading && <LogInPage />)}
       </Suspense>
       {toast && <Toast toast={toast} onEnd={() => setToast(null)} />}
     </ConsoleProvider>
@@ -104,21 +104,21 @@ export function App() {
 }
 
 /** Where the window keeps its acting domain. */
-const ACTING = "carillon.domain";
+const ACTING_DOMAIN_KEY = "carillon.domain";
 /** What is read once, whatever the domain. */
 const SAME_EVERYWHERE = new Set(["session", "setup", "schema"]);
 
-function keepActing(domainId: string | null): void {
-  if (domainId === null) sessionStorage.removeItem(ACTING);
-  else sessionStorage.setItem(ACTING, domainId);
+function storeActingDomain(domainId: string | null): void {
+  if (domainId === null) sessionStorage.removeItem(ACTING_DOMAIN_KEY);
+  else sessionStorage.setItem(ACTING_DOMAIN_KEY, domainId);
 }
 
 /** After a gap: what was asked for in between failed, whether or not it changed. */
-function isDoubtful({ state }: Query): boolean {
+function hasFailed({ state }: Query): boolean {
   return state.error !== null;
 }
 
-interface Follower {
+interface LiveFeedSubscription {
   loggedIn: boolean;
   client: ApiClient;
   domainId: string | null;
@@ -126,7 +126,10 @@ interface Follower {
 }
 
 /** What the feed brings nobody has asked for, though somebody may be at the page. */
-function useLiveFeed({ loggedIn, client, domainId, asIfAlone }: Follower, onState: (state: FeedState) => void): void {
+function useLiveFeed(
+  { loggedIn, client, domainId, asIfAlone }: LiveFeedSubscription,
+  onState: (state: FeedState) => void,
+): void {
   const queries = useQueryClient();
   useEffect(() => {
     if (!loggedIn) return;
@@ -139,7 +142,7 @@ function useLiveFeed({ loggedIn, client, domainId, asIfAlone }: Follower, onStat
         onState(state);
         // The daemon also cuts whose session has ended; whoever asks learns which it is.
         if (!state.live) asIfAlone(() => void queries.invalidateQueries({ queryKey: ["session"] }));
-        else if (!wasLive) asIfAlone(() => void queries.invalidateQueries({ predicate: isDoubtful }));
+        else if (!wasLive) asIfAlone(() => void queries.invalidateQueries({ predicate: hasFailed }));
         wasLive = state.live;
       },
       onChanges: createStaleQueries(browserClock, (resource, changes) =>
@@ -156,7 +159,7 @@ function useLiveFeed({ loggedIn, client, domainId, asIfAlone }: Follower, onStat
 function noneWhenLoggedOut(error: unknown): null {
   // The domain that the window acted in is gone, or no longer the user's.
   if (error instanceof CallerError && error.faults.some(({ field }) => field === "domain")) {
-    keepActing(null);
+    storeActingDomain(null);
     location.reload();
   }
   if (error instanceof CallerError && error.type === "unauthorized") return null;

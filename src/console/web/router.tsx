@@ -17,8 +17,8 @@ import { PageLoading, PageQueriesProvider } from "./ui/page-status.tsx";
 
 /** The console's addresses; every page but the first is loaded when it is opened. */
 export function createConsoleRouter() {
-  const root = createRootRoute({ component: Surroundings, notFoundComponent: NotFoundPage });
-  const further = createRoute({ getParentRoute: () => root, id: "further", component: FurtherPages });
+  const root = createRootRoute({ component: Layout, notFoundComponent: NotFoundPage });
+  const further = createRoute({ getParentRoute: () => root, id: "further", component: LazyPages });
   const at = <P extends string>(path: P, component: RouteComponent) =>
     createRoute({ getParentRoute: () => further, path, component, validateSearch: readTableSearch });
   const furtherTree = further.addChildren([
@@ -249,7 +249,7 @@ export function createConsoleRouter() {
 }
 
 /** The page of a wall tablet stands alone; the frame surrounds every other. */
-function Surroundings() {
+function Layout() {
   const { pathname } = useLocation();
   if (pathname !== "/launch") return <AppFrame />;
   return (
@@ -262,7 +262,7 @@ function Surroundings() {
 }
 
 /** Every page but the first needs words that the first page does without. */
-function FurtherPages() {
+function LazyPages() {
   return (
     <FullCatalogue fallback={<PageLoading />}>
       <Outlet />

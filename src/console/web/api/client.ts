@@ -128,7 +128,7 @@ export function createClient({ fetch, isUnattended, onLoggedOut, domainId = null
     };
     const response = await reach(() => fetch(address, init));
     if (response.status === 401 && address.startsWith("/api/v1/")) onLoggedOut();
-    if (!response.ok) throw await faultOf(response, rightFor(method, address));
+    if (!response.ok) throw await errorKeyOf(response, rightFor(method, address));
     return response;
   };
   const call = async (
@@ -206,7 +206,7 @@ export function tableContentType(fileName: string): "text/csv" | "application/zi
   return /\.zip$/i.test(fileName) ? "application/zip" : "text/tab-separated-values";
 }
 
-async function faultOf(response: Response, right: string): Promise<CallerError | UpstreamError> {
+async function errorKeyOf(response: Response, right: string): Promise<CallerError | UpstreamError> {
   try {
     const body = (await response.json()) as { type: FaultType; message: string; errors?: Fault[] };
     return new CallerError(body.type, body.message, body.errors ?? [], { right });

@@ -40,7 +40,7 @@ export interface LiveFeed {
 /** Heartbeats come every 5 s; after two of them missed, nothing on the screen may pass for live. */
 const SILENCE_MS = 11_000;
 const FIRST_RETRY_MS = 500;
-const LONGEST_RETRY_MS = 10_000;
+const MAX_RETRY_MS = 10_000;
 
 /** Makes the feed: resumes after the last sequence number it saw, opens anew with growing patience, and tells its state. */
 export function createLiveFeed(needs: LiveFeedOptions): LiveFeed {
@@ -77,7 +77,7 @@ export function createLiveFeed(needs: LiveFeedOptions): LiveFeed {
     socket = null;
     onState({ live: false, since });
     watch(retryMs, connect);
-    retryMs = Math.min(retryMs * 2, LONGEST_RETRY_MS);
+    retryMs = Math.min(retryMs * 2, MAX_RETRY_MS);
   };
 
   const connect = (): void => {

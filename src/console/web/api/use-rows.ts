@@ -12,7 +12,7 @@ import type { AccessAnswer } from "./security-rows.ts";
 type Readable = RouteFor<"get">;
 
 /** `enabled: false` waits; `refetchInterval` in ms reads again and again, beside what the live feed asks for. */
-interface ReadingOptions {
+interface QueryOptions {
   enabled?: boolean;
   refetchInterval?: number;
 }
@@ -22,7 +22,7 @@ export function useRow<T>(
   route: Readable,
   params: RouteParams = {},
   query: RouteQuery = {},
-  options: ReadingOptions = {},
+  options: QueryOptions = {},
 ) {
   const { client } = useConsole();
   return useTrackedQuery(
@@ -40,7 +40,7 @@ export function useRows<T>(
   route: Readable,
   params: RouteParams = {},
   query: RouteQuery = {},
-  options: ReadingOptions = {},
+  options: QueryOptions = {},
 ) {
   return useRow<RowPage<T>>(route, params, query, options);
 }
@@ -59,7 +59,7 @@ export function useRowMutation<I, O>(resource: string, change: (input: I) => Pro
   });
 }
 
-const FOLLOWED_EVERY_MS = 3_000;
+const POLL_INTERVAL_MS = 3_000;
 
 /** Reads again every few seconds what the live feed does not tell of a route's answers. */
 export function usePolling(route: Readable): void {
@@ -68,7 +68,7 @@ export function usePolling(route: Readable): void {
   useEffect(() => {
     if (!feed.live) return;
     const key = [ROUTES[route].resource, route];
-    const reading = clock.every(FOLLOWED_EVERY_MS, () => void queries.invalidateQueries({ queryKey: key }));
+    const reading = clock.every(POLL_INTERVAL_MS, () => void queries.invalidateQueries({ queryKey: key }));
     return () => reading.cancel();
   }, [queries, clock, feed.live, route]);
 }
@@ -82,16 +82,16 @@ export function useSchemas() {
 }
 
 /** The newest broadcasts, newest first. */
-export function useRecentNotifications(limit: number, options: ReadingOptions = {}) {
+export function useRecentNotifications(limit: number, options: QueryOptions = {}) {
   return useRows<NotificationRow>("notifications", {}, { draft: false, sort: "-createdAt", limit }, options);
 }
 
 /** What sounds must be seen even where a reading failed or a change was not told. own choice */
-const SOUNDING_READ_EVERY_MS = 10_000;
+const ACTIVE_POLL_MS = 10_000;
 
 /** Broadcasts that are going on. */
 export function useActiveNotifications(): readonly NotificationRow[] {
-  const last = useRecentNotifications(10, { refetchInterval: SOUNDING_READ_EVERY_MS });
+  const last = useRecentNotifications(10, { refetchInterval: ACTIVE_POLL_MS });
   return activeNotifications(last.data?.data ?? [], useNow());
 }
 
@@ -103,7 +103,7 @@ export function useCloudLink(): CloudLink | undefined {
 /** Messages that wait for a second person, the oldest first; of a scenario the first one, since they go out together. */
 export function useAwaitingApproval(): readonly NotificationRow[] {
   const query = { approval: "waiting", sort: "createdAt", limit: 100 };
-  const { data } = useRows<NotificationRow>("notifications", {}, query, { refetchInterval: SOUNDING_READ_EVERY_MS });
+  const { data } = useRows<NotificationRow>("notifications", {}, query, { refetchInterval: ACTIVE_POLL_MS });
   return awaitingApproval(data?.data ?? []);
 }
 

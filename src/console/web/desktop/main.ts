@@ -9,9 +9,9 @@ import { createScreenClient, runsOf, type Screen, type Screening } from "./scree
 import "../inbox/inbox.css";
 
 /** Where the browser keeps the desktop's secret. */
-const KEPT = "carillon-desktop";
+const STORED = "carillon-desktop";
 /** After a fault, or an answer that was early and said nothing new, it is asked again. own choice */
-const AGAIN_MS = 1_000;
+const REFRESH_INTERVAL_MS = 1_000;
 
 const words = inboxMessages(navigator.languages);
 const { t } = words;
@@ -60,9 +60,9 @@ async function enter(code: string | null): Promise<Person> {
 
 /** The desktop's secret; the desktop becomes a device of the person unless it is one. */
 async function registered({ userId }: Person): Promise<string> {
-  const kept = localStorage.getItem(KEPT);
+  const kept = localStorage.getItem(STORED);
   const own = kept ? (JSON.parse(kept) as { token: string; deviceIdentifier: string }) : await screens.token();
-  localStorage.setItem(KEPT, JSON.stringify(own));
+  localStorage.setItem(STORED, JSON.stringify(own));
   const devices = await client.devices(userId);
   if (!devices.some(({ deviceIdentifier }) => deviceIdentifier === own.deviceIdentifier)) {
     const { userAgent } = navigator;
@@ -82,7 +82,7 @@ async function follow(token: string): Promise<never> {
     try {
       const screen: Screen = await screens.screen(token, version);
       if (screen.version !== version) draw(screen, token);
-      else if (browserClock.now() - askedAt < AGAIN_MS) await pause();
+      else if (browserClock.now() - askedAt < REFRESH_INTERVAL_MS) await pause();
       ({ version } = screen);
       lostAt = null;
       state.textContent = t("connected");
@@ -95,7 +95,7 @@ async function follow(token: string): Promise<never> {
 }
 
 function pause(): Promise<void> {
-  return new Promise((resolve) => browserClock.after(AGAIN_MS, resolve));
+  return new Promise((resolve) => browserClock.after(REFRESH_INTERVAL_MS, resolve));
 }
 
 function draw({ messages }: Screen, token: string): void {
@@ -160,5 +160,5 @@ function sheet(message: Screening, token: string, redraw: () => void): HTMLEleme
 
 begin().catch(() => {
   place.replaceChildren(element("h1", {}, t("desk-title")), element("p", { role: "alert" }, t("unreachable")));
-  browserClock.after(AGAIN_MS * 10, () => location.reload());
+  browserClock.after(REFRESH_INTERVAL_MS * 10, () => location.reload());
 });

@@ -12,14 +12,14 @@ export function ActiveNotificationStrips() {
   const { feed } = useConsole();
   return (
     <div className="sound">
-      {!feed.live && <CutStrip since={feed.since} />}
+      {!feed.live && <DisconnectedStrip since={feed.since} />}
       <ApprovalStrips />
-      <SoundingStrips />
+      <ActiveStrips />
     </div>
   );
 }
 
-function CutStrip({ since }: { since: number }) {
+function DisconnectedStrip({ since }: { since: number }) {
   const now = useNow();
   const { t } = useTranslation();
   return (
@@ -29,7 +29,7 @@ function CutStrip({ since }: { since: number }) {
   );
 }
 
-function SoundingStrips() {
+function ActiveStrips() {
   const sounding = useActiveNotifications();
   const now = useNow();
   const { t } = useTranslation();

@@ -8,7 +8,7 @@ import { isActiveItem, NAVIGATION, Navigation } from "./navigation.tsx";
 import { TopBar } from "./top-bar.tsx";
 import { useHotkey } from "./use-hotkey.ts";
 
-const SearchSheet = lazy(() => import("./search-dialog.tsx"));
+const SearchDialog = lazy(() => import("./search-dialog.tsx"));
 
 /** What surrounds every page: rail, top bar, what sounds, and whether the screen is live. */
 export function AppFrame() {
@@ -34,7 +34,7 @@ export function AppFrame() {
           <MissingPermissions />
         </PageQueriesProvider>
       </main>
-      <Suspense>{searching && <SearchSheet onClose={() => setSearching(false)} />}</Suspense>
+      <Suspense>{searching && <SearchDialog onClose={() => setSearching(false)} />}</Suspense>
     </div>
   );
 }

@@ -16,13 +16,13 @@ export function ApprovalStrips() {
   return (
     <section aria-live="assertive" aria-label={t("approval.title")}>
       {waiting.map((row) => (
-        <WaitingStrip key={row.id} row={row} isOwn={row.initiatorId === session?.userId} />
+        <ApprovalStrip key={row.id} row={row} isOwn={row.initiatorId === session?.userId} />
       ))}
     </section>
   );
 }
 
-function WaitingStrip({ row, isOwn }: { row: NotificationRow; isOwn: boolean }) {
+function ApprovalStrip({ row, isOwn }: { row: NotificationRow; isOwn: boolean }) {
   const translator = useTranslation();
   const { t } = translator;
   const { client, notify } = useConsole();

@@ -18,7 +18,7 @@ interface Hit {
   go(): void;
 }
 
-const MOST = 6;
+const LIMIT = 6;
 
 /** Ctrl-K: pages, scenarios, templates, people, devices and groups by a few letters. */
 export default function SearchDialog({ onClose }: { onClose: () => void }) {
@@ -97,7 +97,7 @@ function useHits(text: string): { hits: Hit[]; isReading: boolean; error: unknow
   ): Hit[] =>
     (enabled.enabled ? (rows ?? []) : [])
       .filter((row) => words(row).toLowerCase().includes(text.toLowerCase()))
-      .slice(0, MOST)
+      .slice(0, LIMIT)
       .map((row) => ({ key: row.id, kind, text: words(row), go: () => void go(row) }));
   const all = [templates, scenarios, users, devices, groups];
   const hits = [

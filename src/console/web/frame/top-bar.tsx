@@ -10,7 +10,7 @@ import { useTranslation } from "../i18n/use-translation.tsx";
 import { Chip } from "../ui/status-chip.tsx";
 import { ActingDomainBar } from "./acting-domain-bar.tsx";
 
-const UserSheet = lazy(() => import("../features/account/account-sheet.tsx"));
+const AccountSheet = lazy(() => import("../features/account/account-sheet.tsx"));
 
 /** Health, time, search and whoever is logged in. */
 export function TopBar({ onSearch }: { onSearch: () => void }) {
@@ -19,7 +19,7 @@ export function TopBar({ onSearch }: { onSearch: () => void }) {
     <header className="top">
       <EmergencyButton />
       <HealthLink />
-      <CloudWord />
+      <CloudStatus />
       <ActingDomainBar />
       <span className="space" />
       <TimeOfDay />
@@ -60,7 +60,7 @@ export function HealthLink() {
 }
 
 /** Said only where there is a cloud, and it is not reached: what is seen may be old. */
-function CloudWord() {
+function CloudStatus() {
   const { t } = useTranslation();
   const link = useCloudLink();
   if (!link?.hub || link.state === "connected") return null;
@@ -109,7 +109,7 @@ function UserButton() {
       <Button variant="default" size="compact-sm" aria-label={t("user.menu")} onClick={() => setOpen(true)}>
         {initialsOf(session?.name ?? "")}
       </Button>
-      <Suspense>{open && session && <UserSheet session={session} onClose={() => setOpen(false)} />}</Suspense>
+      <Suspense>{open && session && <AccountSheet session={session} onClose={() => setOpen(false)} />}</Suspense>
     </>
   );
 }

@@ -11,7 +11,9 @@ export function errorText(error: unknown, { t, name }: Translator): string {
   if (isSentAlready(error)) return t("error.sent-already");
   const faults = error.faults.filter(({ field }) => field !== null);
   if (faults.length > 0) {
-    return faults.map((fault) => fieldFaultWords(fault.field ?? "", fault.type, fault.message, { t, name })).join(" ");
+    return faults
+      .map((fault) => fieldErrorMessage(fault.field ?? "", fault.type, fault.message, { t, name }))
+      .join(" ");
   }
   const known = name("error", error.type);
   return known === error.type ? error.message || t("error.internal") : known;
@@ -34,10 +36,10 @@ export function fieldErrorText(error: unknown, field: string, translator: Transl
   if (!(error instanceof CallerError)) return null;
   // A form may hold the inner fields of one field of the row: `config.host` is its `host`.
   const fault = error.faults.find((each) => each.field === field || each.field?.endsWith(`.${field}`));
-  return fault ? fieldFaultWords(field, fault.type, fault.message, translator) : null;
+  return fault ? fieldErrorMessage(field, fault.type, fault.message, translator) : null;
 }
 
-function fieldFaultWords(
+function fieldErrorMessage(
   field: string,
   type: string,
   message: string,

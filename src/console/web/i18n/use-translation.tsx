@@ -4,7 +4,7 @@ import { BugError } from "../../../base/errors.ts";
 import { bestLanguage, DEFAULT_LANGUAGE, type Language } from "./languages.ts";
 import { createTranslator, type Messages, type Translator } from "./translator.ts";
 
-const STORED_AS = "carillon.language";
+const LANGUAGE_KEY = "carillon.language";
 
 interface Loaded {
   language: Language;
@@ -26,15 +26,15 @@ const TranslationContext = createContext<TranslationState | null>(null);
 /** Provides messages in the chosen language, at first the browser's. */
 export function TranslationProvider({ children }: { children: ReactNode }) {
   const [wanted, setWanted] = useState<Language>(() =>
-    bestLanguage([localStorage.getItem(STORED_AS), ...navigator.languages]),
+    bestLanguage([localStorage.getItem(LANGUAGE_KEY), ...navigator.languages]),
   );
   const setLanguage = useCallback((next: Language) => {
     // Kept for the next start, which need not wait for the account then.
-    localStorage.setItem(STORED_AS, next);
+    localStorage.setItem(LANGUAGE_KEY, next);
     setWanted(next);
   }, []);
   const resetLanguage = useCallback(() => {
-    localStorage.removeItem(STORED_AS);
+    localStorage.removeItem(LANGUAGE_KEY);
     setWanted(bestLanguage(navigator.languages));
   }, []);
   const [needsComplete, setNeedsComplete] = useState(false);

@@ -4,7 +4,7 @@ import { useTranslation } from "../i18n/use-translation.tsx";
 import { Dialog } from "./dialog.tsx";
 import { ErrorLine } from "./error-line.tsx";
 
-interface SureButtonProps {
+interface ConfirmButtonProps {
   word: string;
   /** What follows from it. */
   words: string;
@@ -14,7 +14,7 @@ interface SureButtonProps {
 }
 
 /** A button for what cuts something off and can't be undone from here: it says first what follows. */
-export function ConfirmButton({ word, words, pending, error, onSure }: SureButtonProps) {
+export function ConfirmButton({ word, words, pending, error, onSure }: ConfirmButtonProps) {
   const { t } = useTranslation();
   const [asks, setAsks] = useState(false);
   return (

@@ -34,7 +34,7 @@ export interface LinkedRowsProps<T> {
 }
 
 /** The most that the API gives at a time. */
-const MOST = 1_000;
+const LIMIT = 1_000;
 
 /** What a row is tied to, one by one; what is untied can be taken back. */
 export function LinkedRows<T>({
@@ -54,7 +54,7 @@ export function LinkedRows<T>({
   const { resource } = ROUTES[route];
   const [chosen, setChosen] = useState<string | null>(null);
   const [start, setStart] = useState(0);
-  const ties = useRows<T>(route, params, { limit: MOST, ...(start > 0 ? { skip: start } : {}), ...query });
+  const ties = useRows<T>(route, params, { limit: LIMIT, ...(start > 0 ? { skip: start } : {}), ...query });
   const tying = useRowMutation(resource, async (id: string) => {
     await tie(id);
     setChosen(null);
@@ -86,7 +86,7 @@ export function LinkedRows<T>({
           </li>
         ))}
       </ul>
-      <Turning {...{ start, shown: rows.length, total: ties.data?.total ?? 0 }} onTurn={setStart} />
+      <Paging {...{ start, shown: rows.length, total: ties.data?.total ?? 0 }} onTurn={setStart} />
       <div className="row end">
         <div className="grow">
           <RowSelect
@@ -107,7 +107,7 @@ export function LinkedRows<T>({
   );
 }
 
-interface TurningProps {
+interface PagingProps {
   /** How many stand before the first that is shown. */
   start: number;
   shown: number;
@@ -116,7 +116,7 @@ interface TurningProps {
 }
 
 /** Says which part of a list is shown, and turns to another; nothing where all of it is. */
-function Turning({ start, shown, total, onTurn }: TurningProps) {
+function Paging({ start, shown, total, onTurn }: PagingProps) {
   const { t } = useTranslation();
   if (start === 0 && total <= shown) return null;
   return (
@@ -128,7 +128,7 @@ function Turning({ start, shown, total, onTurn }: TurningProps) {
         variant="default"
         size="compact-sm"
         disabled={start === 0}
-        onClick={() => onTurn(Math.max(0, start - MOST))}
+        onClick={() => onTurn(Math.max(0, start - LIMIT))}
       >
         {t("ties.before")}
       </Button>
@@ -136,7 +136,7 @@ function Turning({ start, shown, total, onTurn }: TurningProps) {
         variant="default"
         size="compact-sm"
         disabled={start + shown >= total}
-        onClick={() => onTurn(start + MOST)}
+        onClick={() => onTurn(start + LIMIT)}
       >
         {t("ties.after")}
       </Button>

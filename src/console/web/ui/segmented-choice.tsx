@@ -1,6 +1,6 @@
 import { useId } from "react";
 
-interface ChoiceBarProps<V extends string> {
+interface SegmentedChoiceProps<V extends string> {
   label: string;
   value: V;
   choices: readonly { value: V; label: string }[];
@@ -8,7 +8,7 @@ interface ChoiceBarProps<V extends string> {
 }
 
 /** A choice of a few words side by side; native radio buttons, so arrow keys move it. */
-export function SegmentedChoice<V extends string>({ label, value, choices, onChange }: ChoiceBarProps<V>) {
+export function SegmentedChoice<V extends string>({ label, value, choices, onChange }: SegmentedChoiceProps<V>) {
   const name = useId();
   return (
     <fieldset className="choice" aria-label={label}>

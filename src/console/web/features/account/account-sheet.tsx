@@ -7,7 +7,7 @@ import { Dialog } from "../../ui/dialog.tsx";
 import { SegmentedChoice } from "../../ui/segmented-choice.tsx";
 import { useChangeLanguage } from "./account-language.ts";
 
-const LOOKS = ["auto", "light", "dark"] as const;
+const COLOR_SCHEMES = ["auto", "light", "dark"] as const;
 
 /** Who is logged in, in which language and which light, and the way out. */
 export default function AccountSheet({ session, onClose }: { session: SessionRow; onClose: () => void }) {
@@ -35,7 +35,7 @@ export default function AccountSheet({ session, onClose }: { session: SessionRow
         <SegmentedChoice
           label={t("user.look")}
           value={colorScheme}
-          choices={LOOKS.map((value) => ({ value, label: name("theme", value) }))}
+          choices={COLOR_SCHEMES.map((value) => ({ value, label: name("theme", value) }))}
           onChange={setColorScheme}
         />
         <div>

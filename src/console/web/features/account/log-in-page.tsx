@@ -38,7 +38,7 @@ export default function LogInPage() {
       >
         <LogInHeader />
         {doors.map(({ id, name }) => (
-          <Button key={id} component="a" variant="default" href={client.doorTo(id, herePath())}>
+          <Button key={id} component="a" variant="default" href={client.doorTo(id, currentPath())}>
             {t("log-in.by", { name })}
           </Button>
         ))}
@@ -83,6 +83,6 @@ export default function LogInPage() {
 }
 
 /** Where somebody wanted to be. */
-function herePath(): string {
+function currentPath(): string {
   return `${location.pathname}${location.search}`;
 }

@@ -48,7 +48,7 @@ export function AlarmNotifications({ alarmId }: { alarmId: string }) {
           );
         })}
       </ul>
-      <TellAdministration alarmId={alarmId} actions={actions} />
+      <NotifyAdministrators alarmId={alarmId} actions={actions} />
       <div>
         <Button variant="default" onClick={() => setAdding(true)}>
           {t("alarm.add-message")}
@@ -67,7 +67,7 @@ function recipientsOf(row: AlarmActionRow, { t }: Pick<Translator, "t">): string
 }
 
 /** One click tells the administration of both, as far as it is not told yet. */
-function TellAdministration({ alarmId, actions }: { alarmId: string; actions: readonly AlarmActionRow[] }) {
+function NotifyAdministrators({ alarmId, actions }: { alarmId: string; actions: readonly AlarmActionRow[] }) {
   const { t } = useTranslation();
   const { client, notify } = useConsole();
   const missing = STATUSES.filter(

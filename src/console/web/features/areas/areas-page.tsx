@@ -19,13 +19,13 @@ const GRID: MapBackground = { kind: "grid" };
 /** What is seen around a site where there is no area yet. */
 const AROUND_SITE_M = 300;
 /** There are at most twenty. */
-const MOST = 100;
+const LIMIT = 100;
 
 /** Areas on a map: whoever is inside one can be reached. */
 export default function AreasPage() {
   const { t } = useTranslation();
   const [{ open }, show] = useTableSearch();
-  const areas = useRows<AreaRow>("areas-of-interest", {}, { limit: MOST, sort: "name" });
+  const areas = useRows<AreaRow>("areas-of-interest", {}, { limit: LIMIT, sort: "name" });
   const rows = useMemo<readonly AreaRow[]>(() => areas.data?.data ?? [], [areas.data]);
   const [map, setMap] = useState<EditableMap | null>(null);
   const [background, setBackground] = useState<MapBackground>(GRID);
@@ -89,7 +89,7 @@ function useDraft(open: string | undefined, row: AreaRow | null, map: EditableMa
 
 /** At first all areas are seen; where there is none, the first site. True once that is so, or one area is open instead. */
 function useFirstView(map: EditableMap | null, rows: readonly AreaRow[] | null, isOpen: boolean): boolean {
-  const sites = useRows<SiteRow>("sites", {}, { limit: MOST });
+  const sites = useRows<SiteRow>("sites", {}, { limit: LIMIT });
   const site = sites.data?.data.find(({ latitude, longitude }) => latitude !== null && longitude !== null);
   const [isDone, setDone] = useState(false);
   useEffect(() => {

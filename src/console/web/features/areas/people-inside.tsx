@@ -4,12 +4,12 @@ import { usePolling, useRows } from "../../api/use-rows.ts";
 import { useTranslation } from "../../i18n/use-translation.tsx";
 import { ErrorLine } from "../../ui/error-line.tsx";
 
-const MOST = 100;
+const LIMIT = 100;
 
 /** Who is inside an area now; it follows by itself. */
 export function PeopleInside({ areaOfInterestId }: { areaOfInterestId: string }) {
   const { t } = useTranslation();
-  const users = useRows<UserRow>("users", {}, { areaOfInterestId, limit: MOST, sort: "name" });
+  const users = useRows<UserRow>("users", {}, { areaOfInterestId, limit: LIMIT, sort: "name" });
   usePolling("users");
   const { data } = users;
   return (

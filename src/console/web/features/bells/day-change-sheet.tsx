@@ -17,7 +17,7 @@ import { DAY_CHANGE_TYPES, type DayChangeDraft, dayChangeRequest, newDayChangeDr
 import { RingDiff, RingDiffSummary } from "./ring-diff.tsx";
 import { DRY_RUN, useDryRunDiff } from "./use-ring-diff.ts";
 
-interface ChangeSheetProps {
+interface DayChangeSheetProps {
   day: string;
   /** Schedules that are chosen on the page; all when empty. */
   bellScheduleIds: readonly string[];
@@ -25,7 +25,7 @@ interface ChangeSheetProps {
 }
 
 /** Some days that ring otherwise: what, when, for whom, and what that does to the rings before it is saved. */
-export function DayChangeSheet({ day, bellScheduleIds, onClose }: ChangeSheetProps) {
+export function DayChangeSheet({ day, bellScheduleIds, onClose }: DayChangeSheetProps) {
   const { t, name } = useTranslation();
   const [start] = useState(() => newDayChangeDraft(day, bellScheduleIds));
   const [draft, setDraft] = useState(start);

@@ -6,7 +6,7 @@ import type { CustomFieldProps } from "../../ui/form/form-fields.ts";
 import { RowSelect } from "../../ui/form/row-select.tsx";
 import { dateRangeText, ringListChangeText } from "./day-change-text.ts";
 
-const MOST = 1_000;
+const LIMIT = 1_000;
 
 type Exception = Omit<ScheduleExceptionRow, "id"> & { id?: string };
 
@@ -18,7 +18,7 @@ export function ExceptionsEditor({ values, change, error }: CustomFieldProps) {
   return (
     <section className="stack" aria-label={t("schedules.exceptions")}>
       <h3 className="form-heading">{t("schedules.exceptions")}</h3>
-      <p className="soft">{t("schedules.exceptions-text", { count: given.length, most: MOST })}</p>
+      <p className="soft">{t("schedules.exceptions-text", { count: given.length, most: LIMIT })}</p>
       {given.map((exception, at) => (
         <ExceptionLine
           key={exception.id ?? `new ${at}`}
@@ -27,7 +27,7 @@ export function ExceptionsEditor({ values, change, error }: CustomFieldProps) {
           onRemove={() => set(given.filter((_, index) => index !== at))}
         />
       ))}
-      {given.length < MOST && (
+      {given.length < LIMIT && (
         <div>
           <Button variant="default" onClick={() => set([...given, newException(String(values.startDate ?? ""))])}>
             {t("schedules.add-exception")}

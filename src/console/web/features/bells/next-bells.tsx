@@ -11,7 +11,7 @@ const SHOWN = 5;
 /** Many schools ring at once: so many rings hold the next five moments of most organisations. */
 const READ = 200;
 /** How often the list is read again beside what the live feed tells. */
-const READ_EVERY_MS = 60_000;
+const POLL_INTERVAL_MS = 60_000;
 
 /** Rings of one message at one moment. */
 interface Moment {
@@ -50,7 +50,7 @@ export default function NextBells() {
   const found = useRow<{ data: UpcomingRingRow[] }>("bell-rings", {}, { limit: READ });
   const { refetch } = found;
   useEffect(() => {
-    const reading = clock.every(READ_EVERY_MS, () => feed.live && void refetch());
+    const reading = clock.every(POLL_INTERVAL_MS, () => feed.live && void refetch());
     return () => reading.cancel();
   }, [clock, feed.live, refetch]);
   const moments = momentsOf(found.data?.data ?? [], now);

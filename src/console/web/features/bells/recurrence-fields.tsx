@@ -10,22 +10,30 @@ import { cronOf, weeklyRuleOf } from "./recurrence-rule.ts";
 import { useSiteTimeZone } from "./use-bells.ts";
 import { DRY_RUN, useDryRunDiff } from "./use-ring-diff.ts";
 
-interface Told {
+interface PlannedTimes {
   nextFireTimes?: readonly string[];
 }
 
-interface RuleFieldsProps extends CustomFieldProps {
+interface RecurrenceFieldsProps extends CustomFieldProps {
   /** The member that holds the rule. */
   field: "schedule" | "cronExpression";
   /** Lines of a calendar are taken too. */
   mayBeRule?: boolean;
   /** What is rehearsed to learn the next times; null while something else is missing. */
   body: object | null;
-  ask(body: object, query: RouteQuery): Promise<Told>;
+  ask(body: object, query: RouteQuery): Promise<PlannedTimes>;
 }
 
 /** A rule by time and days of the week, or as it is written; and the next times in words, as the appliance counts them. */
-export function RecurrenceFields({ field, mayBeRule = false, values, change, error, body, ask }: RuleFieldsProps) {
+export function RecurrenceFields({
+  field,
+  mayBeRule = false,
+  values,
+  change,
+  error,
+  body,
+  ask,
+}: RecurrenceFieldsProps) {
   const translator = useTranslation();
   const { t, language } = translator;
   const text = String(values[field] ?? "");
@@ -76,7 +84,7 @@ function daysWith(days: readonly number[], at: number, isOn: boolean): number[] 
   return (isOn ? [...days, at] : days.filter((day) => day !== at)).sort((one, other) => one - other);
 }
 
-interface NextTimesProps extends Pick<RuleFieldsProps, "field" | "body" | "ask"> {
+interface NextTimesProps extends Pick<RecurrenceFieldsProps, "field" | "body" | "ask"> {
   zone: string | null;
 }
 
@@ -86,7 +94,7 @@ function NextTimes({ field, body, ask, zone }: NextTimesProps) {
   const { t, language } = translator;
   const site = useSiteTimeZone();
   const query = { ...DRY_RUN, includeNextFireTimes: true };
-  const found = useDryRunDiff<Told>(body, (asked: object) => ask(asked, query));
+  const found = useDryRunDiff<PlannedTimes>(body, (asked: object) => ask(asked, query));
   const times = found.answer?.nextFireTimes;
   const format = new Intl.DateTimeFormat(language, {
     ...{ dateStyle: "full", timeStyle: "short" },

@@ -5,7 +5,7 @@ import { dayText, shortTime } from "./calendar-dates.ts";
 import { Overlaps } from "./overlaps.tsx";
 import { useScheduleNames, useTemplateNames } from "./use-bells.ts";
 
-interface DifferenceProps {
+interface RingDiffProps {
   /** Null while nothing is known. */
   difference: RingChanges | null | undefined;
   error: unknown;
@@ -17,7 +17,7 @@ interface DifferenceProps {
 }
 
 /** What a write does to the rings, told before it is saved: counts in one line, the first ones by name, and warnings. */
-export function RingDiff({ difference, error, isPending, before, ofMany = true }: DifferenceProps) {
+export function RingDiff({ difference, error, isPending, before, ofMany = true }: RingDiffProps) {
   const { t } = useTranslation();
   return (
     <section className="card difference" aria-live="polite" aria-busy={isPending} aria-label={t("ring-diff.title")}>
@@ -41,7 +41,7 @@ function Counted({ difference, ofMany }: { difference: RingChanges; ofMany: bool
       </>
     );
   }
-  const ring = (each: Told, sign: string, text: string) => (
+  const ring = (each: PlannedTimes, sign: string, text: string) => (
     <li key={`${sign} ${each.bellScheduleId} ${each.entryId} ${each.at}`}>
       <span aria-hidden="true" className="ring-sign">
         {sign}
@@ -94,10 +94,10 @@ function More({ hidden }: { hidden: number }) {
   return hidden > 0 ? <p className="soft">{t("ring-diff.more", { count: hidden })}</p> : null;
 }
 
-type Told = RingChanges["added"]["first"][number];
+type PlannedTimes = RingChanges["added"]["first"][number];
 
 /** What stands small beside a ring: day, message, schedule. */
-function useNames({ added, removed, moved }: RingChanges, ofMany: boolean): (ring: Told) => string {
+function useNames({ added, removed, moved }: RingChanges, ofMany: boolean): (ring: PlannedTimes) => string {
   const { language } = useTranslation();
   const shown = [added, removed, moved].flatMap(({ first }) => first.slice(0, SHOWN));
   const templates = useTemplateNames(shown.map(({ messageTemplateId }) => messageTemplateId));

@@ -12,7 +12,7 @@ import { shortTime } from "./calendar-dates.ts";
 import { ListenButton } from "./listen-button.tsx";
 import { type RingEntryInput, ringEntryInputs } from "./ring-entries.ts";
 
-const MOST = 500;
+const LIMIT = 500;
 const LESSON_S = 45 * 60;
 const LAST_S = 86_399;
 
@@ -26,7 +26,7 @@ export function RingsEditor({ values, change, error }: CustomFieldProps) {
   return (
     <section className="stack" aria-label={t("ring-lists.rings")}>
       <h3 className="form-heading">{t("ring-lists.rings")}</h3>
-      <p className="soft">{t("ring-lists.limits", { count: given.length, most: MOST })}</p>
+      <p className="soft">{t("ring-lists.limits", { count: given.length, most: LIMIT })}</p>
       {given.map((entry, at) => (
         <Entry
           key={entry.id ?? `new ${at}`}
@@ -35,7 +35,7 @@ export function RingsEditor({ values, change, error }: CustomFieldProps) {
           onRemove={() => set(given.filter((_, index) => index !== at))}
         />
       ))}
-      {given.length < MOST && (
+      {given.length < LIMIT && (
         <div>
           <Button variant="default" onClick={() => set([...given, nextEntry(given)])}>
             {t("ring-lists.add-ring")}

@@ -13,7 +13,7 @@ import type { ScheduleRing } from "./week-layout.ts";
 export const MAX_VISIBLE_SCHEDULES = 20;
 const MOST_ROWS = 1_000;
 /** The rings of today change their states by themselves, of which the live feed tells nothing. */
-const READ_EVERY_MS = 10_000;
+const POLL_INTERVAL_MS = 10_000;
 
 /** The zone that people at the appliance live in; the browser's until it is known. */
 export function useSiteTimeZone(): string {
@@ -46,7 +46,7 @@ export function useRings(schedules: readonly BellScheduleRow[], first: string, l
       queryKey: [ROUTES[route].resource, route, { bellScheduleId }, query],
       queryFn: () => client.get<RowPage<RingRow>>(route, { bellScheduleId }, query),
       placeholderData: keepPreviousData,
-      refetchInterval: READ_EVERY_MS,
+      refetchInterval: POLL_INTERVAL_MS,
     })),
     combine: (answers) => ({
       error: answers.find(({ error }) => error)?.error ?? null,

@@ -18,7 +18,7 @@ import { Upgrades } from "./upgrades.tsx";
 import "../../ui/lines.css";
 
 /** Nothing tells of comings and goings. own choice */
-const READ_EVERY_MS = 5_000;
+const POLL_INTERVAL_MS = 5_000;
 
 /** At the cloud: its appliances, where they are, how each is, what they are told to do, and who may join. */
 export default function AppliancesPage() {
@@ -44,7 +44,7 @@ function Appliances() {
   const [{ open }, show] = useTableSearch();
   const [ticked, setTicked] = useState<ReadonlySet<string>>(new Set());
   const [siteId, setSiteId] = useState<string | null>(null);
-  const found = useRow<ApplianceOverview>("link/appliances", {}, {}, { refetchInterval: READ_EVERY_MS });
+  const found = useRow<ApplianceOverview>("link/appliances", {}, {}, { refetchInterval: POLL_INTERVAL_MS });
   const rows = useMemo<RatedAppliance[]>(() => {
     const { appliances = [], offeredVersion = null } = found.data ?? {};
     return byAttention(

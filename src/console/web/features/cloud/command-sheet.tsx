@@ -6,14 +6,14 @@ import { SideSheet } from "../../ui/side-sheet.tsx";
 import { Timestamp } from "../../ui/timestamp.tsx";
 import { CommandStateChip } from "./command-state.tsx";
 
-interface ActivitySheetProps {
+interface CommandSheetProps {
   params: { extensionId: string; endpointId: string };
   id: string;
   onClose(): void;
 }
 
 /** One activity of an appliance with all that it says. */
-export function CommandSheet({ params, id, onClose }: ActivitySheetProps) {
+export function CommandSheet({ params, id, onClose }: CommandSheetProps) {
   const { t, name } = useTranslation();
   const found = useRow<EndpointActivityRow>("extensions/{extensionId}/endpoints/{endpointId}/activities/{activityId}", {
     ...params,

@@ -10,7 +10,7 @@ import { Timestamp } from "../../ui/timestamp.tsx";
 import "../../ui/input-styles.ts";
 
 /** A code that is used is open no more, which nothing tells. own choice */
-const READ_EVERY_MS = 5_000;
+const POLL_INTERVAL_MS = 5_000;
 
 /** Makes codes by which appliances are enrolled, and takes them back. */
 export function EnrolmentCodes({ appliances }: { appliances: readonly ApplianceRow[] }) {
@@ -60,7 +60,7 @@ function OpenCodes({ names }: { names: ReadonlyMap<string, string> }) {
     "link/codes",
     {},
     {},
-    { refetchInterval: READ_EVERY_MS },
+    { refetchInterval: POLL_INTERVAL_MS },
   );
   const withdrawing = useRowMutation<string, void>("endpoints", async (codeId) => {
     await client.remove("link/codes/{codeId}", { codeId });

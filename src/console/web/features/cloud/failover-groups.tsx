@@ -7,10 +7,10 @@ import { Chip } from "../../ui/status-chip.tsx";
 import { Timestamp } from "../../ui/timestamp.tsx";
 
 /** What is read again and again, as nothing tells of beats. own choice */
-const READ_EVERY_MS = 5_000;
+const POLL_INTERVAL_MS = 5_000;
 const TONES = { active: "good", standby: "", takeover: "warn", unreachable: "warn" } as const;
 
-type CoveringRow = EndpointRow & { failoverDetails: FailoverDetails | null };
+type FailoverRow = EndpointRow & { failoverDetails: FailoverDetails | null };
 
 /** The circles of activation groups: ranks, who acts, who is not heard. */
 export function FailoverGroups() {
@@ -21,7 +21,7 @@ export function FailoverGroups() {
     "activation-groups",
     {},
     { sort: "priority", limit: 200 },
-    { refetchInterval: READ_EVERY_MS },
+    { refetchInterval: POLL_INTERVAL_MS },
   );
   const circles = (groups.data?.data ?? []).filter(({ endpointIds }) => endpointIds.length > 1);
   return (
@@ -31,19 +31,19 @@ export function FailoverGroups() {
       {!isHub && <OwnPart appliances={appliances} />}
       <p className="soft">{circles.length === 0 && groups.data ? t("failover.none") : t("failover.intro")}</p>
       {circles.map((group) => (
-        <Circle key={group.id} {...{ group, appliances, isHub }} />
+        <FailoverGroup key={group.id} {...{ group, appliances, isHub }} />
       ))}
     </section>
   );
 }
 
-function Circle({
+function FailoverGroup({
   group,
   appliances,
   isHub,
 }: {
   group: ActivationGroupRow;
-  appliances: ReadonlyMap<string, CoveringRow>;
+  appliances: ReadonlyMap<string, FailoverRow>;
   isHub: boolean;
 }) {
   const { t } = useTranslation();
@@ -73,7 +73,7 @@ function Circle({
   );
 }
 
-function OwnPart({ appliances }: { appliances: ReadonlyMap<string, CoveringRow> }) {
+function OwnPart({ appliances }: { appliances: ReadonlyMap<string, FailoverRow> }) {
   const { t, name } = useTranslation();
   const own = appliances.get(useCloudLink()?.endpointId ?? "")?.failoverDetails;
   if (!own) return null;
@@ -96,11 +96,11 @@ function OwnPart({ appliances }: { appliances: ReadonlyMap<string, CoveringRow> 
 function useCovering() {
   const proxies = useRows<ExtensionRow>("extensions", {}, { type: "endpoint-proxy" });
   const extensionId = proxies.data?.data.find(({ name }) => name === "onprem")?.id ?? "";
-  const found = useRows<CoveringRow>(
+  const found = useRows<FailoverRow>(
     "extensions/{extensionId}/endpoints",
     { extensionId },
     { includeFailoverDetails: true, limit: 1_000 },
-    { enabled: extensionId !== "", refetchInterval: READ_EVERY_MS },
+    { enabled: extensionId !== "", refetchInterval: POLL_INTERVAL_MS },
   );
   const appliances = new Map((found.data?.data ?? []).map((row) => [row.id, row]));
   return { appliances, error: found.error };

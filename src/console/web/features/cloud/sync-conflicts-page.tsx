@@ -13,8 +13,8 @@ import "../../ui/lines.css";
 import "../security/audit.css";
 
 /** Nothing tells of new ones. own choice */
-const READ_EVERY_MS = 5_000;
-const USE_WORDS = { update: "conflict.use", delete: "conflict.use-delete", create: "conflict.use-create" } as const;
+const POLL_INTERVAL_MS = 5_000;
+const USE_LABELS = { update: "conflict.use", delete: "conflict.use-delete", create: "conflict.use-create" } as const;
 
 /** What was changed at a site and did not stand, with both values. */
 export default function SyncConflictsPage() {
@@ -23,7 +23,7 @@ export default function SyncConflictsPage() {
     "link/conflicts",
     {},
     {},
-    { refetchInterval: READ_EVERY_MS },
+    { refetchInterval: POLL_INTERVAL_MS },
   );
   const { conflicts = [], more = 0 } = found.data ?? {};
   return (
@@ -76,7 +76,7 @@ function Decision({ conflict: { id, op, usable } }: { conflict: ConflictRow }) {
       <div className="row">
         {usable && (
           <Button loading={deciding.isPending} onClick={() => deciding.mutate(true)}>
-            {t(USE_WORDS[op])}
+            {t(USE_LABELS[op])}
           </Button>
         )}
         <Button variant="default" disabled={deciding.isPending} onClick={() => deciding.mutate(false)}>

@@ -3,11 +3,11 @@ import type { UpgradeRow, UpgradeStepRow } from "../../api/link-rows.ts";
 import { useTranslation } from "../../i18n/use-translation.tsx";
 import "./upgrades.css";
 
-type TurnState = UpgradeStepRow["state"] & string;
+type StepState = UpgradeStepRow["state"] & string;
 
 /** In this order they are told, and drawn. */
-const STATES = ["done", "ordered", "failed", "skipped", "cancelled"] as const satisfies readonly TurnState[];
-const SIGNS: Readonly<Record<TurnState, string>> = {
+const STATES = ["done", "ordered", "failed", "skipped", "cancelled"] as const satisfies readonly StepState[];
+const SIGNS: Readonly<Record<StepState, string>> = {
   done: "✓",
   ordered: "…",
   failed: "✕",
@@ -16,7 +16,7 @@ const SIGNS: Readonly<Record<TurnState, string>> = {
   waiting: "",
 };
 /** More are told by their number. */
-const MOST_DRAWN = 60;
+const MAX_DRAWN = 60;
 const MOST_WAVES = 12;
 
 /** A wave beside the other, each appliance a square with a sign; the same in words. */
@@ -50,7 +50,7 @@ function Wave({ wave, states }: { wave: number; states: readonly UpgradeStepRow[
     <li>
       <strong>{t("upgrade.wave", { count: wave })}</strong>
       <span className="wave-squares" aria-hidden="true">
-        {states.slice(0, MOST_DRAWN).map(({ id, state }) => (
+        {states.slice(0, MAX_DRAWN).map(({ id, state }) => (
           <span key={id} className={`wave-square ${state}`}>
             {SIGNS[state]}
           </span>
@@ -67,7 +67,7 @@ function ComingWave({ wave, size }: { wave: number; size: number }) {
     <li>
       <strong>{t("upgrade.wave", { count: wave })}</strong>
       <span className="wave-squares" aria-hidden="true">
-        {Array.from({ length: Math.min(size, MOST_DRAWN) }, (_, at) => `${wave}/${at}`).map((key) => (
+        {Array.from({ length: Math.min(size, MAX_DRAWN) }, (_, at) => `${wave}/${at}`).map((key) => (
           <span key={key} className="wave-square waiting" />
         ))}
       </span>

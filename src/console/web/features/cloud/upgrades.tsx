@@ -22,10 +22,10 @@ const TONES: Readonly<Record<UpgradeRow["state"] & string, string>> = {
 };
 const DONE_TONES: Readonly<Record<string, string>> = { done: "good", failed: "bad", skipped: "warn" };
 /** How many are how far changes without the row. own choice */
-const READ_EVERY_MS = 5_000;
+const POLL_INTERVAL_MS = 5_000;
 const MOST_TURNS = 1_000;
 /** Those of whom there is something to say; more would bury it. own choice */
-const MOST_TOLD = 20;
+const MAX_SHOWN = 20;
 
 /** Upgrades appliances in waves: begins, and shows how far the newest is. */
 export function Upgrades({ version, chosen }: { version: string | null; chosen: ReadonlySet<string> }) {
@@ -35,7 +35,7 @@ export function Upgrades({ version, chosen }: { version: string | null; chosen: 
     "appliance-upgrades",
     {},
     { limit: 1, sort: "-createdAt" },
-    { refetchInterval: READ_EVERY_MS },
+    { refetchInterval: POLL_INTERVAL_MS },
   );
   const newest = found.data?.data[0];
   const isOver = !newest || newest.state === "complete" || newest.state === "cancelled";
@@ -86,14 +86,14 @@ function Progress({ upgrade }: { upgrade: UpgradeRow }) {
       )}
       <ErrorLine error={found.error} />
       <UpgradeProgress upgrade={upgrade} turns={turns} />
-      <Steering upgrade={upgrade} />
-      <Told turns={turns} />
+      <UpgradeControls upgrade={upgrade} />
+      <PlannedTimes turns={turns} />
     </div>
   );
 }
 
 /** What can be done with it at this moment. */
-function Steering({ upgrade: { id: applianceUpgradeId, state } }: { upgrade: UpgradeRow }) {
+function UpgradeControls({ upgrade: { id: applianceUpgradeId, state } }: { upgrade: UpgradeRow }) {
   const { t } = useTranslation();
   const { client } = useConsole();
   const steering = useRowMutation<"pause" | "resume" | "cancel", unknown>("appliance-upgrades", (what) =>
@@ -124,13 +124,13 @@ function Steering({ upgrade: { id: applianceUpgradeId, state } }: { upgrade: Upg
 }
 
 /** Those that did not just do it, by name. */
-function Told({ turns }: { turns: readonly UpgradeStepRow[] }) {
+function PlannedTimes({ turns }: { turns: readonly UpgradeStepRow[] }) {
   const { t, name } = useTranslation();
   const told = turns.filter(({ state }) => state === "failed" || state === "ordered" || state === "skipped");
   return (
     <>
       <ul className="plain lined">
-        {told.slice(0, MOST_TOLD).map(({ id, state, reason, endpoint, endpointId, orderedAt }) => (
+        {told.slice(0, MAX_SHOWN).map(({ id, state, reason, endpoint, endpointId, orderedAt }) => (
           <li key={id} className="row">
             <strong>{endpoint?.name ?? endpointId}</strong>
             <Chip tone={DONE_TONES[state] ?? ""}>{name("upgrade-step", state)}</Chip>
@@ -138,7 +138,7 @@ function Told({ turns }: { turns: readonly UpgradeStepRow[] }) {
           </li>
         ))}
       </ul>
-      {told.length > MOST_TOLD && <p className="soft">{t("upgrade.more", { count: told.length - MOST_TOLD })}</p>}
+      {told.length > MAX_SHOWN && <p className="soft">{t("upgrade.more", { count: told.length - MAX_SHOWN })}</p>}
     </>
   );
 }

@@ -43,7 +43,7 @@ export default function DashboardPage() {
         <HealthCard>
           <OpenAlarms />
         </HealthCard>
-        <SoundingCard rows={last.data ? activeNotifications(rows, now) : null} />
+        <ActiveNotificationsCard rows={last.data ? activeNotifications(rows, now) : null} />
         <DevicesCard last={rows.find((row) => !["ready", "going"].includes(notificationState(row, now)))} />
       </div>
       <div className="glance-more">
@@ -59,7 +59,7 @@ export default function DashboardPage() {
           )}
           <ul className="plain">
             {rows.map((row) => (
-              <LastBroadcast key={row.id} row={row} />
+              <LastNotification key={row.id} row={row} />
             ))}
           </ul>
         </section>
@@ -127,7 +127,7 @@ function OpenAlarms() {
 }
 
 /** Null while it is not known: never that nothing sounds. */
-function SoundingCard({ rows }: { rows: readonly NotificationRow[] | null }) {
+function ActiveNotificationsCard({ rows }: { rows: readonly NotificationRow[] | null }) {
   const { t } = useTranslation();
   const now = useNow();
   return (
@@ -177,7 +177,7 @@ function DevicesCard({ last }: { last: NotificationRow | undefined }) {
   );
 }
 
-function LastBroadcast({ row }: { row: NotificationRow }) {
+function LastNotification({ row }: { row: NotificationRow }) {
   return (
     <li className="split">
       <div className="row">

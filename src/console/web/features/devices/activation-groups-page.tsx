@@ -37,7 +37,7 @@ export default function ActivationGroupsPage() {
       ]}
       sheet={(id, onClose) => <ActivationSheet key={id} id={id} onClose={onClose} />}
     >
-      <WhoWould />
+      <ActivationTest />
     </ListPage>
   );
 }
@@ -50,7 +50,7 @@ function Order({ row }: { row: ActivationGroupRow }) {
 }
 
 /** Asks for one device by a few letters. */
-function WhoWould() {
+function ActivationTest() {
   const { t } = useTranslation();
   const [text, setText] = useState("");
   const found = useRows<DeviceRow>("devices", {}, { q: text, limit: 1 }, { enabled: text.length > 1 });

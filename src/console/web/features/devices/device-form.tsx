@@ -36,7 +36,7 @@ export function DeviceForm({ device, onClose }: { device: DeviceRow; onClose: ()
   if (!row || !schemas.data) return <ErrorLine error={error ?? schemas.error} />;
   const fields: FieldOverrides[] = [
     { name: "description" },
-    { name: "attributes", kind: "own", draw: (given) => <Attributes {...given} type={row.type} /> },
+    { name: "attributes", kind: "own", draw: (given) => <DeviceAttributes {...given} type={row.type} /> },
     { name: "defunct", label: t("device.defunct"), hint: t("device.defunct-hint") },
   ];
   const remove = (): void => {
@@ -65,7 +65,7 @@ export function DeviceForm({ device, onClose }: { device: DeviceRow; onClose: ()
   );
 }
 
-function Attributes({ values, change, error, type }: CustomFieldProps & { type: string }) {
+function DeviceAttributes({ values, change, error, type }: CustomFieldProps & { type: string }) {
   const translator = useTranslation();
   const attributes = values.attributes as Readonly<Record<string, string>>;
   return (SET_BY_HAND[type] ?? []).map((name) => (

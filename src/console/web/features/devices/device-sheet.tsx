@@ -43,7 +43,7 @@ function Known({ row }: { row: DeviceRow }) {
         <DeviceStateChip row={row} />
       </div>
       <p>{t(`device-state-text.${row.state ?? "untried"}`)}</p>
-      <Proof row={row} />
+      <Verification row={row} />
       <ConnectivityCheck row={row} />
       <OfflineRings row={row} />
       <h2>{t("activation.who")}</h2>
@@ -67,7 +67,7 @@ function Known({ row }: { row: DeviceRow }) {
   );
 }
 
-function Proof({ row }: { row: DeviceRow }) {
+function Verification({ row }: { row: DeviceRow }) {
   const { t } = useTranslation();
   return (
     <dl className="facts">

@@ -53,7 +53,7 @@ export default function DevicesPage() {
         },
         { id: "type", head: t("field.type"), width: "8rem", sort: "type", cell: (row) => name("type", row.type) },
         { id: "address", head: t("devices.address"), width: "1fr", cell: deviceAddress },
-        { id: "proof", head: t("devices.last-proof"), width: "15rem", cell: (row) => <LastProof row={row} /> },
+        { id: "proof", head: t("devices.last-proof"), width: "15rem", cell: (row) => <LastVerified row={row} /> },
         {
           id: "state",
           head: t("field.status"),
@@ -73,7 +73,7 @@ export default function DevicesPage() {
   );
 }
 
-function LastProof({ row }: { row: DeviceRow }) {
+function LastVerified({ row }: { row: DeviceRow }) {
   if (row.lastLevel === null) return "–";
   return (
     <span className="row">

@@ -4,13 +4,13 @@ import { useTranslation } from "../../i18n/use-translation.tsx";
 import { ATTRIBUTES, COMPARISONS, expressionError, FILTER_TYPES, type GroupDraft } from "./group-definition.ts";
 import "../../ui/input-styles.ts";
 
-interface RuleProps {
+interface GroupFilterRowProps {
   draft: GroupDraft;
   onChange(part: Partial<GroupDraft>): void;
 }
 
 /** Filters and how they combine. */
-export function GroupFilterRow({ draft, onChange }: RuleProps) {
+export function GroupFilterRow({ draft, onChange }: GroupFilterRowProps) {
   const { t, name } = useTranslation();
   const fault = expressionError(draft);
   const put = (index: number, part: Partial<FilterInput>) =>

@@ -10,7 +10,7 @@ import { Timestamp } from "../../ui/timestamp.tsx";
 import "../../ui/input-styles.ts";
 
 /** People drawn at once; the others are found by their name. */
-const MOST_DRAWN = 50;
+const MAX_DRAWN = 50;
 
 interface Narrowed {
   name: string;
@@ -63,11 +63,11 @@ export function Roster({ incident }: { incident: IncidentRow }) {
         onChange={(event) => setNarrowed({ ...narrowed, missingOnly: event.currentTarget.checked })}
       />
       <ul className="plain lined">
-        {meant.slice(0, MOST_DRAWN).map((entry) => (
+        {meant.slice(0, MAX_DRAWN).map((entry) => (
           <Entry key={entry.userId} {...{ incident, entry, where }} />
         ))}
       </ul>
-      {meant.length > MOST_DRAWN && <p className="soft">{t("roster.more", { count: meant.length - MOST_DRAWN })}</p>}
+      {meant.length > MAX_DRAWN && <p className="soft">{t("roster.more", { count: meant.length - MAX_DRAWN })}</p>}
     </section>
   );
 }

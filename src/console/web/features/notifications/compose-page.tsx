@@ -56,7 +56,7 @@ export default function ComposePage() {
         {t("send.title")} <DrillChip drill={message.drill} />
       </h1>
       {before ? (
-        <Continues before={before} />
+        <FollowUpNote before={before} />
       ) : (
         <ModeBar drill={message.drill} onChange={(drill) => change({ drill })} />
       )}
@@ -122,7 +122,7 @@ function useMessage() {
 }
 
 /** What this message continues decides whether it is a drill. */
-function Continues({ before }: { before: NotificationRow }) {
+function FollowUpNote({ before }: { before: NotificationRow }) {
   const { t } = useTranslation();
   const subject = before.subject ?? "";
   return (

@@ -4,7 +4,7 @@ import { useTranslation } from "../../i18n/use-translation.tsx";
 import { Dialog } from "../../ui/dialog.tsx";
 import { HoldButton } from "../../ui/hold-button.tsx";
 
-interface LiveQuestionProps {
+interface ConfirmLiveDialogProps {
   subject: string;
   devices: number | null;
   /** It is sent as an emergency. */
@@ -17,7 +17,7 @@ interface LiveQuestionProps {
 const ALL_CALL = 0.9;
 
 /** The one more step that a live message takes and a drill doesn't; an emergency or an all-call is held, as its tile would be. */
-export function ConfirmLiveDialog({ subject, devices, emergency, onSend, onClose }: LiveQuestionProps) {
+export function ConfirmLiveDialog({ subject, devices, emergency, onSend, onClose }: ConfirmLiveDialogProps) {
   const { t } = useTranslation();
   const all = useRows("devices", {}, { limit: 1 }).data?.total ?? 0;
   const isHeld = emergency || (devices !== null && all > 0 && devices >= ALL_CALL * all);

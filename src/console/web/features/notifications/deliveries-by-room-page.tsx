@@ -19,7 +19,7 @@ import "../places/plan.css";
 type PlacedRoom = DeliveriesByRoom["rooms"][number];
 
 const FLOOR = "sites/{siteId}/buildings/{buildingId}/floors/{floorId}";
-const WORDS = {
+const STATE_LABELS = {
   good: "deliveries-by-room.reached",
   bad: "deliveries-by-room.missed",
   warn: "deliveries-by-room.passed-over",
@@ -65,7 +65,7 @@ export default function DeliveriesByRoomPage() {
 }
 
 /** The state of a room: missed as soon as one device was, and passed over where all were. */
-function stateOfRoom(devices: readonly PlacedDevice[]): keyof typeof WORDS {
+function stateOfRoom(devices: readonly PlacedDevice[]): keyof typeof STATE_LABELS {
   const { missed, waiting, reached } = levelSummary(levelsOf(devices));
   if (missed > 0) return "bad";
   if (waiting > 0) return "waiting";
@@ -126,7 +126,7 @@ function RoomLine({ room, devices }: PlacedRoom) {
     <li className="stack tight">
       <div className="row">
         <strong className="grow">{room.name}</strong>
-        <Chip tone={state === "waiting" ? "" : state}>{t(WORDS[state])}</Chip>
+        <Chip tone={state === "waiting" ? "" : state}>{t(STATE_LABELS[state])}</Chip>
       </div>
       {devices.map(({ deviceId, name, level, reason }) => (
         <div key={deviceId} className="row">

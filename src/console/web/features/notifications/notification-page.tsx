@@ -28,7 +28,7 @@ export default function NotificationPage() {
         <MessageCard row={row} />
         <DeliveryProgress row={row} />
         <FollowUpMessages row={row} />
-        <Diary notificationId={row.id} />
+        <ActivityLog notificationId={row.id} />
       </div>
     </div>
   );
@@ -96,7 +96,7 @@ function Levels({ row }: { row: NotificationRow }) {
           </button>
         ))}
       </div>
-      <ShownOnly row={row} />
+      <TextOnly row={row} />
     </section>
   );
 }
@@ -105,7 +105,7 @@ function Levels({ row }: { row: NotificationRow }) {
 const SEARCH_SHOWN_ONLY = "it only shows the message";
 
 /** How many phones were reached when there was nothing more to hear, which no level says. */
-function ShownOnly({ row }: { row: NotificationRow }) {
+function TextOnly({ row }: { row: NotificationRow }) {
   const { t } = useTranslation();
   const [{ q }, show] = useTableSearch();
   const n = useMissed(row, SOUND_MISSED.asked) + useMissed(row, SOUND_MISSED.joined);
@@ -176,7 +176,7 @@ function messageOf(details: unknown): string | null {
   return typeof message === "string" ? message : null;
 }
 
-function Diary({ notificationId }: { notificationId: string }) {
+function ActivityLog({ notificationId }: { notificationId: string }) {
   const { t, name } = useTranslation();
   const activities = useRows<ActivityRow>(
     "notifications/{notificationId}/activities",

@@ -5,7 +5,7 @@ import { useTranslation } from "../../i18n/use-translation.tsx";
 import { ErrorLine } from "../../ui/error-line.tsx";
 import { type NotificationDraft, notificationBody, notificationFormData, recordingOf } from "./notification-draft.ts";
 
-interface ReachPreviewProps {
+interface RecipientPreviewProps {
   message: NotificationDraft;
   template: TemplateRow | null;
   onDevices(devices: number | null): void;
@@ -13,10 +13,10 @@ interface ReachPreviewProps {
 
 const PAUSE_MS = 400;
 /** A recording that is longer than a minute is not sent for a look at it: what is told of the time is without it. */
-const MOST_BYTES = 2_000_000;
+const MAX_BYTES = 2_000_000;
 
 /** Whom the message would reach, asked of the appliance itself as a draft whenever the typing rests. */
-export function RecipientPreview({ message, template, onDevices }: ReachPreviewProps) {
+export function RecipientPreview({ message, template, onDevices }: RecipientPreviewProps) {
   const { t } = useTranslation();
   const { reach, error, pending } = useReach(message, template);
   const devices = reach ? Object.values(reach.devices).reduce((sum, n) => sum + n, 0) : null;
@@ -96,7 +96,7 @@ function useReach(message: NotificationDraft, template: TemplateRow | null) {
     ? JSON.stringify(notificationBody({ ...message, subject: "–", body: "" }, template, true))
     : null;
   const recording = recordingOf(message);
-  const audio = recording && recording.size <= MOST_BYTES ? recording : null;
+  const audio = recording && recording.size <= MAX_BYTES ? recording : null;
   useEffect(() => {
     if (asked === null) return setState({ reach: null, error: null, pending: false });
     let wantedStill = true;

@@ -26,7 +26,7 @@ export default function ScheduledNotificationsPage() {
         { id: "next", head: t("scheduled.next"), width: "2fr", side: true, cell: (row) => <Next row={row} /> },
         { id: "zone", head: t("field.timeZone"), width: "1fr", cell: (row) => row.timeZone },
       ]}
-      sheet={(id, onClose) => <ScheduledSheet key={id} scheduledNotificationId={id} onClose={onClose} />}
+      sheet={(id, onClose) => <ScheduledNotificationSheet key={id} scheduledNotificationId={id} onClose={onClose} />}
     />
   );
 }
@@ -44,7 +44,7 @@ interface SheetProps {
   onClose(): void;
 }
 
-function ScheduledSheet({ scheduledNotificationId, onClose }: SheetProps) {
+function ScheduledNotificationSheet({ scheduledNotificationId, onClose }: SheetProps) {
   const { t } = useTranslation();
   const { client } = useConsole();
   const isNew = scheduledNotificationId === NEW;

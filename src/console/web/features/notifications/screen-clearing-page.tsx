@@ -31,12 +31,18 @@ export default function ScreenClearingPage() {
             nextFireTime ? <Timestamp at={nextFireTime} /> : <Chip tone="plain">{t("scheduled.over")}</Chip>,
         },
       ]}
-      sheet={(id, onClose) => <ClearingSheet key={id} clearDevicesScheduleId={id} onClose={onClose} />}
+      sheet={(id, onClose) => <ScreenClearingSheet key={id} clearDevicesScheduleId={id} onClose={onClose} />}
     />
   );
 }
 
-function ClearingSheet({ clearDevicesScheduleId, onClose }: { clearDevicesScheduleId: string; onClose: () => void }) {
+function ScreenClearingSheet({
+  clearDevicesScheduleId,
+  onClose,
+}: {
+  clearDevicesScheduleId: string;
+  onClose: () => void;
+}) {
   const { t } = useTranslation();
   const { client } = useConsole();
   const isNew = clearDevicesScheduleId === NEW;

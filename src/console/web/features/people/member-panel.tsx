@@ -29,7 +29,7 @@ export interface Membership<P> {
 }
 
 /** Most people that one press adds. */
-const MOST_ADDED = 1_000;
+const MAX_ADDED = 1_000;
 
 /** Who is in a set: its people; with a search everybody who fits, to be put in one by one or all at once. */
 export function MemberPanel<P>({ of, children }: { of: Membership<P>; children?: ReactNode }) {
@@ -91,7 +91,7 @@ function Found<P>({ of, q, add }: { of: Membership<P>; q: string; add: Adding })
   const addAll = async () => {
     setReading(true);
     try {
-      const found = await client.get<RowPage<UserRow>>("users", {}, { q, limit: MOST_ADDED });
+      const found = await client.get<RowPage<UserRow>>("users", {}, { q, limit: MAX_ADDED });
       await add.run(found.data.filter((user) => !of.has(user)));
     } finally {
       setReading(false);

@@ -62,8 +62,8 @@ export function FirstPassword({ values, change, error }: CustomFieldProps) {
 }
 
 /** What the API takes, so that no account is made whose password it refuses then. */
-const LEAST = 8;
-const MOST = 1_024;
+const MIN_LENGTH = 8;
+const LIMIT = 1_024;
 
 interface PasswordFieldProps {
   label: string;
@@ -79,8 +79,8 @@ function PasswordField({ label, hint, value, error, onChange }: PasswordFieldPro
     <PasswordInput
       {...{ label, value, error }}
       description={hint}
-      minLength={LEAST}
-      maxLength={MOST}
+      minLength={MIN_LENGTH}
+      maxLength={LIMIT}
       autoComplete="new-password"
       visibilityToggleButtonProps={{ "aria-label": t("form.reveal") }}
       onChange={(event) => onChange(event.currentTarget.value)}

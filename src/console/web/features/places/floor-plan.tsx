@@ -92,7 +92,7 @@ export function FloorPlan(params: FloorParams) {
 /** How it is known where an input stands. */
 type Known = "pinned" | "in-zone" | "unpinned";
 
-interface Standing {
+interface InputPosition {
   row: ApiDeviceRow;
   at: PlanPoint | null;
   known: Known;
@@ -122,9 +122,9 @@ function usePinning() {
 }
 
 interface InputsProps {
-  standing: readonly Standing[];
+  standing: readonly InputPosition[];
   hasGround: boolean;
-  onPlace(standing: Standing): void;
+  onPlace(standing: InputPosition): void;
 }
 
 function Inputs({ standing, hasGround, onPlace }: InputsProps) {

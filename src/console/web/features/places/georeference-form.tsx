@@ -6,7 +6,7 @@ import { Form } from "../../ui/form/form.tsx";
 import type { FormField } from "../../ui/form/form-fields.ts";
 import { cornersOf, type Georeference, type GeoreferenceMeasures, measuresOf } from "./georeference.ts";
 
-interface GroundFormProps {
+interface GeoreferenceFormProps {
   params: { siteId: string; buildingId: string; floorId: string };
   ground: Georeference | null;
   /** Height of the picture for its width. */
@@ -22,7 +22,7 @@ const FIELDS: readonly FormField[] = [
 type Answers = Partial<Record<"latitude" | "longitude" | "widthM" | "turnedBy", number | null>>;
 
 /** Which piece of ground a plan shows: its middle, its width, and where its top points. */
-export function GeoreferenceForm({ params, ground, ratio }: GroundFormProps) {
+export function GeoreferenceForm({ params, ground, ratio }: GeoreferenceFormProps) {
   const { t } = useTranslation();
   const { client, notify } = useConsole();
   const building = useRow<BuildingRow>("sites/{siteId}/buildings/{buildingId}", { ...params });

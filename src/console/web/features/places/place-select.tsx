@@ -13,7 +13,7 @@ const LISTS = {
   zone: "sites/{siteId}/buildings/{buildingId}/floors/{floorId}/zones",
 } as const satisfies Record<(typeof PLACE_LEVELS)[number], RouteFor<"get">>;
 
-const MOST = 1_000;
+const LIMIT = 1_000;
 
 interface PlaceChoiceProps {
   label: string;
@@ -49,7 +49,7 @@ function LevelChoice({ level, place, otherwise, onChange }: LevelProps) {
   const { name } = useTranslation();
   const { site, building, floor } = place;
   const params = { siteId: site?.id ?? "", buildingId: building?.id ?? "", floorId: floor?.id ?? "" };
-  const found = useRows<Named>(LISTS[level], params, { limit: MOST, sort: level === "floor" ? "rank" : "name" });
+  const found = useRows<Named>(LISTS[level], params, { limit: LIMIT, sort: level === "floor" ? "rank" : "name" });
   const rows = found.data?.data ?? [];
   if (rows.length === 0 && !place[level]) return level === "site" ? <NoSites error={found.error} /> : null;
   const choose = (id: string): void => {

@@ -52,13 +52,13 @@ interface BranchProps {
   onOpen(path: PlacePath): void;
 }
 
-const MOST = 1_000;
+const LIMIT = 1_000;
 
 function Branch({ above, inName, q, unfolded, toggle, onOpen }: BranchProps) {
   const { t } = useTranslation();
   const level = placeLevelOf([...above, NEW]) as PlaceLevel;
   const { collection, query } = PLACE_ROUTES[level];
-  const rows = useRows<PlaceRow>(collection, placeRouteParams(above), { ...query, limit: MOST, ...(q ? { q } : {}) });
+  const rows = useRows<PlaceRow>(collection, placeRouteParams(above), { ...query, limit: LIMIT, ...(q ? { q } : {}) });
   const total = rows.data?.total ?? 0;
   const word = t(`places.add-${level}`);
   return (
@@ -69,7 +69,7 @@ function Branch({ above, inName, q, unfolded, toggle, onOpen }: BranchProps) {
         {rows.data?.data.map((row) => (
           <Node key={row.id} path={[...above, row.id]} {...{ row, unfolded, toggle, onOpen }} />
         ))}
-        {total > MOST && <li className="soft">{t("places.more")}</li>}
+        {total > LIMIT && <li className="soft">{t("places.more")}</li>}
         {above.length > 0 && (
           <li>
             <button

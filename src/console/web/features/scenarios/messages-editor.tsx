@@ -18,7 +18,7 @@ export const EMPTY_SCENARIO_MESSAGE: ScenarioMessage = {
   siteRoleIds: [],
 };
 
-const MOST = 50;
+const LIMIT = 50;
 
 interface MessagesProps {
   messages: readonly ScenarioMessage[];
@@ -46,7 +46,7 @@ export function MessagesEditor({ messages, variables, error, onChange }: Message
           <MessageFields {...{ message, at, variables, error }} onChange={(part) => change(at, part)} />
         </fieldset>
       ))}
-      {messages.length < MOST && (
+      {messages.length < LIMIT && (
         <div>
           <Button variant="default" onClick={() => onChange([...messages, EMPTY_SCENARIO_MESSAGE])}>
             {t("message.add")}

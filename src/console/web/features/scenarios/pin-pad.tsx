@@ -1,7 +1,7 @@
 import { useTranslation } from "../../i18n/use-translation.tsx";
 
 const KEYS = ["1", "2", "3", "4", "5", "6", "7", "8", "9"] as const;
-const MOST_DIGITS = 12;
+const MAX_DIGITS = 12;
 
 /**
  * Takes a PIN by touch or by keys; what was typed is never shown. Tab goes from the field past the digits, which whoever has
@@ -9,7 +9,7 @@ const MOST_DIGITS = 12;
  */
 export function PinPad({ pin, onChange }: { pin: string; onChange: (pin: string) => void }) {
   const { t } = useTranslation();
-  const put = (next: string) => onChange(next.replace(/\D/g, "").slice(0, MOST_DIGITS));
+  const put = (next: string) => onChange(next.replace(/\D/g, "").slice(0, MAX_DIGITS));
   return (
     <fieldset className="pin-pad">
       <legend>{t("start.pin")}</legend>

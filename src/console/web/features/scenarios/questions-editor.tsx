@@ -13,7 +13,7 @@ interface QuestionsProps {
   onChange(questions: readonly ScenarioQuestion[]): void;
 }
 
-const MOST = 50;
+const LIMIT = 50;
 
 /** The questions of a scenario, in the order in which they are asked. */
 export function QuestionsEditor({ questions, error, onChange }: QuestionsProps) {
@@ -46,7 +46,7 @@ export function QuestionsEditor({ questions, error, onChange }: QuestionsProps) 
           />
         </fieldset>
       ))}
-      {asked.length < MOST && (
+      {asked.length < LIMIT && (
         <div>
           <Button variant="default" onClick={add}>
             {t("question.add")}

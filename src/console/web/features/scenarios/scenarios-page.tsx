@@ -104,7 +104,7 @@ function ScenarioSheet({ id, onClose }: { id: string; onClose: () => void }) {
       initial={FRESH}
       fields={scenarioFields(translator)}
       tabs={[
-        { id: "try", label: t("scenario.try"), content: <TryOut scenarioId={id} /> },
+        { id: "try", label: t("scenario.try"), content: <PreviewTab scenarioId={id} /> },
         { id: "calls", label: t("rule-action.title"), content: <RuleActions scenarioId={id} /> },
       ]}
     >
@@ -136,7 +136,7 @@ function SheetActions({ scenarioId }: { scenarioId: string }) {
 }
 
 /** The scenario with answers that are made up: what would be sent to whom. Nothing is. */
-function TryOut({ scenarioId }: { scenarioId: string }) {
+function PreviewTab({ scenarioId }: { scenarioId: string }) {
   const { t } = useTranslation();
   const [told, setTold] = useState<StartDraft>(EMPTY_START);
   const { data: scenario, error } = useRow<ScenarioRow>("scenarios/{scenarioId}", { scenarioId });

@@ -6,14 +6,14 @@ import { placeName } from "../places/place-name.ts";
 import { PlaceSelect } from "../places/place-select.tsx";
 import { askedQuestions, type StartDraft } from "./start-draft.ts";
 
-interface ToldFieldsProps {
+interface StartFieldsProps {
   scenario: ScenarioRow;
   told: StartDraft;
   onChange(told: StartDraft): void;
 }
 
 /** The questions of a scenario, and where it is. */
-export function StartFields({ scenario, told, onChange }: ToldFieldsProps) {
+export function StartFields({ scenario, told, onChange }: StartFieldsProps) {
   const { t } = useTranslation();
   const answer = (id: string, text: string) => onChange({ ...told, answers: { ...told.answers, [id]: text } });
   const usual = placeName(scenario.defaultLocation);

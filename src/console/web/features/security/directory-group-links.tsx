@@ -6,12 +6,12 @@ import { useTranslation } from "../../i18n/use-translation.tsx";
 import { LinkedRows } from "../../ui/linked-rows.tsx";
 
 /** Where ties stand: at a security group, or at a list. */
-type TiesRoute =
+type LinksRoute =
   | "security-groups/{securityGroupId}/scim-groups"
   | "distribution-lists/{distributionListId}/scim-groups";
 
 /** The groups of a directory that a list or a security group is tied to. */
-export function DirectoryGroupLinks({ route, params }: { route: TiesRoute; params: RouteParams }) {
+export function DirectoryGroupLinks({ route, params }: { route: LinksRoute; params: RouteParams }) {
   const { t } = useTranslation();
   const { client } = useConsole();
   return (

@@ -59,7 +59,7 @@ export function DomainMembers({ domainId, tree }: { domainId: string; tree: read
         value={family}
         onChange={(value) => setFamily((value ?? "users") as Family)}
       />
-      <PutIn key={`in ${family}`} domainId={domainId} family={family} />
+      <AddToDomain key={`in ${family}`} domainId={domainId} family={family} />
       <div className="members-table">
         <ListTable<Member>
           key={family}
@@ -96,7 +96,7 @@ interface PlaceProps {
 }
 
 /** Puts a row into this domain, beside where it is; what it would have to replace is asked for. */
-function PutIn({ domainId, family }: PlaceProps) {
+function AddToDomain({ domainId, family }: PlaceProps) {
   const { t } = useTranslation();
   const { client, notify } = useConsole();
   const [chosen, setChosen] = useState<string | null>(null);

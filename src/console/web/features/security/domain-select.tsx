@@ -8,7 +8,7 @@ export function useDomains(): readonly DomainRow[] {
   return useRows<DomainRow>("domains", {}, { limit: 1_000, sort: "namePath" }).data?.data ?? [];
 }
 
-interface DomainChoiceProps {
+interface DomainSelectProps {
   label: string;
   /** What none means. */
   placeholder: string;
@@ -17,7 +17,7 @@ interface DomainChoiceProps {
 }
 
 /** One domain or none; nothing where there is but one, since nothing is to be chosen. */
-export function DomainSelect({ label, placeholder, value, onChange }: DomainChoiceProps) {
+export function DomainSelect({ label, placeholder, value, onChange }: DomainSelectProps) {
   const domains = useDomains();
   if (domains.length < 2) return null;
   return (

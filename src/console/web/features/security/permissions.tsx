@@ -19,7 +19,7 @@ import {
 } from "./permission-text.ts";
 import "../../ui/input-styles.ts";
 
-interface GrantsProps {
+interface PermissionsProps {
   /** The resource whose changes are shown. */
   resource: string;
   rows: readonly PermissionRow[];
@@ -31,7 +31,7 @@ interface GrantsProps {
 type PlacedGrant = Permission & { domainId?: string };
 
 /** Permissions as sentences, and a picker for more. */
-export function Permissions({ resource, rows, onAdd, onRemove }: GrantsProps) {
+export function Permissions({ resource, rows, onAdd, onRemove }: PermissionsProps) {
   const translator = useTranslation();
   const schemas = useSchemas();
   const things: PermissionTargets = schemas.data?.resources ?? {};
@@ -44,10 +44,10 @@ export function Permissions({ resource, rows, onAdd, onRemove }: GrantsProps) {
       <ul className="plain lined">
         {schemas.data &&
           sentences.map(({ row, sentence }) => (
-            <GrantLine key={row.id} row={row} sentence={sentence} {...{ resource, onAdd, onRemove }} />
+            <PermissionLine key={row.id} row={row} sentence={sentence} {...{ resource, onAdd, onRemove }} />
           ))}
       </ul>
-      <GrantPicker
+      <PermissionPicker
         things={things}
         held={new Set(rows.map((row) => placedKey(row, row.domainId)))}
         {...{ resource, onAdd }}
@@ -56,12 +56,12 @@ export function Permissions({ resource, rows, onAdd, onRemove }: GrantsProps) {
   );
 }
 
-interface GrantLineProps extends Omit<GrantsProps, "rows"> {
+interface PermissionLineProps extends Omit<PermissionsProps, "rows"> {
   row: PermissionRow;
   sentence: string;
 }
 
-function GrantLine({ row, sentence, resource, onAdd, onRemove }: GrantLineProps) {
+function PermissionLine({ row, sentence, resource, onAdd, onRemove }: PermissionLineProps) {
   const { t } = useTranslation();
   const { notify } = useConsole();
   const back = useRowMutation<void, unknown>(resource, () => onAdd(placed(row, row.domainId)));
@@ -106,7 +106,7 @@ function DomainChip({ domainId }: { domainId: string }) {
   );
 }
 
-interface GrantPickerProps {
+interface PermissionPickerProps {
   resource: string;
   things: PermissionTargets;
   /** What is there already, as `placedKey` says it. */
@@ -116,7 +116,7 @@ interface GrantPickerProps {
 
 const BY_PATH = "path";
 
-function GrantPicker({ resource, things, held, onAdd }: GrantPickerProps) {
+function PermissionPicker({ resource, things, held, onAdd }: PermissionPickerProps) {
   const translator = useTranslation();
   const { t, name, language } = translator;
   const { notify } = useConsole();

@@ -16,7 +16,7 @@ import { Timestamp } from "../../ui/timestamp.tsx";
 import "../../ui/lines.css";
 
 /** How often what directories asked is read again; it is no row, so nothing tells of it. */
-const AGAIN_MS = 10_000;
+const REFRESH_INTERVAL_MS = 10_000;
 
 /** Directories that make people and groups here by themselves. */
 export default function ProvisioningPage() {
@@ -55,7 +55,7 @@ export default function ProvisioningPage() {
 
 function Service() {
   const { t } = useTranslation();
-  const { data, error } = useRow<ScimStatus>("scim-status", {}, {}, { refetchInterval: AGAIN_MS });
+  const { data, error } = useRow<ScimStatus>("scim-status", {}, {}, { refetchInterval: REFRESH_INTERVAL_MS });
   // That one may not see it, the list says.
   if (!data) return error instanceof CallerError && error.type === "forbidden" ? null : <ErrorLine error={error} />;
   const { url, users, groups, lastRequests } = data;

@@ -47,7 +47,7 @@ function GroupSheet({ securityGroupId, onClose }: { securityGroupId: string; onC
       fields={[{ name: "name" }, { name: "superGroup", hint: t("security.super-hint") }]}
       tabs={[
         { id: "members", label: t("members.title"), content: <GroupMembers securityGroupId={securityGroupId} /> },
-        { id: "grants", label: t("security.grants"), content: <GroupGrants securityGroupId={securityGroupId} /> },
+        { id: "grants", label: t("security.grants"), content: <GroupPermissions securityGroupId={securityGroupId} /> },
         { id: "allowed", label: t("allowed.title"), content: <AllowedTemplates securityGroupId={securityGroupId} /> },
         {
           id: "directory",
@@ -101,7 +101,7 @@ function GroupMembers({ securityGroupId }: { securityGroupId: string }) {
   );
 }
 
-function GroupGrants({ securityGroupId }: { securityGroupId: string }) {
+function GroupPermissions({ securityGroupId }: { securityGroupId: string }) {
   const { t } = useTranslation();
   const { client } = useConsole();
   const group = useRow<SecurityGroupRow>("security-groups/{securityGroupId}", { securityGroupId });

@@ -69,7 +69,7 @@ function VoiceCard() {
       {rows.length > 0 && (
         <div className="grid">
           <DefaultVoice voices={rows} />
-          <ByEar voices={rows} />
+          <VoiceSample voices={rows} />
         </div>
       )}
     </section>
@@ -106,7 +106,7 @@ function DefaultVoice({ voices }: { voices: readonly VoiceRow[] }) {
   );
 }
 
-function ByEar({ voices }: { voices: readonly VoiceRow[] }) {
+function VoiceSample({ voices }: { voices: readonly VoiceRow[] }) {
   const { t, name } = useTranslation();
   const [text, setText] = useState(t("speech.sample"));
   const [voice, setVoice] = useState<string | null>(null);

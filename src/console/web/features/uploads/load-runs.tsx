@@ -48,7 +48,7 @@ export function LoadRuns({ loadDefinitionId, most = MOST_RUNS }: RunsProps) {
           <li key={run.id} className="stack">
             <Run run={run} />
             {at === 0 && run.state === "stopped" && (
-              <StopQuestion
+              <ConfirmRemovals
                 run={run}
                 busy={isBusy}
                 onConfirm={() => begin.mutate({ confirmed: true, dryRun: run.dryRun })}
@@ -107,14 +107,14 @@ function RunLines({ lines, word }: { lines: readonly LoadRunMessage[] | null; wo
   );
 }
 
-interface StopQuestionProps {
+interface ConfirmRemovalsProps {
   run: LoadRunRow;
   busy: boolean;
   onConfirm(): void;
 }
 
 /** A load that would remove too many: nothing was changed; is the file whole? */
-function StopQuestion({ run, busy, onConfirm }: StopQuestionProps) {
+function ConfirmRemovals({ run, busy, onConfirm }: ConfirmRemovalsProps) {
   const { t } = useTranslation();
   return (
     <div className="card stop-question" role="alert">

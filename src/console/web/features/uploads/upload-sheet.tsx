@@ -16,7 +16,7 @@ import "../../ui/lines.css";
 import "./uploads.css";
 
 /** What becomes of a table must be seen even where a change was not told. own choice */
-const READ_EVERY_MS = 5_000;
+const POLL_INTERVAL_MS = 5_000;
 
 /** An upload: how far it is, what came of each line, and what can be done with it. */
 export function UploadSheet({ bulkUploadId, onClose }: { bulkUploadId: string; onClose: () => void }) {
@@ -25,7 +25,7 @@ export function UploadSheet({ bulkUploadId, onClose }: { bulkUploadId: string; o
     "bulk-uploads/{bulkUploadId}",
     { bulkUploadId },
     {},
-    { refetchInterval: READ_EVERY_MS },
+    { refetchInterval: POLL_INTERVAL_MS },
   );
   return (
     <SideSheet title={row?.fileName ?? t("upload.title")} onClose={onClose} wide>
@@ -38,7 +38,7 @@ export function UploadSheet({ bulkUploadId, onClose }: { bulkUploadId: string; o
             {row.testMode && row.status !== "COMPLETE" && <span className="soft">{t("upload.is-test")}</span>}
           </div>
           <Progress row={row} />
-          <Verdict row={row} />
+          <UploadResult row={row} />
           <Actions row={row} onClose={onClose} />
           {row.fileId !== null && <Lines row={row} />}
         </div>
@@ -63,7 +63,7 @@ function Progress({ row }: { row: UploadRow }) {
 }
 
 /** What came of it, in a sentence. */
-function Verdict({ row }: { row: UploadRow }) {
+function UploadResult({ row }: { row: UploadRow }) {
   const { t } = useTranslation();
   if (isUploadActive(row)) return null;
   const { status, lineCount, errorCount } = row;

@@ -30,7 +30,7 @@ export default function WebhooksPage() {
       route="triggers"
       opener={{ width: "1fr" }}
       columns={[
-        { id: "state", head: t("field.status"), width: "9rem", side: true, cell: (row) => <TriggerState row={row} /> },
+        { id: "state", head: t("field.status"), width: "9rem", side: true, cell: (row) => <WebhookStatus row={row} /> },
         { id: "spec", head: t("field.spec"), width: "1fr", cell: (row) => <code>{row.spec}</code> },
         { id: "url", head: t("field.url"), width: "2fr", cell: (row) => row.url },
       ]}
@@ -41,7 +41,7 @@ export default function WebhooksPage() {
   );
 }
 
-function TriggerState({ row }: { row: WebhookRow }) {
+function WebhookStatus({ row }: { row: WebhookRow }) {
   const { t } = useTranslation();
   if (!row.disabled) return <Chip tone="good">{t("webhook.on")}</Chip>;
   return row.disabledReason ? <Chip tone="bad">{t("webhook.given-up")}</Chip> : <Chip tone="">{t("webhook.off")}</Chip>;
@@ -85,12 +85,12 @@ function WebhookSheet({ triggerId, onClose }: { triggerId: string; onClose: () =
         { id: "key", label: t("webhook.key"), content: <Key triggerId={triggerId} /> },
       ]}
     >
-      <GivenUp triggerId={triggerId} />
+      <DisabledReason triggerId={triggerId} />
     </RowSheet>
   );
 }
 
-function GivenUp({ triggerId }: { triggerId: string }) {
+function DisabledReason({ triggerId }: { triggerId: string }) {
   const { t } = useTranslation();
   const row = useRow<WebhookRow>("triggers/{triggerId}", { triggerId });
   const reason = row.data?.disabledReason;
@@ -116,7 +116,7 @@ function Calls({ triggerId }: { triggerId: string }) {
               width: "1fr",
               cell: (row) => (
                 <span title={row.reason ?? undefined}>
-                  {eventWord(row.event, name)}{" "}
+                  {eventText(row.event, name)}{" "}
                   <small className="soft">
                     <Timestamp at={row.createdAt} />
                   </small>
@@ -140,7 +140,7 @@ function Calls({ triggerId }: { triggerId: string }) {
 }
 
 /** `users.updated` in words. */
-function eventWord(event: string, name: (family: MessageFamily, value: string) => string): string {
+function eventText(event: string, name: (family: MessageFamily, value: string) => string): string {
   const [resource = "", op = ""] = event.split(".");
   return `${resourceLabel(resource, name)}: ${name("webhook-op", op)}`;
 }

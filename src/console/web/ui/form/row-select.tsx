@@ -6,7 +6,7 @@ import { ErrorLine } from "../error-line.tsx";
 import { type NamedRow, nameOf, useSearchRows } from "./search-rows.ts";
 import "../input-styles.ts";
 
-interface RowChoiceProps {
+interface RowSelectProps {
   id?: string;
   label: string;
   description?: string | undefined;
@@ -34,7 +34,7 @@ export function RowSelect({
   without,
   disabled = false,
   ...shown
-}: RowChoiceProps) {
+}: RowSelectProps) {
   const [text, setText] = useState("");
   const [searched, setSearched] = useState("");
   const found = useSearchRows(route, searched, params, query, { enabled: !disabled });

@@ -6,7 +6,7 @@ import { ErrorLine } from "../error-line.tsx";
 import { type NamedRow, nameOf, useSearchRows } from "./search-rows.ts";
 import "../input-styles.ts";
 
-interface RowsChoiceProps {
+interface RowsSelectProps {
   id?: string;
   label: string;
   description?: string | undefined;
@@ -20,7 +20,7 @@ interface RowsChoiceProps {
 }
 
 /** Several rows of a collection of any size, each found by a few letters. */
-export function RowsSelect({ route, value, onChange, placeholder, ...shown }: RowsChoiceProps) {
+export function RowsSelect({ route, value, onChange, placeholder, ...shown }: RowsSelectProps) {
   const [text, setText] = useState("");
   const found = useSearchRows(route, text);
   const chosen = useRows<NamedRow>(route, {}, { ids: value, limit: 1_000 }, { enabled: value.length > 0 });

@@ -12,7 +12,7 @@ export function nameOf(row: NamedRow): string {
   return row.name ?? row.subject ?? row.description ?? row.id;
 }
 
-interface FoundRows {
+interface SearchRows {
   /** At most 50; of the letters before, until the appliance has answered. */
   rows: readonly NamedRow[];
   error: unknown;
@@ -30,7 +30,7 @@ export function useSearchRows(
   params: RouteParams = {},
   query: RouteQuery = {},
   options: { enabled?: boolean } = {},
-): FoundRows {
+): SearchRows {
   const { t } = useTranslation();
   const found = useRows<NamedRow>(route, params, { limit: 50, ...query, ...(letters ? { q: letters } : {}) }, options);
   const rows = found.data?.data ?? [];

@@ -17,7 +17,7 @@ type Readable = RouteFor<"get">;
 export type ListKey = readonly [resource: string, route: Readable, RouteParams, RouteQuery];
 
 /** More changed rows than this are not worth asking for one by one. */
-const MOST_BY_ID = 100;
+const MAX_BY_ID = 100;
 
 /**
  * Reads again what `changes` of a resource touch: of lists on the screen the changed rows alone, by their ids; where rows
@@ -50,7 +50,7 @@ async function freshenList(needs: RefreshOptions, list: ListKey, changes: readon
   const ids = new Set(changes.map(({ id }) => id));
   const pages = queries.getQueriesData<RowPage<Listed>>({ queryKey: list });
   const known = new Set(pages.flatMap(([, page]) => page?.data.map(({ id }) => id) ?? []));
-  const canPatch = changes.every(({ op, id }) => op === "update" && known.has(id)) && ids.size <= MOST_BY_ID;
+  const canPatch = changes.every(({ op, id }) => op === "update" && known.has(id)) && ids.size <= MAX_BY_ID;
   const isOnScreen = queries.getQueryCache().findAll({ queryKey: list, type: "active" }).length > 0;
   if (!canPatch || !isOnScreen || !(await patch(needs, list, ids))) await queries.invalidateQueries({ queryKey: list });
 }
@@ -59,7 +59,7 @@ async function freshenList(needs: RefreshOptions, list: ListKey, changes: readon
 async function patch({ queries, client }: RefreshOptions, list: ListKey, ids: ReadonlySet<string>): Promise<boolean> {
   const [, route, params, query] = list;
   try {
-    const fresh = await client.get<RowPage<Listed>>(route, params, { ...query, ids: [...ids], limit: MOST_BY_ID });
+    const fresh = await client.get<RowPage<Listed>>(route, params, { ...query, ids: [...ids], limit: MAX_BY_ID });
     const patched = queries
       .getQueriesData<RowPage<Listed>>({ queryKey: list })
       .map(([key, page]) => ({ key, page, rows: withFreshRows(page?.data ?? [], fresh.data, ids, sortOf(query)) }));

@@ -31,7 +31,7 @@ interface ListAsk {
 /** A page that is passed in less time, as when the scroll bar is dragged, is not read. */
 const SETTLED_MS = 60;
 /** A page out of sight is forgotten after a while: a hundred thousand rows would fill the browser. */
-const KEPT_MS = 30_000;
+const CACHED_MS = 30_000;
 
 /**
  * Reads the pages around the rows in sight. Each page is entered by its place (`skip`), so that the scroll bar may jump
@@ -49,7 +49,7 @@ export function useListRows<T>({ route, params, query, first, last }: ListAsk): 
     queries: wanted.map((page) => ({
       queryKey: [...list, "page", page],
       queryFn: () => client.get<RowPage<T>>(route, params, { ...query, limit: PAGE_ROWS, skip: page * PAGE_ROWS }),
-      gcTime: KEPT_MS,
+      gcTime: CACHED_MS,
     })),
   });
   const shown = useRef<{ list: ListKey; total: number } | null>(null);

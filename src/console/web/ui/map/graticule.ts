@@ -15,7 +15,7 @@ export interface Graticule {
 }
 
 const STEPS = [90, 45, 30, 20, 10, 5, 2, 1];
-const LEAST_STEP = 1e-7;
+const MIN_STEP = 1e-7;
 
 /** The lines of a view at round degrees, about `most` either way; the same step for both. */
 export function graticuleOf({ west, south, east, north }: MapView, most: number): Graticule {
@@ -33,9 +33,9 @@ export function graticuleOf({ west, south, east, north }: MapView, most: number)
 function stepFor(least: number): number {
   const whole = STEPS.findLast((step) => step >= least);
   if (whole === undefined) return STEPS[0] ?? 90;
-  if (least > 1 || least <= 0) return least <= 0 ? LEAST_STEP : whole;
+  if (least > 1 || least <= 0) return least <= 0 ? MIN_STEP : whole;
   const scale = 10 ** Math.floor(Math.log10(least));
-  return Math.max(LEAST_STEP, [1, 2, 5, 10].map((part) => part * scale).find((step) => step >= least - 1e-12) ?? scale);
+  return Math.max(MIN_STEP, [1, 2, 5, 10].map((part) => part * scale).find((step) => step >= least - 1e-12) ?? scale);
 }
 
 /** A longitude as maps write it, such as `9.5° E`. */

@@ -90,11 +90,11 @@ async function openStream(): Promise<MediaStream> {
   try {
     return await devices.getUserMedia({ audio: true });
   } catch (error) {
-    throw new MicrophoneError(faultOf(error), error);
+    throw new MicrophoneError(errorKeyOf(error), error);
   }
 }
 
-function faultOf(error: unknown): MicrophoneErrorKey {
+function errorKeyOf(error: unknown): MicrophoneErrorKey {
   const name = error instanceof DOMException ? error.name : "";
   if (name === "NotAllowedError" || name === "SecurityError") return "refused";
   return name === "NotFoundError" || name === "OverconstrainedError" ? "none" : "busy";

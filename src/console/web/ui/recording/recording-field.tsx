@@ -19,7 +19,7 @@ interface RecordingFieldProps {
 }
 
 /** Longest recording by microphone; own choice: a message that nobody has to listen to for longer. */
-const LONGEST_SECONDS = 300;
+const MAX_SECONDS = 300;
 const PIECES = 240;
 
 type Fault = MicrophoneErrorKey | "file";
@@ -116,7 +116,7 @@ function useMicrophone(onFile: (file: File | "coming" | null) => void, onFault: 
   const onPiece = (peak: number, seconds: number) => {
     if (!recording.current) return;
     setLevel((old) => ({ peak, seconds, clipped: (old?.clipped ?? false) || peak >= CLIPPED_FROM }));
-    if (seconds >= LONGEST_SECONDS) void finish();
+    if (seconds >= MAX_SECONDS) void finish();
   };
   const start = async () => {
     setAsking(true);
