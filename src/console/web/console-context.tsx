@@ -40,7 +40,7 @@ export function useConsole(): Console {
   return found;
 }
 
-/** The time in epoch ms, anew every second. */
+/** The current time in epoch ms, updated every second. */
 export function useNow(): number {
   const { clock } = useConsole();
   const [now, setNow] = useState(() => clock.now());

@@ -1,6 +1,6 @@
 import type { BrowserClock } from "./browser-clock.ts";
 
-/** What is removed unless somebody takes it back. */
+/** A row that is removed unless the user undoes it. */
 export interface PendingRemoval {
   /** Id of the row. */
   id: string;
@@ -10,7 +10,7 @@ export interface PendingRemoval {
   onFault(error: unknown): void;
 }
 
-/** Rows on their way out. */
+/** Rows with a pending removal. */
 export interface PendingRemovals {
   /** Removes after a while; until then the row is only out of sight. */
   plan(removal: PendingRemoval): void;
@@ -24,9 +24,9 @@ export interface PendingRemovals {
 export const UNDO_MS = 10_000;
 
 /**
- * Makes the list of removals. own choice: the row stays on the appliance until the time is over. To remove it at once and
- * make it anew would lose its id, and with that whatever names it. When the page goes earlier, what is planned is removed
- * on the way out, since that was asked for; when the browser dies, nothing is lost.
+ * Creates the list. The row stays on the appliance until the delay is over: deleting and recreating it would change
+ * its id and break references. When the page is closed earlier, pending removals are executed; when the browser
+ * crashes, nothing is removed.
  */
 export function createPendingRemovals(
   clock: BrowserClock,

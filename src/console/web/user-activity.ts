@@ -1,6 +1,6 @@
 import type { BrowserClock } from "./browser-clock.ts";
 
-/** Whether somebody uses the page, so that what it reads by itself keeps no session alive. */
+/** Whether someone uses the page, so that background requests do not extend the session. */
 export interface UserActivity {
   /** True when nobody has touched the page for a while, and within `asIfAlone`. */
   isIdle(): boolean;
@@ -11,7 +11,7 @@ export interface UserActivity {
 /** A page that nobody has touched for so long reads on its own account. */
 const ATTENDED_MS = 15_000;
 
-/** Watches for as long as the page lives whether somebody uses it. At first it is attended. */
+/** Watches user activity for the lifetime of the page; active at first. */
 export function watchUserActivity(target: EventTarget, clock: BrowserClock): UserActivity {
   let touchedAt = clock.now();
   let alone = false;

@@ -2,7 +2,7 @@ import type { components } from "#client";
 import type { BellScheduleEntry, BellScheduleException } from "../../../resources/bells/bell-parts.ts";
 import type { Named, RowOf } from "./rows.ts";
 
-/** A ring of a ring list, with the names of what it refers to; null where that may not be seen. */
+/** A ring of a ring list, with the names of its references; null where the caller may not see them. */
 export interface RingEntry {
   id: string;
   time: string;
@@ -29,7 +29,7 @@ export type BellScheduleRow = Omit<RowOf<"BellSchedule">, "bellScheduleEntries" 
   bellScheduleExceptions: readonly ScheduleExceptionRow[];
 };
 
-/** How far a ring has come. */
+/** State of a ring. */
 export type RingState = "planned" | "prepared" | "armed" | "started" | "rung" | "late" | "missed" | "skipped";
 
 /** A ring of a schedule. */
@@ -57,7 +57,7 @@ export type DayChangeRow = Omit<RowOf<"BellSchedulesDayChange">, "schedulesAffec
   schedulesAffected: readonly Named[];
 };
 
-/** What a write does to the rings of the next 400 days. */
+/** Changes that a write makes to the rings of the next 400 days. */
 export type RingChanges = components["schemas"]["RingDifference"];
 
 /** The answer to a rehearsal. */
@@ -68,7 +68,7 @@ export interface DryRunResult {
 /** Two rings at one instant on the same devices. */
 export type OverlapRow = RingChanges["overlaps"]["first"][number];
 
-/** An address at which a calendar program follows a schedule; `url` is told once. */
+/** A calendar subscription of a schedule; `url` is returned once, when it is created. */
 export type CalendarFeedRow = RowOf<"BellScheduleFeed"> & { url?: string };
 
 /** A message that is sent at the times of a rule. */

@@ -8,7 +8,7 @@ export interface RowPage<T> {
   data: T[];
 }
 
-/** What `createClient` needs. */
+/** Dependencies of `createClient`. */
 export interface ClientOptions {
   fetch(address: string, init: RequestInit): Promise<Response>;
   /** True when nobody has touched the page for a while: what it reads then by itself must not keep the session alive. */
@@ -19,7 +19,10 @@ export interface ClientOptions {
   domainId?: string | null;
 }
 
-/** The console's door to the API; each call throws CallerError (the API's own fault) or UpstreamError (no answer). */
+/**
+ * The console's only access to the API; each call throws CallerError (refused by the API) or UpstreamError (no
+ * response).
+ */
 export interface ApiClient {
   get<T>(route: RouteFor<"get">, params?: RouteParams, query?: RouteQuery): Promise<T>;
   /** A file of the API. */
@@ -44,7 +47,7 @@ export interface ApiClient {
   schemas(): Promise<FormSchemas>;
 }
 
-/** Where the appliance and the browser stand before anything else is asked. */
+/** First-run and log-in state, readable without a session. */
 export interface SetupState {
   /** There is no administrator yet. */
   needed: boolean;
@@ -59,7 +62,7 @@ export interface SetupState {
   branding: Branding;
 }
 
-/** How the organisation shows itself, with what holds where it says nothing; colours are `#rrggbb`. */
+/** Branding of the organisation, with defaults filled in; colours are `#rrggbb`. */
 export interface Branding {
   companyName: string | null;
   companyEmail: string | null;
@@ -100,7 +103,7 @@ export interface JsonSchema {
   writeOnly?: boolean;
 }
 
-/** What the daemon says of its forms. */
+/** JSON schemas that forms are built from. */
 export interface FormSchemas {
   resources: Readonly<Record<string, { path: string; methods: readonly string[]; schema: JsonSchema }>>;
   /** By the extension's id. */
@@ -109,7 +112,7 @@ export interface FormSchemas {
   profiles: Readonly<Record<string, JsonSchema>>;
 }
 
-/** Makes the door. Cookies are sent by the browser; what changes something carries the console's header. */
+/** Creates the client. The browser sends the session cookie; writes carry the console's CSRF header. */
 export function createClient({ fetch, isUnattended, onLoggedOut, domainId = null }: ClientOptions): ApiClient {
   const acting: Record<string, string> = domainId === null ? {} : { "x-service-domain": domainId };
   const ask = async (
@@ -182,7 +185,7 @@ function rightFor(method: string, address: string): string {
   return `${method.toLowerCase()} ${path.replace(/[0-9a-f]{8}-[0-9a-f-]{27}/g, "*")}`;
 }
 
-/** Whether what failed may go well by itself in a moment. */
+/** Whether a retry may succeed. */
 export function isTransientError(error: unknown): boolean {
   return !(error instanceof CallerError) || ["upstream", "starting", "internal"].includes(error.type);
 }

@@ -1,13 +1,13 @@
 import type { BrowserClock } from "../browser-clock.ts";
 
-/** A row that changed; the row itself is read anew by whoever shows it. */
+/** A changed row; the row itself must be read again. */
 export interface RowChange {
   resource: string;
   id: string;
   op: string;
 }
 
-/** Whether what is on the screen follows the appliance; `since` is the epoch ms of the last sign of life. */
+/** Whether the screen is live; `since` is the epoch ms of the last message. */
 export interface FeedState {
   live: boolean;
   since: number;
@@ -18,7 +18,7 @@ export interface FeedSocket {
   close(): void;
 }
 
-/** What `createLiveFeed` needs. */
+/** Dependencies of `createLiveFeed`. */
 export interface LiveFeedOptions {
   /** Domain whose changes are told; the user's first one unless given. */
   domainId?: string | null;
@@ -42,7 +42,10 @@ const SILENCE_MS = 11_000;
 const FIRST_RETRY_MS = 500;
 const MAX_RETRY_MS = 10_000;
 
-/** Makes the feed: resumes after the last sequence number it saw, opens anew with growing patience, and tells its state. */
+/**
+ * Creates the feed. It resumes after the last sequence number it saw, reconnects with exponential backoff, and
+ * reports its state.
+ */
 export function createLiveFeed(needs: LiveFeedOptions): LiveFeed {
   const { clock, open, onChanges, onResync, onState, domainId = null } = needs;
   let seq: number | null = null;

@@ -1,9 +1,9 @@
 import type { NotificationRow } from "./rows.ts";
 
-/** Where a broadcast stands, in one word. */
+/** State of a notification, derived from its progress. */
 export type NotificationState = "waiting" | "ready" | "going" | "finished" | "stopped" | "failed";
 
-/** What tells where a broadcast stands. */
+/** Fields that the state is derived from. */
 export interface NotificationProgress extends Pick<NotificationRow, "abortedAt"> {
   /** Whether a second person lets it go out; null where nobody is asked. */
   approval?: NotificationRow["approval"];
@@ -13,7 +13,7 @@ export interface NotificationProgress extends Pick<NotificationRow, "abortedAt">
   progress: Pick<NotificationRow["progress"], "percentComplete" | "expireCount" | "broadcastFailedCount">;
 }
 
-/** The word for a broadcast at a moment (epoch ms), by its percentage and its diary's counts. */
+/** State of a notification at `now` (epoch ms), by its percentage and activity counts. */
 export function notificationState(
   { abortedAt, approval = null, soundsAt = null, createdAt = "", progress }: NotificationProgress,
   now: number,
@@ -35,7 +35,7 @@ export function activeNotifications(rows: readonly NotificationRow[], now: numbe
   return rows.filter((row) => !row.draft && notificationState(row, now) === "going");
 }
 
-/** For how many ms something has been going on: a bell since it is to be heard, not since it was made ready. */
+/** How long a notification has been active, in ms: for a bell since its ring time, not since it was prepared. */
 export function activeDurationMs(
   { createdAt, soundsAt }: Pick<NotificationRow, "createdAt" | "soundsAt">,
   now: number,
@@ -54,7 +54,7 @@ export function awaitingApproval(rows: readonly NotificationRow[]): Notification
   });
 }
 
-/** The ledger's levels in four words, and their sum. */
+/** Delivery levels summed up in four groups, and the total. */
 export interface LevelSummary {
   reached: number;
   waiting: number;

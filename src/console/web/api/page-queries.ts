@@ -10,7 +10,7 @@ export interface PageQuery {
   again(): void;
 }
 
-/** How the readings of a page stand. */
+/** Loading and error state of a page's queries. */
 export interface PageQueriesState {
   isWaiting: boolean;
   broken: readonly PageQuery[];
@@ -18,7 +18,7 @@ export interface PageQueriesState {
   unsaid: readonly unknown[];
 }
 
-/** What the page on the screen reads, so that each page says alike that it reads, what it could not read, and offers to try again. */
+/** Tracks the queries of the page, so that every page shows loading, errors and retry in the same way. */
 export interface PageQueries {
   put(key: object, reading: PageQuery): void;
   drop(key: object): void;
@@ -92,13 +92,13 @@ export function useTrackedQuery<Q extends Query>(query: Q): Q {
   return query;
 }
 
-/** How the readings of this page stand. */
+/** State of the queries of this page. */
 export function usePageQueries(): PageQueriesState {
   const readings = useContext(PageQueriesContext);
   return useSyncExternalStore(readings?.subscribe ?? never, readings?.state ?? nothing);
 }
 
-/** Says that the caller shows a fault; what it gives reads anew what failed by it, null where that is no reading. */
+/** Marks an error as shown by the caller; returns a retry for the failed query, null if there is none. */
 export function useReportedError(error: unknown): (() => void) | null {
   const readings = useContext(PageQueriesContext);
   const { broken } = usePageQueries();

@@ -13,8 +13,8 @@ type Served = {
 };
 
 /**
- * Every route of the API that the console calls: below `/api/v1/`, with what it does there and the resource whose
- * changes make its answers stale. A house rule compares the list with the declarations.
+ * Every route below `/api/v1/` that the console calls, with its methods and the resource whose changes invalidate its
+ * responses. A rule test compares the list with the declarations.
  */
 export const ROUTES = {
   session: { resource: "session", methods: ["get", "delete"] },
@@ -333,7 +333,7 @@ export const ROUTES = {
   "tts/{audioHash}": { resource: "tts-voices", methods: ["get"] },
 } as const satisfies Served;
 
-/** What is done at a route. */
+/** HTTP method of a route. */
 export type RouteMethod = "get" | "post" | "put" | "delete";
 
 /** One of the routes. */

@@ -24,7 +24,7 @@ export interface Named {
   name: string;
 }
 
-/** Whom and what a message would reach, as a draft says. */
+/** Recipients and devices that a draft would reach. */
 export interface Reach {
   recipientCount: number;
   devices: Readonly<Record<string, number>>;
@@ -38,7 +38,7 @@ export interface Reach {
 /** A message that is or was sent. */
 export type NotificationRow = RowOf<"Notification", "initiator" | "distributionLists" | "deviceGroups" | "users">;
 
-/** Who answered, by room; those of no room stand last. `total` and `answered` count all, `more` those who are left out. */
+/** Responses by room; people without a room last. `total` and `answered` count everyone, `more` those left out. */
 export interface RollCall {
   total: number;
   answered: number;
@@ -57,7 +57,7 @@ export interface DeliveriesByRoom {
   rooms: readonly { room: Room; devices: readonly PlacedDevice[] }[];
 }
 
-/** How many devices had come how far by a moment. */
+/** Devices per delivery level at a point in time. */
 export interface ProgressPoint {
   at: string;
   sent: number;
@@ -67,7 +67,7 @@ export interface ProgressPoint {
   passedOver: number;
 }
 
-/** What is proven of one device. */
+/** Delivery to one device. */
 export type DeliveryRow = RowOf<"Delivery">;
 
 /** A line of a message's diary. */
@@ -90,7 +90,7 @@ export type GroupRow = RowOf<"DeviceGroup"> & { filters: readonly FilterInput[] 
 /** Which appliance calls which devices. */
 export type ActivationGroupRow = Omit<GroupRow, "endpointIds"> & RowOf<"ActivationGroup">;
 
-/** Who would call a device now. */
+/** Appliance that would call a device now. */
 export interface Activation {
   activationGroupName: string | null;
   endpointName: string | null;
@@ -99,17 +99,17 @@ export interface Activation {
   candidates: readonly { endpointId: string; endpointName: string | null; reachable: boolean }[];
 }
 
-/** What a quiet test found. */
+/** Result of a silent connectivity test. */
 export interface ConnectivityTest {
   testedAt: string;
   provenAt: string | null;
   fault: string | null;
 }
 
-/** Who vouches for users at log-in. */
+/** An identity provider. */
 export type IdentityProviderRow = RowOf<"IdentityProvider">;
 
-/** What a test of a provider found. */
+/** Result of an identity provider test. */
 export interface IdentityProviderTest {
   ok: boolean;
   checks: readonly { what: string; ok: boolean; code: string; value: string | null; words: string }[];
@@ -121,7 +121,7 @@ export type ClusterRow = RowOf<"CallmgrCluster">;
 /** How an appliance serves a cluster. */
 export type ClusterServerRow = RowOf<"CallmgrOnpremServer">;
 
-/** What a test of a cluster found. */
+/** Result of a cluster connection test. */
 export interface ClusterTest {
   ok: boolean;
   checks: readonly { what: string; host: string; ok: boolean; needed: boolean; words: string; tookMs: number }[];
@@ -166,10 +166,10 @@ export type UserRow = RowOf<"User">;
 /** A list of people. */
 export type DistributionListRow = RowOf<"DistributionList">;
 
-/** A message made ready. */
+/** A message template. */
 export type TemplateRow = RowOf<"MessageTemplate">;
 
-/** Somebody who has declined the messages of a template. */
+/** Someone who has opted out of a template. */
 export type OptOutRow = RowOf<"OptOut", "user">;
 
 /** Answers to choose from. */
@@ -204,7 +204,7 @@ export interface CertificateAnswer {
   authority: string;
 }
 
-/** The backups that there are. */
+/** Backups on this appliance. */
 export interface BackupsAnswer {
   folder: string;
   schedule: string | null;
@@ -224,7 +224,7 @@ export type EndpointRow = RowOf<"Endpoint"> & {
   yellowReasons: readonly string[];
 };
 
-/** Whose session it is. */
+/** The current session. */
 export interface SessionRow {
   /** Where the browser goes after the session's end, to log out at the identity provider. */
   logOutPath: string | null;

@@ -12,7 +12,7 @@ export interface ScenarioQuestion {
   required: boolean;
 }
 
-/** A message of a scenario; null where the template says it. */
+/** A message of a scenario; null members come from the template. */
 export interface ScenarioMessage {
   id?: string;
   name: string;
@@ -27,10 +27,10 @@ export interface ScenarioMessage {
 /** The levels of a place, widest first. */
 export const PLACE_LEVELS = ["site", "building", "floor", "zone"] as const;
 
-/** A place by its levels; those that are not told are left out. */
+/** A place by its ids per level; levels that were not chosen are left out. */
 export type PlaceIds = { readonly [L in (typeof PLACE_LEVELS)[number]]?: Named };
 
-/** A situation made ready. */
+/** A prepared scenario. */
 export type ScenarioRow = Omit<RowOf<"Scenario">, "fields" | "messages"> & {
   fields: readonly ScenarioQuestion[];
   messages: readonly ScenarioMessage[];
@@ -43,7 +43,7 @@ interface Counted {
   first: readonly Named[];
 }
 
-/** A scenario with what a start would do. */
+/** A scenario with a preview of its start. */
 export type ScenarioPreview = ScenarioRow & {
   preview?: {
     location: PlaceIds | null;
@@ -65,7 +65,7 @@ export type StartedScenarioRow = Omit<RowOf<"ScenarioNotification">, "messagesNo
   messagesNotSent: readonly { messageId: string; name: string }[] | null;
 };
 
-/** What is done when something happens. */
+/** A plan for incidents. */
 export type IncidentPlanRow = RowOf<"IncidentPlan">;
 
 /** A file or link of a plan or of an incident. */
@@ -80,7 +80,7 @@ export interface IncidentAidRow extends Row {
 /** Something that happened or is practised. */
 export type IncidentRow = RowOf<"Incident">;
 
-/** Somebody who is accounted for, or is to be. */
+/** A person on the roster of an incident. */
 export interface RosterEntry {
   userId: string;
   name: string | null;

@@ -15,7 +15,7 @@ export interface AuditRow extends Row {
   hash: string;
 }
 
-/** What a look at the chain of the audit found. */
+/** Result of the integrity check of the audit log. */
 export interface AuditCheck {
   intact: boolean;
   entries: number;
@@ -64,7 +64,7 @@ export interface WebhookDeliveryRow extends Row {
   deliveredAt: string | null;
 }
 
-/** A permission that decides, and where it comes from; `*` stands for everything. */
+/** The permission that decides, and where it comes from; `*` stands for all permissions. */
 export interface DecidingPermission {
   verb: string;
   spec: string;
@@ -75,7 +75,7 @@ export interface DecidingPermission {
   domainId: string | null;
 }
 
-/** Whether somebody may do something, and why. */
+/** Whether a user may do something, and why. */
 export interface AccessAnswer {
   granted: boolean;
   domainId: string | null;

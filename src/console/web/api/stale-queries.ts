@@ -34,10 +34,10 @@ const PAUSE_MS = 1_000;
 const MOST_PAUSES = 10;
 
 /**
- * Tells once per pause which resources are stale by which changes, the first time at once, so that a storm of changes
- * costs one reading per second and the last change is never left out. `refresh` resolves once all is read: where that
- * takes longer than the pause the next one waits, since each would put an end to the one before, and nothing would be
- * seen until the storm is over.
+ * Reports at most once per interval which resources are stale, the first time at once and never losing the last
+ * change, so that a burst costs one refetch per second. `refresh` resolves once everything is read: the next one
+ * waits for it, since a new refetch would cancel the one in flight and the page would show nothing until the burst is
+ * over.
  */
 export function createStaleQueries(
   clock: BrowserClock,

@@ -9,13 +9,13 @@ export type UploadLogRow = RowOf<"BulkUploadLog">;
 /** A source that people are loaded from. */
 export type LoadDefinitionRow = RowOf<"LoadDefinition">;
 
-/** What is wrong with a line of a source; null for the source itself. */
+/** An error or warning of a source line; null for the source itself. */
 export interface LoadRunMessage {
   line: number | null;
   message: string;
 }
 
-/** One load; `warnings` are about what was passed over. */
+/** One import run; `warnings` are about skipped entries. */
 export type LoadRunRow = RowOf<"LoadRun"> & Record<"errors" | "warnings", readonly LoadRunMessage[] | null>;
 
 /** A file of an extension. */

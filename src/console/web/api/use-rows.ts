@@ -50,7 +50,7 @@ export function useCanRead(path: string): boolean {
   return useRow<AccessAnswer>("permission-explanations", {}, { verb: "get", path }).data?.granted ?? false;
 }
 
-/** Does something that changes rows of `resource`, and then reads them anew. */
+/** Mutation that invalidates the queries of `resource`. */
 export function useRowMutation<I, O>(resource: string, change: (input: I) => Promise<O>) {
   const queries = useQueryClient();
   return useMutation({
@@ -61,7 +61,7 @@ export function useRowMutation<I, O>(resource: string, change: (input: I) => Pro
 
 const POLL_INTERVAL_MS = 3_000;
 
-/** Reads again every few seconds what the live feed does not tell of a route's answers. */
+/** Polls a route whose changes the live feed does not report. */
 export function usePolling(route: Readable): void {
   const queries = useQueryClient();
   const { clock, feed } = useConsole();
@@ -95,7 +95,7 @@ export function useActiveNotifications(): readonly NotificationRow[] {
   return activeNotifications(last.data?.data ?? [], useNow());
 }
 
-/** How this appliance stands to its cloud; undefined until it is known. */
+/** State of the link to the cloud; undefined until it is known. */
 export function useCloudLink(): CloudLink | undefined {
   return useRow<CloudLink>("link").data;
 }

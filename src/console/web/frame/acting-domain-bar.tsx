@@ -4,7 +4,7 @@ import { useConsole } from "../console-context.tsx";
 import { useTranslation } from "../i18n/use-translation.tsx";
 import "./acting-domain.css";
 
-/** The domain that everything on the screen is of, and the way into another; nothing where there is but one. */
+/** Shows the acting domain and switches it; nothing if there is only one. */
 export function ActingDomainBar() {
   const { t } = useTranslation();
   const { acting, notify } = useConsole();

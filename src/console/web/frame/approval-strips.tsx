@@ -8,7 +8,7 @@ import { elapsedText } from "../i18n/format.ts";
 import { useTranslation } from "../i18n/use-translation.tsx";
 import { HoldButton } from "../ui/hold-button.tsx";
 
-/** What waits for a second person: above every page, so that whoever looks at any of them can decide. */
+/** Notifications that wait for approval, above every page. */
 export function ApprovalStrips() {
   const waiting = useAwaitingApproval();
   const session = useRow<SessionRow>("session").data;

@@ -3,7 +3,7 @@ import { Brand } from "../features/branding/branding.tsx";
 import type { MessageKey } from "../i18n/message-keys.ts";
 import { useTranslation } from "../i18n/use-translation.tsx";
 
-/** The places of the rail; what lies at other addresses belongs to one of them. */
+/** Items of the main navigation; `also` lists addresses of the same section. */
 export const NAVIGATION = [
   { to: "/", word: "nav.now", icon: "M4 12l8-8 8 8v8h-5v-5h-6v5H4z", also: [] },
   {

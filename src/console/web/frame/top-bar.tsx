@@ -12,7 +12,7 @@ import { ActingDomainBar } from "./acting-domain-bar.tsx";
 
 const AccountSheet = lazy(() => import("../features/account/account-sheet.tsx"));
 
-/** Health, time, search and whoever is logged in. */
+/** Health, time, search and account. */
 export function TopBar({ onSearch }: { onSearch: () => void }) {
   const { t } = useTranslation();
   return (
@@ -47,7 +47,7 @@ export function TopBar({ onSearch }: { onSearch: () => void }) {
 
 const TONES = { GREEN: "good", YELLOW: "warn", RED: "bad" } as const;
 
-/** The one word for the whole box; leads to its reasons. */
+/** Overall health; links to its reasons. */
 export function HealthLink() {
   const { name, t } = useTranslation();
   const appliance = useAppliance();

@@ -11,7 +11,7 @@ interface CloneButtonProps {
   params: RouteParams;
 }
 
-/** Makes a copy of a row, and says what it is called. */
+/** Copies a row and reports the name of the copy. */
 export function CloneButton({ route, params }: CloneButtonProps) {
   const { t } = useTranslation();
   const { client, notify } = useConsole();

@@ -13,7 +13,7 @@ interface ConfirmButtonProps {
   onSure(): void;
 }
 
-/** A button for what cuts something off and can't be undone from here: it says first what follows. */
+/** A button for an irreversible action; shows the consequences and asks for confirmation. */
 export function ConfirmButton({ word, words, pending, error, onSure }: ConfirmButtonProps) {
   const { t } = useTranslation();
   const [asks, setAsks] = useState(false);

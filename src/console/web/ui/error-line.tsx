@@ -4,8 +4,8 @@ import { errorText, isForbidden } from "../i18n/error-text.ts";
 import { useTranslation } from "../i18n/use-translation.tsx";
 
 /**
- * What went wrong, in words, told to screen readers at once; nothing when nothing did. What could not be read can be tried
- * again, unless for want of a right.
+ * Error text as a live region; nothing without an error. A failed query can be retried, unless a permission is
+ * missing.
  */
 export function ErrorLine({ error }: { error: unknown }) {
   const translator = useTranslation();

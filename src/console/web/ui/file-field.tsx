@@ -14,7 +14,7 @@ interface FileFieldProps {
   onChange(value: File | null): void;
 }
 
-/** One file: chosen anew or taken away. */
+/** One file, which can be replaced or removed. */
 export function FileField({ accept, value, onChange, ...shown }: FileFieldProps) {
   const { t } = useTranslation();
   const input = useRef<HTMLInputElement>(null);

@@ -3,7 +3,7 @@ import { useAppliance } from "../api/use-rows.ts";
 import { HealthLink } from "../frame/top-bar.tsx";
 import { useTranslation } from "../i18n/use-translation.tsx";
 
-/** The health word with its reasons, and what a page adds below them. */
+/** Health with its reasons, and content of the page below. */
 export function HealthCard({ children }: { children?: ReactNode }) {
   const { t } = useTranslation();
   const appliance = useAppliance();

@@ -21,9 +21,9 @@ const SLID_PX = 64;
 type State = "rest" | "holding" | "armed" | "held";
 
 /**
- * A button that acts when it is held, by pointer or by Enter or Space. It stays held when the page moves under the pointer,
- * as when something else begins to sound above it; sliding far away lets go. own choice: readers of the screen press without
- * holding; for them a second press within eight seconds does the same.
+ * A button that acts when it is held down, by pointer, Enter or Space. It stays held when the layout moves under the
+ * pointer; sliding far away cancels. Screen readers press without holding: a second press within eight seconds does
+ * the same.
  */
 export function HoldButton({ className, disabled = false, children, onHeld }: HoldButtonProps) {
   const { t } = useTranslation();

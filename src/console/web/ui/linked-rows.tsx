@@ -8,7 +8,7 @@ import { ErrorLine } from "./error-line.tsx";
 import { RowSelect } from "./form/row-select.tsx";
 import "./lines.css";
 
-/** Rows that another row is tied to, and the words for it. */
+/** Linked rows, how to link and unlink, and the labels. */
 export interface LinkedRowsProps<T> {
   /** Where the ties stand: read and made. */
   route: RouteFor<"get"> & RouteFor<"post">;
@@ -36,7 +36,7 @@ export interface LinkedRowsProps<T> {
 /** The most that the API gives at a time. */
 const LIMIT = 1_000;
 
-/** What a row is tied to, one by one; what is untied can be taken back. */
+/** Rows linked to another row; unlinking can be undone. */
 export function LinkedRows<T>({
   route,
   params,

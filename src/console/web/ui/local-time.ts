@@ -8,7 +8,7 @@ export function toDateTimeInput(iso: string | null | undefined): string {
   return `${day}T${two(at.getHours())}:${two(at.getMinutes())}`;
 }
 
-/** The other way round; null for "" and for what is no moment. */
+/** Inverse of `toDateTimeInput`; null for "" and for invalid input. */
 export function fromDateTimeInput(text: string): string | null {
   const at = new Date(text);
   return text === "" || Number.isNaN(at.getTime()) ? null : at.toISOString();

@@ -1,7 +1,7 @@
 import { useTranslation } from "../i18n/use-translation.tsx";
 import { SegmentedChoice } from "./segmented-choice.tsx";
 
-/** Whether a message counts or is a drill: by word, colour and ground. */
+/** Live or drill, by text, colour and background. */
 export function ModeBar({ drill, onChange }: { drill: boolean; onChange: (drill: boolean) => void }) {
   const { t } = useTranslation();
   return (

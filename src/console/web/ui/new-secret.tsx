@@ -20,7 +20,7 @@ interface NewSecretRowProps<T> {
   made(row: T): ReactNode;
 }
 
-/** A new row whose secret stands in the answer alone, so its sheet stays until the secret is kept. */
+/** Creates a row whose secret is only in the response: the sheet stays open until the user has copied it. */
 export function NewSecretRow<T extends { name: string }>(props: NewSecretRowProps<T>) {
   const { route, title, fields, fixed, onClose, made } = props;
   const { client } = useConsole();
@@ -62,7 +62,7 @@ interface RotationProps {
   rotate(): Promise<string>;
 }
 
-/** Makes a new secret at the second press, and tells it once. */
+/** Creates a new secret at the second press, and shows it once. */
 export function SecretRotation({ resource, label, words, isSharp, rotate }: RotationProps) {
   const [armed, setArmed] = useState(false);
   const rotation = useRowMutation<void, string>(resource, () => {

@@ -2,7 +2,7 @@ import { Button } from "@mantine/core";
 import { useTranslation } from "../i18n/use-translation.tsx";
 import { CopyField } from "./copy-field.tsx";
 
-/** A secret that Carillon tells once; gone from the page when somebody says that it is kept. */
+/** A secret that is shown once; removed when the user confirms. */
 export function OneTimeSecret({ label, value, onKept }: { label: string; value: string; onKept: () => void }) {
   const { t } = useTranslation();
   return (

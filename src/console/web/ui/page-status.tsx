@@ -12,13 +12,13 @@ export function PageQueriesProvider({ children }: { children: ReactNode }) {
 
 const WAITING = { isLoading: true, error: null, refetch: () => undefined };
 
-/** Stands for a page whose code is on its way. */
+/** Placeholder while the code of a page loads. */
 export function PageLoading() {
   useTrackedQuery(WAITING);
   return null;
 }
 
-/** Above a page: that something of it is being read, and what could not be read where no part of the page says so. */
+/** Above a page: loading state, and errors that no part of the page shows. */
 export function PageStatus() {
   const { t } = useTranslation();
   const { isWaiting, unsaid, broken } = usePageQueries();
@@ -36,7 +36,7 @@ export function PageStatus() {
   );
 }
 
-/** Below a page: what is left out of it since its reader lacks the right. */
+/** Below a page: permissions whose lack hides parts of it. */
 export function MissingPermissions() {
   const translator = useTranslation();
   const { unsaid } = usePageQueries();

@@ -1,4 +1,4 @@
-/** How far something is, 0 to 100, told to screen readers too. */
+/** Progress from 0 to 100, announced to screen readers. */
 export function ProgressBar({ label, percent }: { label: string; percent: number }) {
   return (
     <div

@@ -1,7 +1,7 @@
 import { levelSummary } from "../api/notification-state.ts";
 import { useTranslation } from "../i18n/use-translation.tsx";
 
-/** How many of a broadcast's devices were reached, as a bar with its words beside it. */
+/** Reached devices of a notification, as a bar with text. */
 export function ReachBar({ devices }: { devices: Readonly<Record<string, number>> }) {
   const { t } = useTranslation();
   const { reached, missed, passedOver, total } = levelSummary(devices);

@@ -13,7 +13,7 @@ interface RemoveButtonProps {
   label?: string;
 }
 
-/** Removes a row that stands in a sheet; for ten seconds it can be taken back, as everywhere. */
+/** Removes the row of a sheet; can be undone for ten seconds. */
 export function RemoveButton({ route, params, id, name, label }: RemoveButtonProps) {
   const { t } = useTranslation();
   const removeSoon = useRemoval(route);

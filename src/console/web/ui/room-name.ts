@@ -1,6 +1,6 @@
 import type { Room } from "../api/rows.ts";
 
-/** Where a room lies, widest first. */
+/** Name of a room with its floor, building and site, widest first. */
 export function roomName({ siteName, buildingName, floorName }: Room): string {
   return [siteName, buildingName, floorName].join(", ");
 }

@@ -12,7 +12,7 @@ import { useRemoval } from "./use-removal.ts";
 
 type ItemRoute = Extract<RouteFor<"put"> & RouteFor<"delete"> & RouteFor<"get">, `${RouteFor<"post">}/{${string}}`>;
 
-/** The address part that stands for a row that is about to be made. */
+/** Value of `open` in the address for a row that is being created. */
 export const NEW = "new";
 
 interface RowSheetProps {

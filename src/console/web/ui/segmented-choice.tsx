@@ -7,7 +7,7 @@ interface SegmentedChoiceProps<V extends string> {
   onChange(value: V): void;
 }
 
-/** A choice of a few words side by side; native radio buttons, so arrow keys move it. */
+/** A choice between a few options side by side; native radio buttons, so arrow keys work. */
 export function SegmentedChoice<V extends string>({ label, value, choices, onChange }: SegmentedChoiceProps<V>) {
   const name = useId();
   return (

@@ -10,7 +10,10 @@ interface SideSheetProps {
   children: ReactNode;
 }
 
-/** What a row opens, beside the list that stays; a stray click does not throw away what was typed. Its head is no `header`: the page has one banner. */
+/**
+ * Details of a row beside the list; a click outside does not discard input. Its head is no `header`, since the page
+ * has one banner.
+ */
 export function SideSheet({ title, onClose, wide = false, children }: SideSheetProps) {
   const { t } = useTranslation();
   return (

@@ -16,13 +16,13 @@ const TONES: Readonly<Record<string, string>> = {
 
 const SIGNS: Readonly<Record<string, string>> = { good: "✓", bad: "✕", warn: "!" };
 
-/** How far a delivery is proven: colour, sign and word. */
+/** Delivery level as colour, icon and text. */
 export function LevelChip({ level }: { level: string }) {
   const { name } = useTranslation();
   return <Chip tone={TONES[level] ?? ""}>{name("level", level)}</Chip>;
 }
 
-/** A word on a coloured ground, with a sign for those who don't see the colour. */
+/** Text on a coloured background, with an icon for those who cannot see the colour. */
 export function Chip({ tone, children }: { tone: string; children: string }) {
   const sign = SIGNS[tone];
   return (
@@ -42,7 +42,7 @@ const STATE_TONES = {
   failed: "bad",
 } as const;
 
-/** Where a broadcast stands now. */
+/** Current state of a notification. */
 export function NotificationStateChip({ row }: { row: NotificationProgress }) {
   const { name } = useTranslation();
   const state = notificationState(row, useNow());

@@ -3,7 +3,7 @@ import { useEffect, useRef } from "react";
 import UPlot from "uplot";
 import "uplot/dist/uPlot.min.css";
 
-/** A line of a chart; `colour` names a variable of the style sheet, `dash` tells it from others without colour. */
+/** A line of a chart; `colour` is a CSS variable, `dash` distinguishes it without colour. */
 export interface ChartLine {
   name: string;
   label: string;
@@ -28,7 +28,7 @@ interface TimeChartProps {
 
 const HEIGHT_PX = 200;
 
-/** Numbers that grow with time, as steps. What it shows must also stand in a table, since a canvas can't be read out. */
+/** Values over time, as steps. The same data must be in a table, since screen readers cannot read a canvas. */
 export default function TimeChart({ label, unit, seconds, when, lines, moment = inSeconds }: TimeChartProps) {
   const place = useRef<HTMLDivElement>(null);
   const plot = useRef<UPlot | null>(null);

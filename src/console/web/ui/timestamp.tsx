@@ -3,7 +3,7 @@ import { useTranslation } from "../i18n/use-translation.tsx";
 
 const HOUR_MS = 3_600_000;
 
-/** A moment in words, in full with its zone on hover; a dash for none. */
+/** A time as text, in full with its zone on hover; a dash for none. */
 export function Timestamp({ at }: { at: string | null }) {
   const { clock } = useConsole();
   const { dates } = useTranslation();

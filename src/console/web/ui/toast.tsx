@@ -10,7 +10,7 @@ export interface ToastMessage {
 
 const SHOWN_MS = 10_000;
 
-/** Says something for ten seconds, and takes it back when asked. */
+/** A message for ten seconds, with undo. */
 export function Toast({ toast, onEnd }: { toast: ToastMessage; onEnd: () => void }) {
   const { clock } = useConsole();
   const { t } = useTranslation();

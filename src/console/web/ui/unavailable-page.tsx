@@ -1,7 +1,7 @@
 import type { ReactNode } from "react";
 import { ErrorLine } from "./error-line.tsx";
 
-/** A page whose row is not there: its head all the same, and why. */
+/** A page whose row could not be loaded: its title and the reason. */
 export function UnavailablePage({ title, error, children }: { title: string; error: unknown; children?: ReactNode }) {
   return (
     <div className="page">

@@ -5,7 +5,7 @@ import { useConsole } from "../console-context.tsx";
 import { errorText } from "../i18n/error-text.ts";
 import { useTranslation } from "../i18n/use-translation.tsx";
 
-/** A row that is removed unless somebody takes it back within ten seconds. */
+/** Removal of a row with ten seconds to undo. */
 export function useRemoval(route: RouteFor<"delete">) {
   const { client, removals, notify } = useConsole();
   const queries = useQueryClient();
@@ -23,7 +23,7 @@ export function useRemoval(route: RouteFor<"delete">) {
   };
 }
 
-/** Ids of rows that are not to be shown, since they are on their way out. */
+/** Ids of rows that are hidden because their removal is pending. */
 export function usePendingRemovalIds(): ReadonlySet<string> {
   const { removals } = useConsole();
   return useSyncExternalStore(removals.onChange, removals.gone);

@@ -2,7 +2,7 @@ import { useMutation } from "@tanstack/react-query";
 import { useConsole } from "../console-context.tsx";
 import { useSound } from "./use-sound.ts";
 
-/** Words that are spoken to whoever listens at the browser. */
+/** Text that is spoken in the browser. */
 export interface SpeechPreview {
   speak(message: object): void;
   stop(): void;
@@ -12,7 +12,7 @@ export interface SpeechPreview {
   error: unknown;
 }
 
-/** Has words spoken by the appliance, as devices would hear them, and plays them here; leaving the page ends it. */
+/** Has the appliance speak a text and plays it in the browser; leaving the page stops it. */
 export function useSpeechPreview(): SpeechPreview {
   const { client } = useConsole();
   const { play, stop, isPlaying } = useSound();

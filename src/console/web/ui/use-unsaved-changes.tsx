@@ -5,8 +5,8 @@ import { useTranslation } from "../i18n/use-translation.tsx";
 import { Dialog } from "./dialog.tsx";
 
 /**
- * Keeps somebody who has typed from losing it: whoever goes elsewhere in the console, closes the sheet or the window is
- * asked first. What it gives belongs into the page.
+ * Asks before unsaved input is lost: on navigation, when the sheet closes, or when the window closes. Render the
+ * returned element.
  */
 export function useUnsavedChanges(dirty: boolean): ReactNode {
   const { t } = useTranslation();

@@ -22,7 +22,7 @@ export type FieldType =
   | "day"
   | "own";
 
-/** What a field that draws itself is given: all values of the form, and how to change some of them. */
+/** Props of a field with its own component: all values of the form, and a setter. */
 export interface CustomFieldProps {
   values: FormValues;
   change(part: FormValues): void;
@@ -107,7 +107,7 @@ function choicesOf({ enum: values }: JsonSchema): Pick<FormField, "choices"> | o
     : {};
 }
 
-/** A field that is drawn from its declaration, save for what is said here. */
+/** A field built from its declaration, with these overrides. */
 export type FieldOverrides = { name: string } & Partial<FormField>;
 
 /** The fields of a form in the order of `wanted`: kind, bounds and duty from the declaration, hints only from here. */
@@ -116,7 +116,7 @@ export function formFields(schema: JsonSchema | undefined, wanted: readonly Fiel
   return wanted.map((field) => ({ kind: "text", ...declared.get(field.name), ...field }));
 }
 
-/** What stands at `path` in an object; undefined where there is nothing. */
+/** The value at `path` of an object; undefined if there is none. */
 export function valueAtPath(value: unknown, path: readonly string[]): unknown {
   return path.reduce<unknown>((at, name) => (isObject(at) ? at[name] : undefined), value);
 }
@@ -142,8 +142,8 @@ export function changedValues(before: FormValues, after: FormValues): Record<str
 }
 
 /**
- * What stands in the fields once the row is another than when it was read: where nobody has typed, what it is now, so
- * that saving does not take back what somebody else has changed meanwhile.
+ * Values after the row changed on the server: fields without user input take the new value, so that saving does not
+ * revert changes of others.
  */
 export function mergedValues(values: FormValues, before: FormValues, after: FormValues): FormValues {
   const untouched = Object.entries(after).filter(([name]) => isSame(values[name], before[name]));
@@ -156,7 +156,7 @@ function isSame(a: unknown, b: unknown): boolean {
   return one === other;
 }
 
-/** The values with another one for `name`, and nothing in what lies within what it named before. */
+/** The values with `name` changed, and its dependent fields cleared. */
 export function withValue(fields: readonly FormField[], values: FormValues, name: string, value: unknown): FormValues {
   const inside = fields.filter(({ within }) => within?.includes(name)).map((field) => [field.name, null]);
   return { ...values, ...(values[name] === value ? {} : Object.fromEntries(inside)), [name]: value };
@@ -171,7 +171,7 @@ export function parentIds({ within = [] }: FormField, values: FormValues): Route
   return params.length === within.length ? Object.fromEntries(params) : null;
 }
 
-/** What is sent: JSON, or a form where a file is among it (lists as repeated `name[]`, nothing as an empty text). */
+/** Request body: JSON, or form data if there is a file (lists as repeated `name[]`, null as an empty string). */
 export function bodyWith(changed: Readonly<Record<string, unknown>>): object {
   if (!Object.values(changed).some((value) => value instanceof File)) return changed;
   const form = new FormData();

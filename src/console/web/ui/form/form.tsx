@@ -29,7 +29,7 @@ interface FormProps {
   onValues?(values: FormValues): void;
 }
 
-/** One column of fields with a bar to save; the bar says what is not saved. */
+/** One column of fields with a save bar that shows unsaved changes. */
 export function Form({ fields, before, initial = {}, pending, error, onSave, onRemove, onValues }: FormProps) {
   const { t } = useTranslation();
   const start = { ...initial, ...before };

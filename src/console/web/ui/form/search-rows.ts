@@ -21,8 +21,8 @@ interface SearchRows {
 }
 
 /**
- * What the appliance finds of a collection by some letters, for a field that one chooses from. Until it has answered
- * nothing can be chosen: an arrow and Enter pressed early would take whoever was found before.
+ * Rows of a collection that match a search text, for a select field. Nothing can be chosen until the results arrive,
+ * so that an early Enter does not take a stale result.
  */
 export function useSearchRows(
   route: RouteFor<"get">,

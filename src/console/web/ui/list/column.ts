@@ -1,6 +1,9 @@
 import type { ReactNode } from "react";
 
-/** A column; `width` is a CSS grid track. On a phone the first names the row and the one at the `side` stands beside it. */
+/**
+ * A column; `width` is a CSS grid track. On a phone the first column is the title and the one at the `side` is next
+ * to it.
+ */
 export interface Column<T> {
   id: string;
   head: string;

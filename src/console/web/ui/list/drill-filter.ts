@@ -1,7 +1,7 @@
 import type { Translator } from "../../i18n/translator.ts";
 import type { ListFilter } from "./table-search.ts";
 
-/** What counts, or what is practised. */
+/** Filter: live or drill. */
 export function drillFilter({ t }: Pick<Translator, "t">): ListFilter {
   return {
     name: "drill",

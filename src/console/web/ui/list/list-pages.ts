@@ -11,8 +11,8 @@ export function pagesAround(first: number, last: number, count: number): number[
 }
 
 /**
- * The rows with those that changed in their places; null when one of `ids` is no longer in the list (it is not among
- * `fresh`), or stands elsewhere in the order of `sort` (`-field` descends).
+ * The rows with changed ones replaced; null if one of `ids` left the list (it is not among `fresh`) or moved in the
+ * order of `sort` (`-field` descends).
  */
 export function withFreshRows<T extends { id: string }>(
   rows: readonly T[],

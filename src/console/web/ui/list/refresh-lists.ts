@@ -20,8 +20,8 @@ export type ListKey = readonly [resource: string, route: Readable, RouteParams, 
 const MAX_BY_ID = 100;
 
 /**
- * Reads again what `changes` of a resource touch: of lists on the screen the changed rows alone, by their ids; where rows
- * came, went or moved, the pages in sight. What is not on the screen is read when it comes there. Resolves once read.
+ * Refetches what `changes` of a resource affect: of visible lists only the changed rows, by id; after inserts,
+ * deletions and moves the visible pages. Everything else is refetched when it becomes visible. Resolves once read.
  */
 export async function refreshLists(
   needs: RefreshOptions,

@@ -5,7 +5,7 @@ import { useTranslation } from "../../i18n/use-translation.tsx";
 
 const PAUSE_MS = 250;
 
-/** A search that is told when the typing rests; Escape empties it. */
+/** A debounced search field; Escape clears it. */
 export function SearchField({
   value,
   onSearch,

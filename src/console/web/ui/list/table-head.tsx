@@ -7,7 +7,7 @@ interface TableHeadProps<T> {
   onSort: ((sort: string) => void) | undefined;
 }
 
-/** The head of a table; what it can be sorted by are buttons. */
+/** Table header; sortable columns are buttons. */
 export function TableHead<T>({ columns, sort, onSort }: TableHeadProps<T>) {
   return (
     // biome-ignore lint/a11y/useSemanticElements: rows stand freely

@@ -7,7 +7,7 @@ const MEMBERS = [
   ...(["endpoint", "severity"] as const),
 ] as const;
 
-/** The part of the address that says what a list shows: search, order, filters and the open row; absent members are left out. */
+/** State of a list in the address: search, order, filters and the open row; absent members are left out. */
 export type TableSearch = { [K in (typeof MEMBERS)[number]]?: string };
 
 /** Members to change; undefined takes one out. */
@@ -23,7 +23,7 @@ export function readTableSearch(search: Readonly<Record<string, unknown>>): Tabl
   return kept;
 }
 
-/** A field by whose values a list is narrowed, one at a time; the address keeps it. */
+/** A field that a list is filtered by, one value at a time; kept in the address. */
 export interface ListFilter {
   name: Exclude<keyof TableSearch, "q" | "sort" | "open" | "follow" | "view" | "day" | "schedules">;
   label: string;
@@ -31,7 +31,7 @@ export interface ListFilter {
   choices: readonly { value: string; label: string; asks?: string }[];
 }
 
-/** What the API is asked for, by the filters that the address says are chosen. */
+/** Query parameters for the filters in the address. */
 export function filterQuery(filters: readonly ListFilter[], search: TableSearch): Record<string, string> {
   const query: Record<string, string> = {};
   for (const { name, choices } of filters) {

@@ -2,7 +2,7 @@ import { useNavigate, useSearch } from "@tanstack/react-router";
 import { useCallback } from "react";
 import { readTableSearch, type SearchPart, type TableSearch } from "./table-search.ts";
 
-/** What the address says of the list on this page, and how to say it anew. */
+/** The list state in the address, and a setter. */
 export function useTableSearch(): [TableSearch, (part: SearchPart) => void] {
   const search: TableSearch = useSearch({ strict: false });
   const navigate = useNavigate();

@@ -2,13 +2,13 @@ import L from "leaflet";
 import { graticuleOf, latitudeText, longitudeText } from "./graticule.ts";
 import { backgroundLayer, layerBounds, type MapBackground } from "./map-background.ts";
 
-/** Words on every map. */
+/** Labels of every map. */
 export interface BaseMapLabels {
   zoomIn: string;
   zoomOut: string;
 }
 
-/** A map on which nothing is but what lies below. */
+/** A map with nothing but its background. */
 export interface BaseMap {
   readonly map: L.Map;
   /** Shows it in the place of another, and moves to where it is. */

@@ -1,4 +1,4 @@
-/** What a map shows, in degrees. */
+/** Visible part of a map, in degrees. */
 export interface MapView {
   west: number;
   south: number;
@@ -17,7 +17,7 @@ export interface Graticule {
 const STEPS = [90, 45, 30, 20, 10, 5, 2, 1];
 const MIN_STEP = 1e-7;
 
-/** The lines of a view at round degrees, about `most` either way; the same step for both. */
+/** Lines of a view at round degrees, about `most` per direction, with the same step for both. */
 export function graticuleOf({ west, south, east, north }: MapView, most: number): Graticule {
   const step = stepFor(Math.max(east - west, north - south) / most);
   const digits = Math.max(0, Math.ceil(-Math.log10(step) - 1e-9));

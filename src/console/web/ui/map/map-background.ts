@@ -3,7 +3,7 @@ import { cornersOf, type Georeference, measuresOf, type Position } from "../../f
 
 type GeoJson = NonNullable<Parameters<typeof L.geoJSON>[0]>;
 
-/** What lies below the areas. */
+/** Background below the areas. */
 export type MapBackground =
   | { kind: "grid" }
   | { kind: "plan"; url: string; ground: Georeference }
@@ -39,7 +39,7 @@ export function backgroundLayer(background: MapBackground): L.Layer | null {
   }
 }
 
-/** Where a layer lies, so that the map can show all of it. */
+/** Bounds of a layer, to show all of it. */
 export function layerBounds(layer: L.Layer): L.LatLngBounds | null {
   const bounds = layer instanceof L.GeoJSON || layer instanceof L.SVGOverlay ? layer.getBounds() : null;
   return bounds?.isValid() ? bounds : null;

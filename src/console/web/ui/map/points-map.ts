@@ -27,7 +27,7 @@ export interface PointsMap extends Pick<BaseMap, "showBackground" | "remove"> {
 const NEAREST = 15;
 const EDGE_PX = 60;
 
-/** Draws places into `place`; each is a button that `onSelect` is told of. */
+/** Draws points into `place`; each is a button that calls `onSelect`. */
 export function createPointsMap(place: HTMLElement, words: BaseMapLabels, onSelect: (id: string) => void): PointsMap {
   const { map, showBackground, remove } = createBaseMap(place, words);
   const markers = new Map<string, { text: string; marker: L.Marker }>();

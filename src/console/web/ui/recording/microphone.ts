@@ -2,10 +2,10 @@ import workletUrl from "./capture-worklet.ts?worker&url";
 import { resampled } from "./decode-audio.ts";
 import { encodeWav, RECORDING_HZ } from "./wav.ts";
 
-/** Why a microphone can't be used, as the key of words for it. */
+/** Reason why the microphone cannot be used, as a message key. */
 export type MicrophoneErrorKey = "insecure" | "refused" | "none" | "busy";
 
-/** Says why there is no microphone. */
+/** The microphone cannot be used. */
 export class MicrophoneError extends Error {
   readonly fault: MicrophoneErrorKey;
 
@@ -30,7 +30,9 @@ export interface Recording {
   cancel(): void;
 }
 
-/** Asks for the microphone; `onPiece` gets what it hears, full scale 1, in pieces of `pieceMs`. Rejects with MicrophoneError. */
+/**
+ * Opens the microphone; `onPiece` gets samples (full scale 1) in pieces of `pieceMs`. Rejects with MicrophoneError.
+ */
 export async function openMicrophone(
   pieceMs: number,
   onPiece: (samples: Float32Array<ArrayBuffer>) => void,
@@ -62,8 +64,8 @@ export async function openMicrophone(
 const RECORDED_PIECE_MS = 50;
 
 /**
- * Asks for the microphone and records from it until told otherwise; `onPiece` gets the loudest sample of each piece of
- * some 50 ms and the length so far. Rejects with MicrophoneError.
+ * Records from the microphone until stopped; `onPiece` gets the peak of each piece of some 50 ms and the length so
+ * far. Rejects with MicrophoneError.
  */
 export async function recordMicrophone(onPiece: (peak: number, seconds: number) => void): Promise<Recording> {
   const pieces: Float32Array[] = [];

@@ -1,4 +1,4 @@
-/** Rate of what the console records: speech needs no more, and every channel can use it. own choice */
+/** Sample rate of recordings: enough for speech, and supported by every channel. */
 export const RECORDING_HZ = 16_000;
 
 const HEAD_BYTES = 44;

@@ -9,11 +9,11 @@ export interface Waveform {
   clipped: boolean;
 }
 
-/** Samples this near to full scale were most likely louder. own choice */
+/** Samples this near to full scale were most likely clipped. */
 export const CLIPPED_FROM = 0.985;
 /** A single such sample may be chance. own choice */
 const CLIPPED_SAMPLES = 3;
-/** Below this nobody hears anything. own choice: -50 dB of full scale */
+/** Inaudible below this level (-50 dB of full scale). */
 export const SILENT_BELOW = 0.003;
 
 /** The picture of `samples` (full scale 1) in at most `pieces` pieces. */
