@@ -87,10 +87,13 @@ export function consoleMessages(web: string): Plugin {
   };
   return {
     name: "console-messages",
-    resolveId: (id) => (/^virtual:(console|inbox)-messages(\/|$)/.test(id) ? `\0${id}` : null),
-    load(id) {
-      const [, name = "", language = ""] = /^\0(virtual:[\w-]+(?:\/\w+)?)(?:\/([\w-]+))?$/.exec(id) ?? [];
-      return modules[name]?.(language) ?? null;
+    resolveId: { filter: { id: /^virtual:(console|inbox)-messages(\/|$)/ }, handler: (id) => `\0${id}` },
+    load: {
+      filter: { id: /^\0virtual:(console|inbox)-messages/ },
+      handler(id) {
+        const [, name = "", language = ""] = /^\0(virtual:[\w-]+(?:\/\w+)?)(?:\/([\w-]+))?$/.exec(id) ?? [];
+        return modules[name]?.(language) ?? null;
+      },
     },
   };
 }

@@ -9,7 +9,7 @@ import { useChangeLanguage } from "./account-language.ts";
 
 const COLOR_SCHEMES = ["auto", "light", "dark"] as const;
 
-/** Who is logged in, in which language and which light, and the way out. */
+/** The account of the current user: language, theme and log-out. */
 export default function AccountSheet({ session, onClose }: { session: SessionRow; onClose: () => void }) {
   const { t, name, language } = useTranslation();
   const changeLanguage = useChangeLanguage(session);

@@ -7,7 +7,7 @@ import { useTranslation } from "../../i18n/use-translation.tsx";
 import { LogInError } from "./log-in-error.tsx";
 import "@mantine/core/styles/PasswordInput.css";
 
-/** The first run: the code that only who stands at the machine can read makes the first administrator. */
+/** First run: creates the first administrator with the set-up code. */
 export default function FirstRunPage() {
   const translator = useTranslation();
   const { t } = translator;

@@ -9,7 +9,7 @@ import { LogInHeader, SupportContact } from "../branding/branding.tsx";
 import { LogInError } from "./log-in-error.tsx";
 import "@mantine/core/styles/PasswordInput.css";
 
-/** Who are you? */
+/** Log-in page. */
 export default function LogInPage() {
   const { t } = useTranslation();
   const { client, refreshSession } = useConsole();

@@ -10,7 +10,7 @@ import { Chip } from "../../ui/status-chip.tsx";
 import { Timestamp } from "../../ui/timestamp.tsx";
 import "../../ui/input-styles.ts";
 
-/** Who sees to an alarm, or the way to say that one does oneself; nothing while nothing is wrong. */
+/** Who acknowledged an alarm, or a form to acknowledge it; nothing without a problem. */
 export function Acknowledgement({ row }: { row: AlarmRow }) {
   if (row.status !== "ACTIVE") return null;
   return row.acknowledgedAt === null ? <Acknowledge alarmId={row.id} /> : <Acknowledged row={row} />;

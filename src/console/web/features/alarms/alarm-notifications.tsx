@@ -14,7 +14,7 @@ import { usePendingRemovalIds } from "../../ui/use-removal.ts";
 const ROUTE = "alarms/{alarmId}/actions";
 const STATUSES = ["ACTIVE", "OK"] as const;
 
-/** Who is told when an alarm becomes active and when it is over. */
+/** Notifications sent when an alarm becomes active and when it is resolved. */
 export function AlarmNotifications({ alarmId }: { alarmId: string }) {
   const translator = useTranslation();
   const { t, name } = translator;

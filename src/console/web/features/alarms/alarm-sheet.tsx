@@ -14,7 +14,7 @@ import { Acknowledgement } from "./acknowledgement.tsx";
 import { AlarmMutes } from "./alarm-mutes.tsx";
 import { AlarmNotifications } from "./alarm-notifications.tsx";
 
-/** One alarm: what is wrong now, what happened, who is told, what is kept quiet. */
+/** One alarm: current state, history, notifications and mutes. */
 export function AlarmSheet({ alarmId, onClose }: { alarmId: string; onClose: () => void }) {
   const { t, name } = useTranslation();
   const alarm = useRow<AlarmRow>("alarms/{alarmId}", { alarmId }, { includeThresholds: true });

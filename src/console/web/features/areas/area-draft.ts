@@ -15,13 +15,13 @@ export type AreaCircle = Pick<AreaDraft, "latitude" | "longitude" | "radiusInM">
 /** A millionth of a degree is a tenth of a metre. */
 const FINE = 1e6;
 
-/** An area that is there, to be drawn anew. */
+/** Draft of an existing area. */
 export function areaDraftOf({ name, geometryValue, syncedDeviceTypes }: AreaRow): AreaDraft {
   const [longitude = 0, latitude = 0] = geometryValue.geometry?.coordinates ?? [];
   return { name, latitude, longitude, radiusInM: geometryValue.properties?.radiusInM ?? 1, syncedDeviceTypes };
 }
 
-/** What is sent of a draft. */
+/** Request body of a draft. */
 export function areaBody({
   name,
   latitude,
@@ -52,7 +52,7 @@ export function withRadius(draft: AreaDraft, radiusInM: number): AreaDraft {
   return { ...draft, radiusInM: Math.min(1_000_000, Math.max(1, Math.round(radiusInM))) };
 }
 
-/** True when there is all that an area needs. */
+/** Whether all required fields are set. */
 export function isAreaComplete({ name, latitude, longitude, radiusInM }: AreaDraft): boolean {
   return name.trim() !== "" && [latitude, longitude, radiusInM].every(Number.isFinite);
 }

@@ -19,7 +19,7 @@ interface AreaPanelProps {
   onClose(madeId?: string): void;
 }
 
-/** One area beside the map: what it is, who is inside now, and what happens at its edge. */
+/** Details of an area: fields, people inside and boundary triggers. */
 export function AreaPanel({ row, draft, onDraw, onClose }: AreaPanelProps) {
   const { t } = useTranslation();
   const { client, notify } = useConsole();

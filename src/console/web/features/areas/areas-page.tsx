@@ -21,7 +21,7 @@ const AROUND_SITE_M = 300;
 /** There are at most twenty. */
 const LIMIT = 100;
 
-/** Areas on a map: whoever is inside one can be reached. */
+/** Areas on a map; everyone inside one can be sent a message. */
 export default function AreasPage() {
   const { t } = useTranslation();
   const [{ open }, show] = useTableSearch();

@@ -12,7 +12,7 @@ const KINDS = ["grid", "plan", "file"] as const;
 type Kind = (typeof KINDS)[number];
 const GRID: MapBackground = { kind: "grid" };
 
-/** What lies below the areas: a graticule, a plan of a floor, or a GeoJSON file of one's own. Nothing comes from elsewhere. */
+/** Background of the map: graticule, floor plan, or a local GeoJSON file. Nothing is loaded from other hosts. */
 export function BackgroundSelect({ onChoose }: { onChoose: (background: MapBackground) => void }) {
   const { t } = useTranslation();
   const [kind, setKind] = useState<Kind>("grid");

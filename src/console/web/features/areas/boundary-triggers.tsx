@@ -18,7 +18,7 @@ const ACTIONS = ["entered", "exited", "both"];
 const THEN = ["send-to-none", "send-to-user", "send-to-message-template-recipients"];
 const ROUTE = "areas-of-interest/{areaOfInterestId}/boundary-triggers";
 
-/** What happens when somebody crosses the edge of an area. */
+/** Actions when someone crosses the boundary of an area. */
 export function BoundaryTriggers({ areaOfInterestId }: { areaOfInterestId: string }) {
   const translator = useTranslation();
   const { t } = translator;

@@ -4,13 +4,13 @@ import { type BaseMapLabels, createBaseMap } from "../../ui/map/base-map.ts";
 import type { MapBackground } from "../../ui/map/map-background.ts";
 import { type AreaCircle, type AreaDraft, areaDraftOf, withCenter, withRadius } from "./area-draft.ts";
 
-/** Words on the map. */
+/** Labels of the map. */
 export interface EditableMapLabels extends BaseMapLabels {
   middle: string;
   edge: string;
 }
 
-/** What the map tells. */
+/** Events of the map. */
 export interface MapEvents {
   onSelect(areaId: string): void;
   onDraw(draft: AreaDraft): void;

@@ -6,7 +6,7 @@ import { ErrorLine } from "../../ui/error-line.tsx";
 
 const LIMIT = 100;
 
-/** Who is inside an area now; it follows by itself. */
+/** People inside an area, updated live. */
 export function PeopleInside({ areaOfInterestId }: { areaOfInterestId: string }) {
   const { t } = useTranslation();
   const users = useRows<UserRow>("users", {}, { areaOfInterestId, limit: LIMIT, sort: "name" });

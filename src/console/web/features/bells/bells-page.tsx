@@ -33,7 +33,7 @@ import "../../ui/list/list.css";
 import "./bells.css";
 import "../../ui/lines.css";
 
-/** What rings when: by the week or by the year, of all schedules or some; and the way to change a day. */
+/** Calendar of rings, by week or year, of all schedules or some; changes days. */
 export default function BellsPage() {
   const { t } = useTranslation();
   const [{ view = "week", since, open, day }, show] = useTableSearch();

@@ -11,7 +11,7 @@ export function dayInZone(timeZone: string, at: number): string {
   return new Intl.DateTimeFormat("sv-SE", { timeZone, dateStyle: "short" }).format(at);
 }
 
-/** A `YYYY-MM-DD` in words: `long` names the day of the week too. */
+/** A `YYYY-MM-DD` as text; `long` includes the weekday. */
 export function dayText(day: string, language: Language, style: "long" | "short" | "column"): string {
   const formats: Record<typeof style, Intl.DateTimeFormatOptions> = {
     long: { dateStyle: "full" },

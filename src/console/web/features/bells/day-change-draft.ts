@@ -5,7 +5,7 @@ export const DAY_CHANGE_TYPES = [
   ...(["delay", "early-dismissal", "other-day", "no-bells", "mute", "mute-hours", "exception"] as const),
 ] as const;
 
-/** One of them. */
+/** Type of a day change. */
 export type DayChangeType = (typeof DAY_CHANGE_TYPES)[number];
 
 /** A change of days as it is being made; times as `HH:mm:ss`, days as `YYYY-MM-DD`, "" for none. */
@@ -25,7 +25,7 @@ export interface DayChangeDraft {
   bellScheduleIds: readonly string[];
 }
 
-/** The draft with which a sheet opens: an hour later, which is what is wanted most. */
+/** Initial draft: a delay of one hour, the most frequent change. */
 export function newDayChangeDraft(day: string, bellScheduleIds: readonly string[]): DayChangeDraft {
   return {
     ...{ kind: "delay", startDate: day, endDate: "", minutes: 60, from: "", until: "12:00:00", as: "date" },
@@ -33,7 +33,7 @@ export function newDayChangeDraft(day: string, bellScheduleIds: readonly string[
   };
 }
 
-/** What is sent, and where; null while something is missing. */
+/** Route and body of a draft; null while it is incomplete. */
 export function dayChangeRequest(draft: DayChangeDraft): { isLasting: boolean; body: Record<string, unknown> } | null {
   const { kind, startDate, all, bellScheduleIds } = draft;
   const own = membersOf(draft);

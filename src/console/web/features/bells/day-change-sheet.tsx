@@ -24,7 +24,7 @@ interface DayChangeSheetProps {
   onClose(): void;
 }
 
-/** Some days that ring otherwise: what, when, for whom, and what that does to the rings before it is saved. */
+/** Changes some days: what, when, for which schedules, with a preview of the rings. */
 export function DayChangeSheet({ day, bellScheduleIds, onClose }: DayChangeSheetProps) {
   const { t, name } = useTranslation();
   const [start] = useState(() => newDayChangeDraft(day, bellScheduleIds));

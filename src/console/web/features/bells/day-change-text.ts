@@ -2,7 +2,7 @@ import type { DayChangeRow } from "../../api/bell-rows.ts";
 import type { Translator } from "../../i18n/translator.ts";
 import { dayText, shortTime } from "./calendar-dates.ts";
 
-/** What a day change does, in words. */
+/** A day change as text. */
 export function dayChangeText(change: DayChangeRow, { t, language }: Pick<Translator, "t" | "language">): string {
   const { kind, minutes, from, until, likeDate } = change;
   const times = { from: shortTime(from ?? "00:00:00"), until: shortTime(until ?? "") };
@@ -15,7 +15,7 @@ export function dayChangeText(change: DayChangeRow, { t, language }: Pick<Transl
   return likeDate ? t("day-change.text-like", { day: dayText(likeDate, language, "long") }) : t("day-change.text-list");
 }
 
-/** Days from the first to the last in words; `short` tells the year, `column` the day of the week. */
+/** A range of days as text; `short` includes the year, `column` the weekday. */
 export function dateRangeText(
   { startDate, endDate }: { startDate: string; endDate: string | null },
   language: Translator["language"],
@@ -25,7 +25,7 @@ export function dateRangeText(
   return endDate === null || endDate === startDate ? first : `${first} – ${dayText(endDate, language, style)}`;
 }
 
-/** What is changed in a ring list on some days, in words: `delay 60` and its kin. */
+/** A change of a ring list on some days as text, from `delay 60` and the like. */
 export function ringListChangeText(change: string, { t }: Pick<Translator, "t">): string {
   const [kind, first = "", second = ""] = change.split(" ");
   if (kind === "delay") return t("day-change.text-delay", { count: Number(first) });

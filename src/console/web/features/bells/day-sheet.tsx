@@ -19,7 +19,7 @@ interface DaySheetProps {
   onClose(): void;
 }
 
-/** One day: what is otherwise on it, what rings, and the way to change it. */
+/** One day: its changes, its rings, and how to change it. */
 export function DaySheet({ day, schedules, onChange, onClose }: DaySheetProps) {
   const { t, language } = useTranslation();
   const rings = useRings(schedules, day, day);

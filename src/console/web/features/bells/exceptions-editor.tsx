@@ -10,7 +10,7 @@ const LIMIT = 1_000;
 
 type Exception = Omit<ScheduleExceptionRow, "id"> & { id?: string };
 
-/** The days of a schedule that ring otherwise than its cycle says. */
+/** Exceptions of a schedule from its cycle. */
 export function ExceptionsEditor({ values, change, error }: CustomFieldProps) {
   const { t } = useTranslation();
   const given = (values.bellScheduleExceptions ?? []) as readonly Exception[];

@@ -15,7 +15,7 @@ const CALENDAR = "text/calendar";
 
 type Imported = BellScheduleRow & DryRunResult & { imported: number };
 
-/** Holidays from a calendar file, as exceptions of a schedule: what they do is told before they are taken. */
+/** Imports holidays from a calendar file as exceptions, with a preview. */
 export function HolidayImport({ bellScheduleId }: { bellScheduleId: string }) {
   const { t } = useTranslation();
   const { client, notify } = useConsole();

@@ -24,7 +24,7 @@ interface RecurrenceFieldsProps extends CustomFieldProps {
   ask(body: object, query: RouteQuery): Promise<PlannedTimes>;
 }
 
-/** A rule by time and days of the week, or as it is written; and the next times in words, as the appliance counts them. */
+/** A recurrence by time and weekdays, or as an expression; with the next times computed by the appliance. */
 export function RecurrenceFields({
   field,
   mayBeRule = false,

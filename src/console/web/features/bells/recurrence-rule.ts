@@ -16,7 +16,7 @@ export function cronOf({ time, days }: WeeklyRule): string {
   return `${second} ${minute} ${hour} ? * ${names}`;
 }
 
-/** A Quartz cron expression as a simple rule; null where it says more than a time and days of the week. */
+/** A Quartz cron expression as a weekly rule; null if it is more than a time and weekdays. */
 export function weeklyRuleOf(cron: string): WeeklyRule | null {
   const [second = "", minute = "", hour = "", days, months, week = "", ...rest] = cron
     .trim()

@@ -16,7 +16,7 @@ interface RingDiffProps {
   ofMany?: boolean;
 }
 
-/** What a write does to the rings, told before it is saved: counts in one line, the first ones by name, and warnings. */
+/** Changes that a write makes to the rings, before it is saved: counts, the first ones by name, and warnings. */
 export function RingDiff({ difference, error, isPending, before, ofMany = true }: RingDiffProps) {
   const { t } = useTranslation();
   return (
@@ -72,7 +72,7 @@ function Counted({ difference, ofMany }: { difference: RingChanges; ofMany: bool
   );
 }
 
-/** A difference in one line, such as beside the button that saves it. */
+/** The changes in one line, such as beside a save button. */
 export function RingDiffSummary({ difference }: { difference: RingChanges }) {
   const { t } = useTranslation();
   const { added, removed, moved, schedules } = difference;

@@ -1,7 +1,7 @@
 import type { RingState } from "../../api/bell-rows.ts";
 import { useTranslation } from "../../i18n/use-translation.tsx";
 
-/** What is shown of a ring: its state, or that it is the next one. */
+/** State of a ring as displayed, including "next". */
 export type DisplayedRingState = RingState | "next";
 
 /** A shape for each state, so that none is known by its colour alone. */
@@ -27,7 +27,7 @@ export function ringTone(state: DisplayedRingState): string {
   return TONES[state];
 }
 
-/** The shape of a state; its word stands beside it or is read aloud. */
+/** Icon of a state; its text is beside it or read aloud. */
 export function RingStateIcon({ state }: { state: DisplayedRingState }) {
   return (
     <span className="ring-sign" aria-hidden="true">
@@ -36,7 +36,7 @@ export function RingStateIcon({ state }: { state: DisplayedRingState }) {
   );
 }
 
-/** How far a ring has come: shape, word and colour. */
+/** State of a ring as icon, text and colour. */
 export function RingStateChip({ state }: { state: DisplayedRingState }) {
   const { name } = useTranslation();
   return (

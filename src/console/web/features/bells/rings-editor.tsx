@@ -16,7 +16,7 @@ const LIMIT = 500;
 const LESSON_S = 45 * 60;
 const LAST_S = 86_399;
 
-/** The rings of a ring list: when which message goes to whom. */
+/** The rings of a ring list: time, message and recipients. */
 export function RingsEditor({ values, change, error }: CustomFieldProps) {
   const { t } = useTranslation();
   const given = (values.entries ?? []) as readonly (RingEntry | RingEntryInput)[];

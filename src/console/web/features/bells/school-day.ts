@@ -9,7 +9,7 @@ export interface SchoolDay {
   breakMinutes: number;
 }
 
-/** What most schools are near to; own choice. */
+/** Typical school day as the initial values. */
 export const ORDINARY_DAY: SchoolDay = { begins: "08:00:00", lessons: 6, lessonMinutes: 45, breakMinutes: 10 };
 
 const DAY_S = 86_400;

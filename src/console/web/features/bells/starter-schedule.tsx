@@ -16,10 +16,10 @@ import { ORDINARY_DAY, ringsOfDay, type SchoolDay } from "./school-day.ts";
 import { useSiteTimeZone } from "./use-bells.ts";
 import "../../ui/lines.css";
 
-/** What stands in the address, in place of a schedule, while it is being made of an ordinary day. */
+/** Value of `open` in the address while the starter schedule is being created. */
 export const STARTER = "ordinary-day";
 
-/** Where bells begin when there are none: with an ordinary day, or with lists of one's own. */
+/** Shown without schedules: create a starter schedule, or ring lists of one's own. */
 export function FirstSchedule() {
   const { t } = useTranslation();
   return (

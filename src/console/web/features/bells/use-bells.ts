@@ -9,7 +9,7 @@ import { useConsole } from "../../console-context.tsx";
 import { useTableSearch } from "../../ui/list/use-table-search.ts";
 import type { ScheduleRing } from "./week-layout.ts";
 
-/** So many schedules are drawn at a time: more would be no picture any more. */
+/** Maximum number of schedules in the calendar; more would be unreadable. */
 export const MAX_VISIBLE_SCHEDULES = 20;
 const MOST_ROWS = 1_000;
 /** The rings of today change their states by themselves, of which the live feed tells nothing. */

@@ -10,8 +10,8 @@ const PAUSE_MS = 400;
 export const DRY_RUN = { dryRun: true } as const;
 
 /**
- * What a write would do, asked of the appliance as a rehearsal whenever the typing rests. `body` is what would be written,
- * null while there is nothing to ask; `ask` sends it with `DRY_RUN`.
+ * Changes that a write would make, by a debounced dry run. `body` is the write, null for none; `ask` sends it with
+ * `DRY_RUN`.
  */
 export function useDryRunDiff<T extends object>(body: object | null, ask: (body: never) => Promise<T>) {
   const { clock } = useConsole();
@@ -41,8 +41,8 @@ export function useDryRunDiff<T extends object>(body: object | null, ask: (body:
 }
 
 /**
- * As `useDifference`, of a form: nothing is asked, and null given, until the body is another than it was at first. What
- * it gives is what `Difference` shows.
+ * Like `useDryRunDiff`, for a form: null until the body differs from its initial value. The result is shown by
+ * `RingDiff`.
  */
 export function useRingDiff(body: object | null, ask: (body: object, query: RouteQuery) => Promise<DryRunResult>) {
   const text = JSON.stringify(body);

@@ -6,7 +6,7 @@ export interface ScheduleRing extends RingRow {
   bellScheduleId: string;
 }
 
-/** What is drawn at one place of the calendar: one entry of a ring list at one time, of as many schedules as ring it. */
+/** A block of the calendar: one ring list entry at one time, in all schedules that have it. */
 export interface CalendarBlock {
   key: string;
   localDate: string;
@@ -70,7 +70,7 @@ export const HOUR_PX = 84;
 /** Height of a block with the gap below it, in px. */
 export const BLOCK_PX = 26;
 
-/** Where the blocks of one day stand, in px below the first hour: at their time, or below the block before. */
+/** Offsets of the blocks of a day in px from the first hour: at their time, or below the previous block. */
 export function blockPositions(blocks: readonly Pick<CalendarBlock, "localTime">[], { first }: HourRange): number[] {
   let free = 0;
   return blocks.map(({ localTime }) => {
@@ -80,7 +80,7 @@ export function blockPositions(blocks: readonly Pick<CalendarBlock, "localTime">
   });
 }
 
-/** The time so many minutes later (or earlier), within the day. */
+/** The time `minutes` later (or earlier), within the day. */
 export function shiftTime(time: string, minutes: number): string {
   const LAST = 86_399;
   return timeOf(Math.min(LAST, Math.max(0, secondsOf(time) + minutes * 60)));

@@ -25,7 +25,7 @@ interface YearCalendarProps {
   onDay(day: string): void;
 }
 
-/** Twelve months; the days on which something is otherwise stand out. Arrow keys move between the days. */
+/** Twelve months with markers on changed days. Arrow keys move between days. */
 export function YearCalendar({ from, today, schedules, onDay }: YearCalendarProps) {
   const { t, name } = useTranslation();
   const place = useRef<HTMLElement>(null);

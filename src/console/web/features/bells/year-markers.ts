@@ -1,7 +1,7 @@
 import { dayOf, mondayOf } from "../../../../bells/local-times.ts";
 import type { BellScheduleRow, ScheduleExceptionRow } from "../../api/bell-rows.ts";
 
-/** What a day of the year is: outside of the schedule, without rings by the cycle, as always, or otherwise. */
+/** Type of a day: outside the schedule, without rings in the cycle, regular, or changed. */
 export type DayMarker = "outside" | "silent" | "rings" | "otherwise" | "changed" | "no-bells";
 
 /** A day of one schedule. */
@@ -10,7 +10,7 @@ export interface MarkedDay {
   exception: ScheduleExceptionRow | null;
 }
 
-/** What a schedule does on a day, `YYYY-MM-DD`. */
+/** Marker of a schedule on a day, `YYYY-MM-DD`. */
 export function dayMarkerOf(schedule: BellScheduleRow, day: string): MarkedDay {
   if (day < schedule.startDate || day > schedule.endDate) return { mark: "outside", exception: null };
   const exception =
@@ -30,7 +30,7 @@ function markOfException({ ringListId, dayChangeId }: ScheduleExceptionRow): Day
 /** What stands out most comes first. */
 const WORTH: readonly DayMarker[] = ["changed", "no-bells", "otherwise", "rings", "silent", "outside"];
 
-/** What a day is for several schedules: the mark that stands out most, and why where somebody said it. */
+/** Marker of a day over several schedules: the most significant one, with its reason. */
 export function combinedDayMarker(
   schedules: readonly BellScheduleRow[],
   day: string,

@@ -16,7 +16,7 @@ export function BrandingColors({ branding }: { branding: Branding }) {
   return <style>{`:root:root[data-mantine-color-scheme="light"]{${rules.join(";")}}`}</style>;
 }
 
-/** Whose console it is, at the head of the rail. */
+/** Name or logo of the organisation, above the navigation. */
 export function Brand() {
   const { t } = useTranslation();
   const branding = useBranding();
@@ -24,7 +24,7 @@ export function Brand() {
   return <img className="brand brand-logo" src={branding.logoUrl} alt={branding.logoAltText} />;
 }
 
-/** Whose door it is. */
+/** Logo and name on the log-in page. */
 export function LogInHeader() {
   const { t } = useTranslation();
   const branding = useBranding();
@@ -36,7 +36,7 @@ export function LogInHeader() {
   );
 }
 
-/** Whom to ask who can't get in. */
+/** Contact for people who cannot log in. */
 export function SupportContact() {
   const { t } = useTranslation();
   const branding = useBranding();

@@ -7,7 +7,7 @@ import { ClusterServers } from "./cluster-servers.tsx";
 
 const VERSIONS = ["2", "3"] as const;
 
-/** The call managers whose phones appear by themselves. */
+/** Call managers whose phones are discovered automatically. */
 export default function ClustersPage() {
   const { t } = useTranslation();
   return (

@@ -1,15 +1,15 @@
 import type { ApplianceRow } from "../../api/link-rows.ts";
 
-/** What an appliance needs of people, the most urgent first. */
+/** Attention levels of appliances, most urgent first. */
 export const ATTENTION_LEVELS = ["trouble", "away", "uneasy", "behind", "old", "well", "never", "revoked"] as const;
 
-/** One of them. */
+/** One of the levels. */
 export type AttentionLevel = (typeof ATTENTION_LEVELS)[number];
 
 /** Rows travel within seconds; own choice */
 const BEHIND_MS = 60_000;
 
-/** What an appliance needs; `offered` is the version that lies ready. */
+/** Attention level of an appliance; `offered` is the version offered for upgrades. */
 export function attentionLevelOf(row: ApplianceRow, offered: string | null, now: number): AttentionLevel {
   if (row.link === "revoked" || row.link === "never") return row.link;
   if (row.health?.status === "RED" || row.alarms.length > 0) return "trouble";
@@ -19,7 +19,7 @@ export function attentionLevelOf(row: ApplianceRow, offered: string | null, now:
   return offered !== null && row.version !== null && row.version !== offered ? "old" : "well";
 }
 
-/** Those that need most stand first, others in the order in which they came. */
+/** Sorts by urgency, otherwise stable. */
 export function byAttention<T extends { attention: AttentionLevel }>(rows: readonly T[]): T[] {
   return [...rows].sort((a, b) => ATTENTION_LEVELS.indexOf(a.attention) - ATTENTION_LEVELS.indexOf(b.attention));
 }
@@ -29,7 +29,7 @@ export function mostUrgent(levels: readonly AttentionLevel[]): AttentionLevel {
   return ATTENTION_LEVELS.find((level) => levels.includes(level)) ?? "well";
 }
 
-/** How each is drawn; the sign says the same as the colour. */
+/** Colour and icon of each level. */
 export const ATTENTION_STYLES: Readonly<Record<AttentionLevel, { tone: string; sign: string }>> = {
   trouble: { tone: "bad", sign: "✕" },
   away: { tone: "bad", sign: "?" },

@@ -5,7 +5,7 @@ import { Timestamp } from "../../ui/timestamp.tsx";
 import { ATTENTION_STYLES, type AttentionLevel } from "./appliance-attention.ts";
 import { HealthChip, LinkChip } from "./appliance-state.tsx";
 
-/** An appliance and what it needs. */
+/** An appliance with its attention level. */
 export interface RatedAppliance extends ApplianceRow {
   attention: AttentionLevel;
 }

@@ -11,7 +11,7 @@ import { Timestamp } from "../../ui/timestamp.tsx";
 import { HealthChip, LinkChip } from "./appliance-state.tsx";
 import { ApplianceCommands } from "./commands.tsx";
 
-/** One appliance: how it is, and what it is told to do. */
+/** One appliance: state and commands. */
 export function ApplianceSheet({ row, onClose }: { row: ApplianceRow; onClose: () => void }) {
   const { t } = useTranslation();
   const title = row.name ?? row.endpointId;

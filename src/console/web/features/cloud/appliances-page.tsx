@@ -20,7 +20,7 @@ import "../../ui/lines.css";
 /** Nothing tells of comings and goings. own choice */
 const POLL_INTERVAL_MS = 5_000;
 
-/** At the cloud: its appliances, where they are, how each is, what they are told to do, and who may join. */
+/** In the cloud: appliances, their map, state, commands and enrolment codes. */
 export default function AppliancesPage() {
   const { t } = useTranslation();
   const link = useCloudLink();

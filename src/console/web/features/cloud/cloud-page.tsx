@@ -11,7 +11,7 @@ import { LinkStatus } from "./link-status.tsx";
 import { UnlinkButton } from "./unlink-button.tsx";
 import "../../ui/lines.css";
 
-/** How the appliance stands to its cloud, and who covers for whom. */
+/** Link to the cloud, and failover. */
 export default function CloudPage() {
   const { t } = useTranslation();
   const link = useCloudLink();

@@ -12,7 +12,7 @@ interface CommandSheetProps {
   onClose(): void;
 }
 
-/** One activity of an appliance with all that it says. */
+/** One command or activity of an appliance in full. */
 export function CommandSheet({ params, id, onClose }: CommandSheetProps) {
   const { t, name } = useTranslation();
   const found = useRow<EndpointActivityRow>("extensions/{extensionId}/endpoints/{endpointId}/activities/{activityId}", {

@@ -3,7 +3,7 @@ import { Chip } from "../../ui/status-chip.tsx";
 
 const TONES: Readonly<Record<string, string>> = { success: "good", fail: "bad", pending: "" };
 
-/** How far something got at an appliance; nothing where that is not told. */
+/** State of a command; nothing if it has none. */
 export function CommandStateChip({ state }: { state: string | null }) {
   const { name } = useTranslation();
   return state === null ? null : <Chip tone={TONES[state] ?? ""}>{name("activity-state", state)}</Chip>;

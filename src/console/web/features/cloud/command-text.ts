@@ -1,4 +1,4 @@
-/** What an activity's value says in few words: why something failed, what was made of it, how many rows it was. */
+/** Result of a command as text: error, file or number of rows. */
 export function commandResultText(value: unknown): string {
   const { reason, error, message, file, bytes, ...rest } = (value ?? {}) as Record<string, unknown>;
   const said = reason ?? error ?? message;
@@ -10,7 +10,7 @@ export function commandResultText(value: unknown): string {
 
 const MIB = 1_048_576;
 
-/** A size in words. */
+/** A size as text. */
 export function sizeInMib(bytes: number): string {
   return `${(bytes / MIB).toFixed(1)} MiB`;
 }

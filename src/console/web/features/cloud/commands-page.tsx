@@ -20,7 +20,7 @@ const STATES = ["pending", "success", "fail"];
 const SEVERITIES = ["debug", "info", "warn", "error"];
 const TONES: Readonly<Record<string, string>> = { warn: "warn", error: "bad" };
 
-/** What an appliance tells of itself and of what it was told to do. */
+/** Activity log of appliances, with commands and their results. */
 export default function CommandsPage() {
   const { t, name } = useTranslation();
   const [{ endpoint, since, until, type }] = useTableSearch();

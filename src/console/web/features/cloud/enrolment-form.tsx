@@ -10,7 +10,7 @@ import "../../ui/input-styles.ts";
 
 type Mode = "join" | "adopt";
 
-/** Links the appliance to a cloud by a code that somebody made there. */
+/** Links the appliance to a cloud with an enrolment code. */
 export function EnrolmentForm() {
   const translator = useTranslation();
   const { t } = translator;

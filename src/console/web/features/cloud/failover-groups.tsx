@@ -12,7 +12,7 @@ const TONES = { active: "good", standby: "", takeover: "warn", unreachable: "war
 
 type FailoverRow = EndpointRow & { failoverDetails: FailoverDetails | null };
 
-/** The circles of activation groups: ranks, who acts, who is not heard. */
+/** Failover groups: priorities, the active appliance and unreachable peers. */
 export function FailoverGroups() {
   const { t } = useTranslation();
   const isHub = useCloudLink()?.role === "hub";

@@ -6,7 +6,7 @@ import { Timestamp } from "../../ui/timestamp.tsx";
 const TONES = { cloud: "good", lan: "warn", solo: "warn" } as const;
 const STATE_TONES = { none: "", connected: "good", connecting: "", waiting: "warn", refused: "bad" } as const;
 
-/** The link in one glance, and what lies behind it. */
+/** Summary and details of the link. */
 export function LinkStatus({ link }: { link: CloudLink }) {
   const { t, name } = useTranslation();
   if (link.hub === null) {

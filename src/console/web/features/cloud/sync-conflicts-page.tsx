@@ -16,7 +16,7 @@ import "../security/audit.css";
 const POLL_INTERVAL_MS = 5_000;
 const USE_LABELS = { update: "conflict.use", delete: "conflict.use-delete", create: "conflict.use-create" } as const;
 
-/** What was changed at a site and did not stand, with both values. */
+/** Changes of sites that were overridden by the cloud, with both values. */
 export default function SyncConflictsPage() {
   const { t } = useTranslation();
   const found = useRow<{ conflicts: readonly ConflictRow[]; more: number }>(

@@ -3,7 +3,7 @@ import { useConsole } from "../../console-context.tsx";
 import { useTranslation } from "../../i18n/use-translation.tsx";
 import { ConfirmButton } from "../../ui/confirm-button.tsx";
 
-/** Makes the appliance stand alone again. */
+/** Unlinks the appliance from its cloud. */
 export function UnlinkButton() {
   const { t } = useTranslation();
   const { client, notify } = useConsole();

@@ -19,7 +19,7 @@ const SIGNS: Readonly<Record<StepState, string>> = {
 const MAX_DRAWN = 60;
 const MOST_WAVES = 12;
 
-/** A wave beside the other, each appliance a square with a sign; the same in words. */
+/** Waves side by side, each appliance as a square with an icon; the same as text. */
 export function UpgradeProgress({ upgrade, turns }: { upgrade: UpgradeRow; turns: readonly UpgradeStepRow[] }) {
   const { t } = useTranslation();
   const isOpen = upgrade.state !== "cancelled" && upgrade.state !== "complete";

@@ -23,7 +23,7 @@ import { DeviceStates } from "../devices/device-states.tsx";
 
 const NextBells = lazy(() => import("../bells/next-bells.tsx"));
 
-/** Is all well, what sounds, what rings next, what was sent. */
+/** Dashboard: health, active messages, next rings and recent messages. */
 export default function DashboardPage() {
   const { t } = useTranslation();
   const last = useRecentNotifications(10);

@@ -3,7 +3,7 @@ import { useRow } from "../../api/use-rows.ts";
 import { useTranslation } from "../../i18n/use-translation.tsx";
 import "../devices/device-states.css";
 
-/** How long each model takes to begin, and what is done about it; nothing where no device has said so. */
+/** Start latency per device model, and the offsets applied; nothing without reports. */
 export function StartLatencyTable() {
   const { t, language } = useTranslation();
   const models = useRow<{ models: readonly StartLatency[] }>("start-delays").data?.models ?? [];

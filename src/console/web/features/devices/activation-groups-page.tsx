@@ -11,7 +11,7 @@ import { ActivationPreview } from "./activation-preview.tsx";
 import { groupDraftOf } from "./group-definition.ts";
 import { GroupFilterRow } from "./group-filter-row.tsx";
 
-/** Which appliance calls which devices, and who would call one. */
+/** Which appliance calls which devices, with a preview for one device. */
 export default function ActivationGroupsPage() {
   const { t } = useTranslation();
   return (

@@ -6,7 +6,7 @@ import { useTranslation } from "../../i18n/use-translation.tsx";
 import { ErrorLine } from "../../ui/error-line.tsx";
 import { Timestamp } from "../../ui/timestamp.tsx";
 
-/** When the way to a device was last proven and by what; tests it on demand. */
+/** Last verification of a device's connection, and a silent test on demand. */
 export function ConnectivityCheck({ row }: { row: DeviceRow }) {
   const { t, name } = useTranslation();
   const { client, notify } = useConsole();

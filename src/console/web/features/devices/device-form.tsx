@@ -21,7 +21,7 @@ const SET_BY_HAND: Readonly<Record<string, readonly string[]>> = {
   plugins: ["Location"],
 };
 
-/** What a device is called and where it is reached, to be changed, and its removal. */
+/** Name, address and removal of a device. */
 export function DeviceForm({ device, onClose }: { device: DeviceRow; onClose: () => void }) {
   const { t } = useTranslation();
   const { client, notify } = useConsole();

@@ -17,7 +17,7 @@ export function deviceAddress({ attributes }: DeviceRow): string {
   return attributes.IPAddress ?? [attributes.Group, attributes.Port].filter(Boolean).join(":");
 }
 
-/** One device: what is proven of it, and what is known of it. */
+/** One device: verification and properties. */
 export function DeviceSheet({ id, onClose }: { id: string; onClose: () => void }) {
   const { t } = useTranslation();
   const row = useRows<DeviceRow>("devices", {}, { ids: [id] }).data?.data.find((each) => each.id === id);

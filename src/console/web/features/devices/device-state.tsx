@@ -15,7 +15,7 @@ const TONES: Readonly<Record<DisplayedDeviceState, string>> = {
   untried: "plain",
 };
 
-/** What is known of a device, in a word: out of use and not licensed before what its last message proved. */
+/** State of a device; "out of service" and "not licensed" take precedence over its last delivery. */
 export function DeviceStateChip({ row }: { row: DeviceRow }) {
   const { t, name } = useTranslation();
   if (row.defunct) return <Chip tone="warn">{t("devices.defunct")}</Chip>;

@@ -19,7 +19,7 @@ function useStateCounts(): Readonly<Record<DisplayedDeviceState, number>> | null
   return Object.fromEntries(DISPLAYED_DEVICE_STATES.map((state) => [state, answers[state]?.total ?? 0])) as never;
 }
 
-/** Devices by what their last message proved: a ring, and the same as a table whose lines lead to the devices. */
+/** Devices by state, as a donut chart and as a table with links. */
 export function DeviceStates() {
   const { t, name, language } = useTranslation();
   const counts = useStateCounts();

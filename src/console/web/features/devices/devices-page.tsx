@@ -11,7 +11,7 @@ import { DeviceSheet, deviceAddress } from "./device-sheet.tsx";
 import { DeviceStateChip, DISPLAYED_DEVICE_STATES } from "./device-state.tsx";
 import { DeviceStates } from "./device-states.tsx";
 
-/** Which devices there are, which are silent, and what was proven of each last. */
+/** Devices with their state and last verification. */
 export default function DevicesPage() {
   const { t, name } = useTranslation();
   return (

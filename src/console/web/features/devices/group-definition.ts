@@ -62,7 +62,7 @@ function namesOf(lines: readonly string[]): string[] {
   return lines.map((line) => line.trim()).filter((line) => line !== "");
 }
 
-/** What is wrong with the expression and where, by the very parser of the appliance; null when nothing is. */
+/** Error of a logical expression, by the same parser as the appliance; null for none. */
 export function expressionError({ filterType, logicalExpression, filters }: GroupDraft): string | null {
   if (filterType !== "LOGICAL_EXPRESSION") return null;
   try {
@@ -75,7 +75,7 @@ export function expressionError({ filterType, logicalExpression, filters }: Grou
   }
 }
 
-/** True when every filter says what it compares with what. */
+/** Whether every filter has an attribute and a value. */
 export function isGroupComplete(draft: GroupDraft): boolean {
   return (
     draft.filters.every(({ attribute, value }) => attribute !== "" && value !== "") && expressionError(draft) === null

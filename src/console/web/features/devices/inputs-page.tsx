@@ -5,7 +5,7 @@ import { useTranslation } from "../../i18n/use-translation.tsx";
 import { ListPage } from "../../ui/list/list-page.tsx";
 import { NEW, RowSheet } from "../../ui/row-sheet.tsx";
 
-/** Panic buttons and programs that start scenarios, and where they stand. */
+/** Panic buttons and external systems that start scenarios, and their locations. */
 export default function InputsPage() {
   const { t } = useTranslation();
   return (

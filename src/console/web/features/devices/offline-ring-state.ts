@@ -1,15 +1,15 @@
 import type { DeviceRow } from "../../api/rows.ts";
 
 /**
- * How a speaker stands with its plan of bells: `kept` up to now; `behind`: it is connected and gets none;
- * `alone`: the appliance does not hear it, so it rings by itself; `none`: it has none, or it is over.
+ * State of a speaker's stored ring plan: `kept` up to date; `behind` connected, but not renewed; `alone`
+ * disconnected, so it rings offline; `none` missing or expired.
  */
 export type OfflineRingState = "kept" | "behind" | "alone" | "none";
 
 /** A plan is made anew each day, and told to be in order every six hours at least, however far it reaches. */
 const RENEWED_MS = 86_400_000;
 
-/** Null for what can't ring by itself; `now` is epoch ms. @source plugins/speakers, README.md */
+/** Null for devices that cannot ring offline; `now` is epoch ms. @source plugins/speakers, README.md */
 export function offlineRingStateOf(
   { attributes, isRegistered }: Pick<DeviceRow, "attributes" | "isRegistered">,
   now: number,

@@ -7,7 +7,7 @@ import { offlineRingStateOf } from "./offline-ring-state.ts";
 
 const TONES = { kept: "good", behind: "warn", alone: "warn", none: "bad" } as const;
 
-/** What a speaker with an agent would ring, or rings, without the appliance; nothing for other devices. */
+/** Offline rings of a speaker with an agent; nothing for other devices. */
 export function OfflineRings({ row }: { row: DeviceRow }) {
   const { t } = useTranslation();
   const { clock } = useConsole();

@@ -6,7 +6,7 @@ import "./emergency.css";
 const loadSheet = () => import("./emergency-sheet.tsx");
 const EmergencySheet = lazy(loadSheet);
 
-/** The way to an emergency message, on every page at the same place. */
+/** Opens the emergency sheet; at the same place on every page. */
 export function EmergencyButton() {
   const { t } = useTranslation();
   const [open, setOpen] = useState(false);

@@ -2,8 +2,8 @@ import type { TemplateRow } from "../../api/rows.ts";
 import { valueAtPath } from "../../ui/form/form-fields.ts";
 
 /**
- * Where a template says that it is a tile of the emergency sheet. own choice: in its free data, which every client may use,
- * so that no field is added to the contract for a button of the console.
+ * Path of the flag in a template's metadata that shows it as an emergency tile. Metadata is free for every client, so
+ * the API needs no field for it.
  */
 export const EMERGENCY_FLAG = ["console", "emergency"] as const;
 

@@ -23,7 +23,7 @@ import "../../ui/input-styles.ts";
 import "../../ui/lines.css";
 import "./incidents.css";
 
-/** What happens in an incident, what can be done about it, and what is at hand. */
+/** One incident: timeline, actions, files and roster. */
 export default function IncidentPage() {
   const { t } = useTranslation();
   const { incidentId = "" } = useParams({ strict: false });

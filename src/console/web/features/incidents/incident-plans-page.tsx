@@ -5,7 +5,7 @@ import { RowSheet } from "../../ui/row-sheet.tsx";
 import { Aids, PLAN_AIDS } from "./aids.tsx";
 import { RosterFields } from "./roster-fields.tsx";
 
-/** What is done when something happens. */
+/** Plans for incidents. */
 export default function IncidentPlansPage() {
   const { t } = useTranslation();
   return (

@@ -9,7 +9,7 @@ import { IncidentStateChip } from "./incident-state.tsx";
 
 const SHOWN = { includeNotificationCount: true };
 
-/** What happened and what was practised, newest first. */
+/** Incidents and drills, newest first. */
 export default function IncidentsPage() {
   const translator = useTranslation();
   const { t } = translator;

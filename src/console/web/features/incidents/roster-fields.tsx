@@ -10,7 +10,7 @@ type Rostering = Partial<NonNullable<IncidentPlanRow["rostering"]>>;
 
 const wholeLines = (lines: readonly string[]): string[] => lines.map((each) => each.trim()).filter(Boolean);
 
-/** How people are accounted for in incidents of a plan; a plan that says nothing of it has no roster. */
+/** Roster settings of a plan; without statuses it has no roster. */
 export function RosterFields({ values, change, error }: CustomFieldProps) {
   const translator = useTranslation();
   const { t } = translator;

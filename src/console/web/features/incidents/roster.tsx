@@ -22,7 +22,7 @@ function isMeant({ name, status }: RosterEntry, narrowed: Narrowed): boolean {
   return (name ?? "").toLowerCase().includes(narrowed.name.trim().toLowerCase());
 }
 
-/** Who is accounted for in an incident, and one touch to say how somebody is. Nothing where its plan has no roster. */
+/** Roster of an incident with one-click statuses. Nothing if its plan has no roster. */
 export function Roster({ incident }: { incident: IncidentRow }) {
   const { t } = useTranslation();
   const { id, rostering, endedAt } = incident;

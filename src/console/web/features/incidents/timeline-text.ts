@@ -10,7 +10,7 @@ export function entryTone({ kind, what }: Pick<TimelineEntry, "kind" | "what">):
   return what === "all-clear" || what === "end-incident" ? "good" : "";
 }
 
-/** The word for what happened. */
+/** Label of a timeline entry. */
 export function entryLabel({ kind, what }: Pick<TimelineEntry, "kind" | "what">, { t, name }: Translator): string {
   if (kind === "devices") return name("level", what);
   if (kind === "answers") return what;
@@ -18,7 +18,7 @@ export function entryLabel({ kind, what }: Pick<TimelineEntry, "kind" | "what">,
   return name(kind === "step" ? "step" : "activity", what);
 }
 
-/** An entry in a sentence: what was said, or how many and who. */
+/** Text of a timeline entry: note, or how many and who. */
 export function entrySentence(entry: TimelineEntry, { t }: Translator): string {
   const { kind, count, names, words } = entry;
   if (kind !== "devices" && kind !== "answers") return words ?? "";

@@ -4,7 +4,7 @@ import { type Microphone, openMicrophone, peakOf } from "../../ui/recording/micr
 /** Why a live page is over. */
 export type LivePageEnd = "finished" | "limit" | "stopped" | "unheard" | "lost";
 
-/** What somebody who speaks is told. */
+/** Events for the speaker. */
 export interface SpeakerEvents {
   /** The message is on its way to its devices. */
   onCalling(notificationId: string): void;
@@ -18,7 +18,7 @@ export interface SpeakerEvents {
   onRefused(error: unknown): void;
 }
 
-/** A page that somebody speaks. */
+/** A live page in progress. */
 export interface LivePage {
   /** The last word is spoken; `onOver` follows. */
   finish(): void;

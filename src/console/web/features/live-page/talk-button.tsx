@@ -20,7 +20,7 @@ interface OnAirProps {
   onFinish(): void;
 }
 
-/** The one button of who speaks: begins, says when one is heard, and ends; Escape ends too. */
+/** Starts, shows and ends a live page; Escape ends it, too. */
 export function TalkButton({ speaking, voice, drill, isReady, isHeld, onStart, onFinish }: OnAirProps) {
   const { t } = useTranslation();
   const { state } = speaking;

@@ -8,7 +8,7 @@ import { useConsole } from "../../console-context.tsx";
 const ALL_CALL = 0.9;
 const COUNT = { limit: 1 } as const;
 
-/** True when groups may have so many devices that all hear it; also while nobody can tell how many there are. */
+/** Whether groups may have so many devices that everyone hears it; also while the number is unknown. */
 export function useAllCall(deviceGroupIds: readonly string[]): boolean {
   const { client } = useConsole();
   const all = useRows("devices", {}, COUNT);

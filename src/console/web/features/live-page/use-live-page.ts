@@ -4,7 +4,7 @@ import { MicrophoneError, type MicrophoneErrorKey } from "../../ui/recording/mic
 import { CLIPPED_FROM } from "../../ui/recording/waveform.ts";
 import { type LivePage, type LivePageEnd, startLivePage } from "./live-page.ts";
 
-/** Where a live page stands, for whoever speaks it. */
+/** State of a live page. */
 export type LivePageState =
   | { state: "rest" }
   | { state: "asking" }
@@ -23,7 +23,7 @@ export interface Voice {
 
 const SILENT: Voice = { peak: 0, clipped: false };
 
-/** One page at a time, from the microphone to the last word; leaving the console's page ends it. */
+/** One live page at a time; leaving the console's page ends it. */
 export function useLivePage() {
   const { clock, acting } = useConsole();
   const [speaking, setSpeaking] = useState<LivePageState>({ state: "rest" });

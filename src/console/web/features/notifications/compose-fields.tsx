@@ -17,7 +17,7 @@ import {
 
 const ALL = { limit: 1_000, sort: "name" };
 
-/** What a part of the sending form gets. */
+/** Props of a part of the compose form. */
 export interface DraftPartProps {
   message: NotificationDraft;
   /** The template keeps the part to itself. */
@@ -25,7 +25,7 @@ export interface DraftPartProps {
   onChange(part: Partial<NotificationDraft>): void;
 }
 
-/** Who gets it. */
+/** Recipient fields. */
 export function Recipients({ message, locked, onChange }: DraftPartProps) {
   const { t } = useTranslation();
   const groups = useRows<GroupRow>("device-groups", {}, ALL);
@@ -56,7 +56,7 @@ export function Recipients({ message, locked, onChange }: DraftPartProps) {
   );
 }
 
-/** What is heard, and what is asked. */
+/** Tone, recording, speech and confirmation request. */
 export function SoundFields({
   message,
   template,
@@ -101,7 +101,7 @@ export function SoundFields({
   );
 }
 
-/** The all-clear, made ready while there is time for it. */
+/** Prepared all-clear. */
 export function AllClearFields({ message, onChange }: Pick<DraftPartProps, "message" | "onChange">) {
   const { t } = useTranslation();
   return (

@@ -32,7 +32,7 @@ import "../../ui/input-styles.ts";
 
 const ALL = { limit: 1_000, sort: "name" };
 
-/** Who will hear what, and when. */
+/** Composes and sends a notification. */
 export default function ComposePage() {
   const { t } = useTranslation();
   const navigate = useNavigate();

@@ -13,7 +13,7 @@ import { useTableSearch } from "../../ui/list/use-table-search.ts";
 import { LevelChip } from "../../ui/status-chip.tsx";
 import { deliveryCsv } from "./delivery-csv.ts";
 
-/** Who got it: a line per device, by what is proven. */
+/** Deliveries, one line per device. */
 export function DeliveryList({ row }: { row: NotificationRow }) {
   const { t } = useTranslation();
   const [{ level, q, sort }, show] = useTableSearch();

@@ -14,7 +14,7 @@ import { StopButton } from "../../ui/stop-button.tsx";
 import { Timestamp } from "../../ui/timestamp.tsx";
 import { useSend } from "./use-send.ts";
 
-/** What can be done about a message now: stop it, send it again to whom it missed, send the all-clear. */
+/** Actions on a notification: stop, resend to missed recipients, send the all-clear. */
 export function NotificationActions({ row }: { row: NotificationRow }) {
   const now = useNow();
   const state = notificationState(row, now);

@@ -21,10 +21,10 @@ export interface NotificationDraft {
   drill: boolean;
 }
 
-/** The words of a message that can be spoken. */
+/** Parts of a message that text-to-speech can speak. */
 export const SPOKEN_PARTS = ["none", "subject", "body", "subject-and-body"] as const;
 
-/** One of them. */
+/** One of the parts. */
 export type SpokenPart = (typeof SPOKEN_PARTS)[number];
 
 /** An empty form: live, with the tone that opens any message. */
@@ -47,7 +47,7 @@ export const EMPTY_DRAFT: NotificationDraft = {
 /** The parts of a message that a template may keep to itself. */
 export type DraftPart = "subject" | "body" | "alertTone" | "audio" | "deviceGroupIds" | "distributionListIds";
 
-/** True when the sender may change the part: always without a template, else where the template says so. */
+/** Whether the sender may change the part: always without a template, otherwise as the template allows. */
 export function isEditable(template: TemplateRow | null, part: DraftPart): boolean {
   return template === null || template[`${part}Customizable`];
 }
@@ -79,12 +79,12 @@ export function followUpDraft(before: NotificationRow, message: NotificationDraf
   return { ...message, ...(named ? {} : same), followUpFor: before.id, drill: before.drill };
 }
 
-/** True when somebody has put work into the form: words or a sound of their own. */
+/** Whether the user has entered text or a recording. */
 export function isDraftDirty({ subject, body, audio }: NotificationDraft, template: TemplateRow | null): boolean {
   return audio !== null || subject !== (template?.subject ?? "") || body !== (template?.body ?? "");
 }
 
-/** Why a message can't be sent yet, by its word; null when it can: something to send, all of it there, and somebody to send it to. */
+/** Message key of what is missing before the draft can be sent; null if complete. */
 export function missingPart({ subject, audio, deviceGroupIds, distributionListIds }: NotificationDraft) {
   if (audio === "coming") return "send.recording-coming";
   return subject.trim() === "" || deviceGroupIds.length + distributionListIds.length === 0 ? "send.missing" : null;
@@ -95,7 +95,7 @@ export function recordingOf({ audio }: NotificationDraft): File | null {
   return audio === "coming" ? null : audio;
 }
 
-/** The body of the request: what the template keeps is left out, so that the template's word holds. */
+/** Request body; parts that the template fixes are left out. */
 export function notificationBody(
   message: NotificationDraft,
   template: TemplateRow | null,

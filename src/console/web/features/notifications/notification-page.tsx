@@ -13,7 +13,7 @@ import { DeliveryList } from "./delivery-list.tsx";
 import { DeliveryProgress } from "./delivery-progress.tsx";
 import { FollowUpMessages, NotificationActions } from "./notification-actions.tsx";
 
-/** Who got it, who didn't, what now. */
+/** One notification: deliveries, responses and actions. */
 export default function NotificationPage() {
   const { t } = useTranslation();
   const { notificationId = "" } = useParams({ strict: false });

@@ -10,7 +10,7 @@ import { Timestamp } from "../../ui/timestamp.tsx";
 
 const SENT = { draft: false };
 
-/** What was sent, newest first. */
+/** Sent notifications, newest first. */
 export default function NotificationsPage() {
   const translator = useTranslation();
   const { t } = translator;

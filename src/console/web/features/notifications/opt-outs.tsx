@@ -6,7 +6,7 @@ import { RemoveButton } from "../../ui/remove-button.tsx";
 
 const SHOWN = 100;
 
-/** How many people have declined the messages of a template, and who, with the way back for each; nothing where nobody has. */
+/** People who have opted out of a template, each with a way to resubscribe; nothing for none. */
 export function OptOuts({ messageTemplateId }: { messageTemplateId: string }) {
   const { t } = useTranslation();
   const query = { limit: SHOWN, sort: "-createdAt" };

@@ -7,7 +7,7 @@ const ROWS: Readonly<Record<string, Pick<FormField, "kind" | "from">>> = {
   queuedFailureRecipientGroup: { kind: "row", from: "device-groups" },
 };
 
-/** The fields of a channel, in the reader's words where there are some. */
+/** Fields of a channel, with translated labels where there are any. */
 export function settingFields(schema: JsonSchema | undefined, { name }: Pick<Translator, "name">): FormField[] {
   return fieldsOf(schema ?? {}).map(({ choices, hint, ...field }) => {
     const label = name("setting", field.name);
@@ -18,7 +18,7 @@ export function settingFields(schema: JsonSchema | undefined, { name }: Pick<Tra
   });
 }
 
-/** What is sent of a changed form: whether the channel is used, and all that the profile says; what was emptied takes its usual value. */
+/** Request body of a changed form: whether the channel is used, and its settings; empty fields take the default. */
 export function settingBody({ disabled, ...changed }: FormValues, before: unknown): Record<string, unknown> {
   const said = Object.entries({ ...(before as FormValues), ...changed }).filter(([, value]) => value !== null);
   return {

@@ -15,7 +15,7 @@ const PAUSE_MS = 400;
 /** A recording that is longer than a minute is not sent for a look at it: what is told of the time is without it. */
 const MAX_BYTES = 2_000_000;
 
-/** Whom the message would reach, asked of the appliance itself as a draft whenever the typing rests. */
+/** Recipients of the draft, by a debounced preview of the appliance. */
 export function RecipientPreview({ message, template, onDevices }: RecipientPreviewProps) {
   const { t } = useTranslation();
   const { reach, error, pending } = useReach(message, template);

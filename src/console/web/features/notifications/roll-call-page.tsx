@@ -20,7 +20,7 @@ import "../../ui/lines.css";
 /** People of a room on the screen; paper and the table name all. */
 const PEOPLE_SHOWN = 200;
 
-/** Who answered a message and who did not, by room; for the screen, for paper and as a table. */
+/** Responses to a notification by room; on screen, printed and as CSV. */
 export default function RollCallPage() {
   const { t } = useTranslation();
   const { notificationId = "" } = useParams({ strict: false });

@@ -10,7 +10,7 @@ import { OptOuts } from "./opt-outs.tsx";
 
 const ALL = { limit: 1_000, sort: "name" };
 
-/** Messages made ready. */
+/** Message templates. */
 export default function TemplatesPage() {
   const { t } = useTranslation();
   return (

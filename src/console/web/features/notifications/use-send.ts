@@ -12,8 +12,8 @@ interface Sending {
 }
 
 /**
- * Sends once, however often it is asked: while one is under way nothing else is sent, and the same again has the same key,
- * so that a try whose answer was lost is no second message. `of` is what the send is about: another is another send.
+ * Sends exactly once: nothing else is sent while a request is in flight, and a retry has the same idempotency key. A
+ * new key is used when `of` changes.
  */
 export function useSend<T = NotificationRow>(of: unknown = null) {
   const { client } = useConsole();

@@ -13,7 +13,7 @@ interface MembersByAddressProps {
   onAdd(users: readonly UserRow[]): Promise<void>;
 }
 
-/** Puts people in by their e-mail addresses, as they come from a spreadsheet; says which belong to nobody. */
+/** Adds people by a pasted list of e-mail addresses; reports unknown ones. */
 export function AddMembersByEmail({ has, onAdd }: MembersByAddressProps) {
   const { t } = useTranslation();
   const { client } = useConsole();

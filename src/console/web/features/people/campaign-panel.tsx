@@ -8,7 +8,7 @@ import { ErrorLine } from "../../ui/error-line.tsx";
 import { Form } from "../../ui/form/form.tsx";
 import { type FormValues, formFields } from "../../ui/form/form-fields.ts";
 
-/** How people join a list by themselves: its messages, its dates, and the link to hand out. */
+/** Self-enrolment of a list: texts, dates and link. */
 export function CampaignPanel({ distributionListId }: { distributionListId: string }) {
   const { t } = useTranslation();
   const { client, notify } = useConsole();

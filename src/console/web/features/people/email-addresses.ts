@@ -1,4 +1,4 @@
-/** The e-mail addresses in a text, whatever stands between them; each once. */
+/** The distinct e-mail addresses in a text, whatever separates them. */
 export function parseEmailAddresses(text: string): string[] {
   return [...new Set(text.match(/[^\s,;<>"]+@[^\s,;<>"]+/g) ?? [])];
 }

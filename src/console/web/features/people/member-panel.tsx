@@ -13,7 +13,7 @@ import { SearchField } from "../../ui/list/search-field.tsx";
 import { AddMembersByEmail } from "./add-members-by-email.tsx";
 import "../../ui/lines.css";
 
-/** A set of people, and how somebody gets into it. */
+/** A set of people, and how to add and remove members. */
 export interface Membership<P> {
   /** The resource of the places, such as `subscriptions`. */
   resource: string;
@@ -31,7 +31,7 @@ export interface Membership<P> {
 /** Most people that one press adds. */
 const MAX_ADDED = 1_000;
 
-/** Who is in a set: its people; with a search everybody who fits, to be put in one by one or all at once. */
+/** Members of a set; with a search also other people, to be added one by one or all at once. */
 export function MemberPanel<P>({ of, children }: { of: Membership<P>; children?: ReactNode }) {
   const { t } = useTranslation();
   const [q, setQ] = useState("");
@@ -149,7 +149,7 @@ function Found<P>({ of, q, add }: { of: Membership<P>; q: string; add: Adding })
   );
 }
 
-/** Somebody's name, and address where there is one. */
+/** Name and address of a person. */
 export function MemberName({ user }: { user: { name: string; email?: string | null } | null | undefined }) {
   return (
     <span title={[user?.name, user?.email].filter(Boolean).join(" · ")}>
@@ -166,7 +166,7 @@ interface OutButtonProps {
   back(): Promise<unknown>;
 }
 
-/** Takes somebody out of a set; it can be taken back. */
+/** Removes a member; can be undone. */
 export function RemoveMemberButton({ resource, who, leave, back }: OutButtonProps) {
   const { t } = useTranslation();
   const { notify } = useConsole();

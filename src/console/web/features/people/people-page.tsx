@@ -18,7 +18,7 @@ import "../../ui/lines.css";
 
 const KINDS = ["regular", "anonymous", "application", "endpoint", "support"];
 
-/** Who gets what, who may do what. */
+/** People with their lists, contact methods and permissions. */
 export default function PeoplePage() {
   const { t, name } = useTranslation();
   return (

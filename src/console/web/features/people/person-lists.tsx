@@ -62,7 +62,7 @@ type Place = Pick<SubscriptionRow, "id" | "distributionListId" | "subscriptionEn
   permissions?: readonly string[];
 };
 
-/** The last day of somebody's place on a list, changed where it stands. */
+/** Last day of a list membership, editable in place. */
 export function MembershipEndField({ row, who }: { row: Place; who?: string }) {
   const { t } = useTranslation();
   const { client, notify } = useConsole();
@@ -91,7 +91,7 @@ export function MembershipEndField({ row, who }: { row: Place; who?: string }) {
   );
 }
 
-/** Takes somebody off a list; what was taken off can be put back for ten seconds. */
+/** Removes a person from a list; can be undone for ten seconds. */
 export function LeaveListButton({
   row,
   userId,

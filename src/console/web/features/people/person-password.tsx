@@ -8,7 +8,7 @@ import { ErrorLine } from "../../ui/error-line.tsx";
 import type { CustomFieldProps } from "../../ui/form/form-fields.ts";
 import "../../ui/input-styles.ts";
 
-/** Gives somebody a password; whoever is logged in with the account is logged out. */
+/** Sets a password; sessions of the account end. */
 export function PersonPassword({ userId }: { userId: string }) {
   const translator = useTranslation();
   const { t } = translator;

@@ -11,7 +11,7 @@ import "../../ui/input-styles.ts";
 
 const ALL = { limit: 1_000 };
 
-/** What a person may do: by the security groups it is in, and by itself. */
+/** Permissions of a person, from groups and personal ones. */
 export function PersonPermissions({ userId }: { userId: string }) {
   const { t } = useTranslation();
   const { client } = useConsole();

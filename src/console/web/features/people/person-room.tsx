@@ -4,7 +4,7 @@ import { useConsole } from "../../console-context.tsx";
 import { useTranslation } from "../../i18n/use-translation.tsx";
 import { RoomCard } from "../../ui/room-card.tsx";
 
-/** The room where somebody usually is. */
+/** Usual room of a person. */
 export function PersonRoom({ userId }: { userId: string }) {
   const { t } = useTranslation();
   const { client, notify } = useConsole();

@@ -32,7 +32,7 @@ interface FloorParams {
   floorId: string;
 }
 
-/** The plan of a floor, what stands where on it, and which piece of ground it shows. */
+/** Plan of a floor with its inputs and georeference. */
 export function FloorPlan(params: FloorParams) {
   const { t } = useTranslation();
   const asked = useRow<FloorRow>(FLOOR, { ...params }, { includeZoneBoundaries: true });

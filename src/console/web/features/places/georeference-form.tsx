@@ -21,7 +21,7 @@ const FIELDS: readonly FormField[] = [
 ];
 type Answers = Partial<Record<"latitude" | "longitude" | "widthM" | "turnedBy", number | null>>;
 
-/** Which piece of ground a plan shows: its middle, its width, and where its top points. */
+/** Georeference of a plan: centre, width and rotation. */
 export function GeoreferenceForm({ params, ground, ratio }: GeoreferenceFormProps) {
   const { t } = useTranslation();
   const { client, notify } = useConsole();

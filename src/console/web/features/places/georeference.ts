@@ -7,7 +7,7 @@ export interface PlanPoint {
   y: number;
 }
 
-/** The piece of ground that a picture shows, by three of its corners. */
+/** Geographic position of an image, by three of its corners. */
 export interface Georeference {
   topLeft: Position;
   topRight: Position;
@@ -25,7 +25,10 @@ export interface GeoreferenceMeasures {
 
 const METRES_A_DEGREE = 111_320;
 
-/** What a floor's `imageOrigins` says: corners from the top left clockwise, four or three (without the one at the bottom right). Null for anything else. own choice */
+/**
+ * Parses a floor's `imageOrigins`: corners clockwise from the top left, four or three (without the bottom right).
+ * Null for anything else.
+ */
 export function parseGeoreference(origins: unknown): Georeference | null {
   if (!Array.isArray(origins) || origins.length < 3 || origins.length > 4 || !origins.every(isPosition)) return null;
   const [topLeft, topRight] = origins as Position[];
@@ -36,7 +39,7 @@ export function parseGeoreference(origins: unknown): Georeference | null {
   return spanOf(ground) === 0 ? null : ground;
 }
 
-/** The corners of a picture that lies as measured, from the top left clockwise. */
+/** Corners of an image from its measures, clockwise from the top left. */
 export function cornersOf({ longitude, latitude, widthM, heightM, turnedBy }: GeoreferenceMeasures): Position[] {
   const angle = (turnedBy * Math.PI) / 180;
   const at = (right: number, up: number): Position => [
@@ -47,7 +50,7 @@ export function cornersOf({ longitude, latitude, widthM, heightM, turnedBy }: Ge
   return [at(-w, h), at(w, h), at(w, -h), at(-w, -h)];
 }
 
-/** How a piece of ground measures, to centimetres and hundredths of a degree of turning. */
+/** Measures of a georeference, to centimetres and hundredths of a degree. */
 export function measuresOf({ topLeft, topRight, bottomLeft }: Georeference): GeoreferenceMeasures {
   const longitude = (topRight[0] + bottomLeft[0]) / 2;
   const latitude = (topRight[1] + bottomLeft[1]) / 2;
@@ -65,7 +68,7 @@ export function measuresOf({ topLeft, topRight, bottomLeft }: Georeference): Geo
   };
 }
 
-/** Where a position lies on the picture, also beyond its edges. */
+/** Position on the image, also beyond its edges. */
 export function toPlanPoint([longitude, latitude]: Position, ground: Georeference): PlanPoint {
   const { topLeft } = ground;
   const [right, down] = axesOf(ground);
@@ -82,8 +85,8 @@ export function toPosition({ x, y }: PlanPoint, ground: Georeference): Position 
 }
 
 /**
- * The outline of a zone or floor on the picture: `[x, y]` in parts of the plan as they are, a GeoJSON polygon (bare or as a
- * feature) by way of the ground; null where it is neither, or where the ground is not known.
+ * Outline of a zone or floor on the image: `[x, y]` fractions as they are, a GeoJSON polygon (bare or feature)
+ * through the georeference; null for anything else, or without a georeference.
  */
 export function outlineOf(boundary: unknown, ground: Georeference | null): PlanPoint[] | null {
   if (Array.isArray(boundary)) {

@@ -10,7 +10,7 @@ const BUILDINGS = "sites/{siteId}/buildings";
 const FLOORS = `${BUILDINGS}/{buildingId}/floors` as const;
 const ZONES = `${FLOORS}/{floorId}/zones` as const;
 
-/** Where places of each kind stand in the API, and what is asked beside them. */
+/** API route and query of each place level. */
 export const PLACE_ROUTES = {
   site: { collection: "sites", item: "sites/{siteId}", query: { includeBuildingTotal: true, sort: "name" } },
   building: {
@@ -23,10 +23,10 @@ export const PLACE_ROUTES = {
   zone: { collection: ZONES, item: `${ZONES}/{zoneId}`, query: { sort: "name" } },
 } as const satisfies Record<PlaceLevel, { collection: string; item: string; query: RouteQuery }>;
 
-/** A place by the ids from its site down to itself; its length says its kind. */
+/** A place by the ids from its site down; the length gives its level. */
 export type PlacePath = readonly string[];
 
-/** The kind of a place; of what is directly below it, with one id more. Undefined below a zone. */
+/** Level of a place; of its children with one id more. Undefined below a zone. */
 export function placeLevelOf(path: PlacePath): PlaceLevel | undefined {
   return PLACE_TYPES[path.length - 1];
 }
@@ -41,12 +41,12 @@ export function placePathText(path: PlacePath): string {
   return path.join("/");
 }
 
-/** The path that an address names; empty for none, and what is too deep is cut off. */
+/** Parses the path in the address; empty for none, cut off below zones. */
 export function parsePlacePath(text: string | undefined): PlacePath {
   return (text ?? "").split("/").filter(Boolean).slice(0, PLACE_TYPES.length);
 }
 
-/** The paths of all that a place lies in, the site first. */
+/** Paths of all parents, the site first. */
 export function parentPaths(path: PlacePath): PlacePath[] {
   return path.slice(0, -1).map((_, at) => path.slice(0, at + 1));
 }

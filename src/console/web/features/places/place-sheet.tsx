@@ -25,7 +25,7 @@ const HINTS: Readonly<Record<string, MessageKey>> = {
   type: "places.type-hint",
 };
 
-/** One place: what it is called, what is in it, and for a floor its plan. */
+/** One place: fields, and for a floor its plan. */
 export function PlaceSheet({ path, onClose }: { path: PlacePath; onClose: () => void }) {
   const { t } = useTranslation();
   const level = placeLevelOf(path) as PlaceLevel;

@@ -26,7 +26,7 @@ interface PlaceTreeProps {
   onOpen(path: PlacePath): void;
 }
 
-/** Sites, and in each that is unfolded what lies in it, down to zones; what is folded is not read. */
+/** Lazily loaded tree of sites, buildings, floors and zones. */
 export function PlaceTree({ q, opened, onOpen }: PlaceTreeProps) {
   const { t } = useTranslation();
   const [unfolded, setUnfolded] = useState<ReadonlySet<string>>(() => new Set(parentPaths(opened).map(placePathText)));

@@ -10,7 +10,7 @@ import { PlaceTree } from "./place-tree.tsx";
 import "../../ui/list/list.css";
 import "../../ui/lines.css";
 
-/** Where things are: sites, buildings, floors with their plans, zones. */
+/** Sites, buildings, floors with plans, and zones. */
 export default function PlacesPage() {
   const { t } = useTranslation();
   const [{ q, open }, show] = useTableSearch();

@@ -8,7 +8,7 @@ export interface PlanBox {
   height: number;
 }
 
-/** What a zone without an outline begins with. */
+/** Initial outline of a zone. */
 export const FIRST_BOX: PlanBox = { left: 40, top: 40, width: 20, height: 20 };
 
 /** The rectangle around an outline, to a tenth. */

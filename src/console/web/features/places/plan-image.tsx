@@ -3,7 +3,7 @@ import { useConsole } from "../../console-context.tsx";
 import { useTranslation } from "../../i18n/use-translation.tsx";
 import type { PlanPoint } from "./georeference.ts";
 
-/** Something that stands on the plan. */
+/** A marker on a plan. */
 export interface PlanMarker {
   id: string;
   name: string;

@@ -20,7 +20,7 @@ const FIELDS: readonly FieldOverrides[] = [
 ];
 const NO_VALUES: FormValues = {};
 
-/** Who plays which role at a site. */
+/** Role assignments of a site. */
 export function SiteRoleHolders({ siteId }: { siteId: string }) {
   const { t } = useTranslation();
   const [open, setOpen] = useState<string | null>(null);

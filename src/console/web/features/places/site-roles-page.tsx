@@ -7,7 +7,7 @@ import { RowSheet } from "../../ui/row-sheet.tsx";
 
 const WITH_SITES = { includeAssociatedSites: true };
 
-/** Parts that people play at sites; each site says who plays them. */
+/** Roles at sites; people are assigned per site. */
 export default function SiteRolesPage() {
   const { t } = useTranslation();
   return (

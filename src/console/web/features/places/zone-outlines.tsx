@@ -30,7 +30,7 @@ const FIELDS: readonly FormField[] = [
   { name: "height", kind: "number", required: true, min: 1, max: 100 },
 ];
 
-/** The zones of a floor and where each lies on the plan, as a rectangle that is seen while it is typed. */
+/** Zones of a floor and their outlines on the plan, as rectangles with a live preview. */
 export function ZoneOutlines({ params, zones, onDraft }: ZoneOutlinesProps) {
   const { t } = useTranslation();
   const [open, setOpen] = useState<string | null>(null);

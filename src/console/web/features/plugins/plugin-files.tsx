@@ -9,7 +9,7 @@ import { ErrorLine } from "../../ui/error-line.tsx";
 import { RemoveButton } from "../../ui/remove-button.tsx";
 import { sizeText } from "../uploads/upload-text.ts";
 
-/** Files that a plugin needs, such as a certificate or a key. */
+/** Files of a plugin, such as a certificate or a key. */
 export function PluginFiles({ row }: { row: ExtensionRow }) {
   const { t } = useTranslation();
   const { client, notify } = useConsole();

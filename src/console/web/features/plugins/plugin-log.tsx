@@ -13,7 +13,7 @@ const PAUSE_MS = 2_000;
 const TONES: Readonly<Record<string, string>> = { warn: "warn", error: "bad" };
 const CHOICES = ["all", "trouble"] as const;
 
-/** What a plugin said last, newest first, followed while it is open. */
+/** Log of a plugin, newest first, followed live. */
 export function PluginLog({ extensionId }: { extensionId: string }) {
   const { t, name, language } = useTranslation();
   const { client, feed } = useConsole();

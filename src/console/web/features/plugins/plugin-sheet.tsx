@@ -28,7 +28,7 @@ export function PluginState({ row }: { row: ExtensionRow }) {
   );
 }
 
-/** Starts a plugin anew; one that was given up too. Not there for one that is switched off. */
+/** Restarts a plugin, also a failed one. Hidden for disabled plugins. */
 export function RestartButton({ row }: { row: ExtensionRow }) {
   const { t } = useTranslation();
   const { client, notify } = useConsole();
@@ -54,7 +54,7 @@ export function RestartButton({ row }: { row: ExtensionRow }) {
   );
 }
 
-/** A plugin: how it runs, its settings, what it says, what became of it. */
+/** One plugin: state, settings, log and history. */
 export function PluginSheet({ row, onClose }: { row: ExtensionRow; onClose: () => void }) {
   const { t } = useTranslation();
   return (

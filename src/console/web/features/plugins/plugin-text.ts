@@ -11,7 +11,7 @@ export function pluginTone({ status }: Pick<ExtensionRow, "status">): string {
   return status?.state === "disabled" ? "" : "bad";
 }
 
-/** The word for a plugin's state. */
+/** State of a plugin as text. */
 export function pluginStateText({ status }: Pick<ExtensionRow, "status">): string {
   const { state, health } = status ?? { state: "absent", health: "down" };
   return state === "running" && health !== "ok" ? health : state;

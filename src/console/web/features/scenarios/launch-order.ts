@@ -1,6 +1,6 @@
 import type { ScenarioRow } from "../../api/scenario-rows.ts";
 
-/** What stands on the tiles: emergencies first, then by name; what other systems start is no tile. */
+/** Order of the tiles: emergencies first, then by name; scenarios started by other systems have no tile. */
 export function launchOrder<T extends Pick<ScenarioRow, "type" | "emergency" | "name">>(rows: readonly T[]): T[] {
   return rows
     .filter(({ type }) => type !== "integration")

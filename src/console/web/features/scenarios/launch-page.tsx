@@ -25,7 +25,7 @@ const IDLE_MS = 120_000;
 const STARTED_IDLE_MS = 600_000;
 const MOST_TILES = 200;
 
-/** Big tiles on a wall: touch one, say what it asks, start it; the way back is always at the same place. */
+/** Wall tablet: choose a tile, answer its questions, start it. */
 export default function LaunchPage() {
   const { t } = useTranslation();
   const [{ open }, show] = useTableSearch();

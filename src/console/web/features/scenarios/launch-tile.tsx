@@ -9,7 +9,7 @@ interface LaunchTileProps {
   onOpen(): void;
 }
 
-/** A tile of the wall: in its own colour while it counts, hatched and with its word in a drill. */
+/** A tile in its own colour; hatched and labelled in a drill. */
 export function LaunchTile({ scenario, drill, onOpen }: LaunchTileProps) {
   const { name, description, icon, backgroundColor } = scenario;
   const colours = drill ? {} : { background: backgroundColor, color: textColorOn(backgroundColor) };

@@ -7,7 +7,7 @@ import { moveItem } from "../../ui/form/move-item.ts";
 import { RowSelect } from "../../ui/form/row-select.tsx";
 import { RowsSelect } from "../../ui/form/rows-select.tsx";
 
-/** A message with nothing but its template's words. */
+/** A message without overrides of its template. */
 export const EMPTY_SCENARIO_MESSAGE: ScenarioMessage = {
   name: "",
   messageTemplateId: null,

@@ -4,8 +4,8 @@ const KEYS = ["1", "2", "3", "4", "5", "6", "7", "8", "9"] as const;
 const MAX_DIGITS = 12;
 
 /**
- * Takes a PIN by touch or by keys; what was typed is never shown. Tab goes from the field past the digits, which whoever has
- * a keyboard types: twelve stops more lay between the PIN and the start.
+ * PIN entry by touch or keyboard; digits are never shown. Tab skips the digit buttons: twelve more stops would lie
+ * between the PIN and the start.
  */
 export function PinPad({ pin, onChange }: { pin: string; onChange: (pin: string) => void }) {
   const { t } = useTranslation();

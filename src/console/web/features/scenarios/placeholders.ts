@@ -4,7 +4,7 @@ interface Asking {
   name: string;
 }
 
-/** A message's words with what is still open in brackets: the question's name where one asks for it, else the place's own. */
+/** A text with open placeholders in brackets: the name of the question, or of the variable. */
 export function withPlaceholders(text: string, questions: readonly Asking[] = []): string {
   return text.replace(/\{\{\s*([^{}]+?)\s*\}\}/g, (_, variable: string) => {
     const asking = questions.find((question) => question.variable === variable);

@@ -13,7 +13,7 @@ import "../../ui/lines.css";
 
 const ONE = "scenarios/{scenarioId}/rule-actions/{ruleActionId}";
 
-/** Programs elsewhere that are told when the scenario is started. */
+/** External systems called when the scenario is started. */
 export function RuleActions({ scenarioId }: { scenarioId: string }) {
   const { t } = useTranslation();
   const actions = useRows<RuleActionRow>("scenarios/{scenarioId}/rule-actions", { scenarioId }, { limit: 100 });

@@ -16,7 +16,7 @@ const isPin = ({ confirmationType }: FormValues) => confirmationType === "pin";
 const isPrompt = ({ confirmationType }: FormValues) => confirmationType === "prompt";
 const hasPlace = ({ locationEnabled }: FormValues) => locationEnabled === true;
 
-/** The form of a scenario, in the order in which somebody thinks of one. */
+/** Form fields of a scenario. */
 export function scenarioFields({ t, name }: Translator): FieldOverrides[] {
   const choices = (family: MessageFamily, values: readonly string[]) =>
     values.map((value) => ({ value, label: name(family, value) }));

@@ -20,7 +20,7 @@ import { DEFAULT_TILE_COLOUR } from "./tile-editor.tsx";
 import { TileIcon } from "./tile-face.tsx";
 import "./scenarios.css";
 
-/** Situations made ready. */
+/** Prepared scenarios. */
 export default function ScenariosPage() {
   const { t, name } = useTranslation();
   return (

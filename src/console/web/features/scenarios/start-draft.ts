@@ -1,6 +1,6 @@
 import { PLACE_LEVELS, type PlaceIds, type ScenarioQuestion, type ScenarioRow } from "../../api/scenario-rows.ts";
 
-/** What somebody has told before a start. */
+/** Answers given before a start. */
 export interface StartDraft {
   /** Answers by the question's id. */
   answers: Readonly<Record<string, string>>;
@@ -8,12 +8,12 @@ export interface StartDraft {
   pin: string;
 }
 
-/** Nothing told yet. */
+/** Draft without answers. */
 export const EMPTY_START: StartDraft = { answers: {}, place: {}, pin: "" };
 
 type Asking = Pick<ScenarioRow, "fields" | "locationEnabled" | "defaultSiteId" | "confirmationType">;
 
-/** The questions that are asked, in their order; where it is has a field of its own. */
+/** The questions in order; the location has its own field. */
 export function askedQuestions({ fields }: Pick<Asking, "fields">): ScenarioQuestion[] {
   return fields
     .filter(({ type }) => type !== "site")
@@ -28,7 +28,7 @@ export function unansweredQuestions(scenario: Asking, { answers }: StartDraft): 
     .map(({ name }) => name);
 }
 
-/** True when it must still be told where. */
+/** Whether a location must still be chosen. */
 export function needsPlace({ locationEnabled, defaultSiteId }: Asking, { place }: StartDraft): boolean {
   return locationEnabled && defaultSiteId === null && place.site === undefined;
 }
@@ -43,7 +43,7 @@ export function canStart(scenario: Asking, told: StartDraft): boolean {
   return unansweredQuestions(scenario, told).length === 0 && !needsPlace(scenario, told) && !needsPin(scenario, told);
 }
 
-/** Answers as the API takes them; what was left open is left out. */
+/** Answers as the API expects them; unanswered ones are left out. */
 export function answersOf(scenario: Asking, { answers }: StartDraft): { fieldId: string; answer: string }[] {
   return askedQuestions(scenario).flatMap(({ id = "" }) => {
     const answer = answers[id]?.trim();
@@ -51,7 +51,7 @@ export function answersOf(scenario: Asking, { answers }: StartDraft): { fieldId:
   });
 }
 
-/** The narrowest level that was told, which alone says where; undefined for nowhere. */
+/** The most specific place level chosen; undefined for none. */
 export function locationOf({ place }: StartDraft): Record<string, { id: string }> | undefined {
   const level = PLACE_LEVELS.findLast((each) => place[each]);
   const id = level && place[level]?.id;
@@ -74,7 +74,7 @@ export function startBody(
   };
 }
 
-/** A variable's name from the words of a question: what stands in braces in the messages. */
+/** Variable name derived from the text of a question, for placeholders in messages. */
 export function variableFrom(name: string, taken: readonly string[]): string {
   const bare = name
     .normalize("NFKD")

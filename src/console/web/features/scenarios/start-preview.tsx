@@ -26,7 +26,7 @@ function useForeseen(scenario: ScenarioRow, told: StartDraft) {
   return useRow<ScenarioPreview>("scenarios/{scenarioId}", { scenarioId: scenario.id }, JSON.parse(asked));
 }
 
-/** The messages of a start as they would be sent, each with whom it reaches. */
+/** Messages that a start would send, each with its recipients. */
 export function StartPreview({ scenario, told }: { scenario: ScenarioRow; told: StartDraft }) {
   const { t } = useTranslation();
   const foreseen = useForeseen(scenario, told);
@@ -58,7 +58,7 @@ export function StartPreview({ scenario, told }: { scenario: ScenarioRow; told: 
   );
 }
 
-/** Whom a start would reach, in one line. */
+/** Recipients of a start in one line. */
 export function StartPreviewSummary({ scenario, told }: { scenario: ScenarioRow; told: StartDraft }) {
   const { t } = useTranslation();
   const foreseen = useForeseen(scenario, told);

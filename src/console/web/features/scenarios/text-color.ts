@@ -1,4 +1,7 @@
-/** Ink that can be read on a ground `#rrggbb`: whichever of black and white stands out more, so at least 4.58. Black for what is no colour. @source WCAG 2.2, contrast ratio */
+/**
+ * Text colour for a background `#rrggbb`: black or white, whichever has more contrast, so at least 4.58. Black for an
+ * invalid colour. @source WCAG 2.2, contrast ratio
+ */
 export function textColorOn(ground: string): "#000000" | "#ffffff" {
   const light = luminanceOf(ground);
   if (light === null) return "#000000";

@@ -1,7 +1,7 @@
 import { useEffect, useRef } from "react";
 import { useConsole } from "../../console-context.tsx";
 
-/** Calls `onIdle` when nobody has touched the page for `ms`; again after the next touch. */
+/** Calls `onIdle` after `ms` without input; again after the next input. */
 export function useIdle(ms: number, onIdle: () => void): void {
   const { clock } = useConsole();
   const latest = useRef(onIdle);

@@ -18,7 +18,7 @@ import { ACTIONS, type PermissionTargets, permissionText, resourceLabel } from "
 import "../../ui/input-styles.ts";
 import "../../ui/lines.css";
 
-/** Why somebody can or can't do something, and how to change it; the question stands in the address. */
+/** Explains whether and why a user may do something, and how to change it; the question is in the address. */
 export default function AccessCheckPage() {
   const { t } = useTranslation();
   const schemas = useSchemas();

@@ -7,7 +7,7 @@ import {
   VERBS,
 } from "./permission-text.ts";
 
-/** What is asked of somebody's rights: a deed on things, perhaps on one of them. */
+/** A permission check: action, resource and optionally one row. */
 export interface AccessQuestion {
   verb: string;
   /** Path of the request that it would be: `/users/0190…`. */
@@ -20,7 +20,7 @@ export interface AccessQuestion {
   needsRow: boolean;
 }
 
-/** Things that are asked about: families of their own, not what lies below one of their rows. */
+/** Resources to choose from: top-level ones only. */
 export function resourcesToCheck(things: PermissionTargets): string[] {
   return Object.entries(things)
     .filter(([, { path }]) => !path.includes("{"))

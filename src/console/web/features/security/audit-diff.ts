@@ -1,4 +1,4 @@
-/** A member of a row that is not what it was; absent values are undefined. */
+/** A changed member of a row; missing values are undefined. */
 export interface AuditDiffLine {
   field: string;
   before: unknown;

@@ -29,7 +29,7 @@ const RESOURCES = [
   ...["notifications", "message-templates", "device-groups", "devices", "extensions"],
 ];
 
-/** Who did what, and what was refused; what is narrowed to stands in the address. */
+/** Audit log with filters in the address. */
 export default function AuditPage() {
   const { t, name } = useTranslation();
   const [{ resource, since, until, user }] = useTableSearch();

@@ -46,7 +46,7 @@ function takeOut(client: ApiClient, family: Family, domainId: string, id: string
   return client.remove(route, { domainId, [param]: id });
 }
 
-/** What lies in a domain, by family: put in, taken out, or moved to another domain. */
+/** Contents of a domain by resource: add, remove, or move to another domain. */
 export function DomainMembers({ domainId, tree }: { domainId: string; tree: readonly DomainNode[] }) {
   const { t, name } = useTranslation();
   const [family, setFamily] = useState<Family>("users");

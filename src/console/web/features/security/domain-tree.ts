@@ -6,7 +6,7 @@ export interface DomainNode {
   below: readonly DomainNode[];
 }
 
-/** The tops of what one may see of the tree, by name: a domain whose parent is out of sight is one. */
+/** Roots of the visible tree, by name: a domain with an invisible parent is a root. */
 export function domainTree(rows: readonly DomainRow[]): DomainNode[] {
   const known = new Set(rows.map(({ id }) => id));
   const under = (parentId: string | null): DomainNode[] =>

@@ -13,7 +13,7 @@ import { type DomainNode, domainTree, flattenDomainTree } from "./domain-tree.ts
 import "../../ui/lines.css";
 import "./domains.css";
 
-/** The tree of domains, of which an organisation has 200 at most, and what is in each. */
+/** The tree of domains (200 at most) with their contents. */
 export default function DomainsPage() {
   const { t } = useTranslation();
   const [{ open }, show] = useTableSearch();

@@ -66,7 +66,7 @@ const HINTS: Readonly<Record<string, MessageKey>> = {
   selfRegistrationEnabled: "provider.register-hint",
 };
 
-/** Who vouches for users at log-in. */
+/** Identity providers for log-in. */
 export default function IdentityProvidersPage() {
   const { t, name } = useTranslation();
   return (

@@ -4,13 +4,13 @@ import type { Translator } from "../../i18n/translator.ts";
 /** A permission: a verb on a path pattern. */
 export type Permission = Pick<PermissionRow, "verb" | "spec">;
 
-/** What the daemon says of its resources, as far as permissions need it. */
+/** Paths and methods of the resources, as the daemon describes them. */
 export type PermissionTargets = Readonly<Record<string, { path: string; methods: readonly string[] }>>;
 
 /** The verbs, in the order in which people ask for them. */
 export const VERBS = ["get", "post", "put", "delete"] as const;
 
-/** Permissions with an effect that their path does not say; the words stand under `grant-act`. */
+/** Permissions with an effect beyond their path; their texts have the family `action`. */
 export const ACTIONS = [
   "post /notifications",
   "post /drill-notifications",
@@ -22,7 +22,7 @@ export const ACTIONS = [
 
 const ID = /^[0-9a-f]{8}-[0-9a-f-]{27}$/i;
 
-/** A permission as a sentence: "See people". One that nothing is known of is said as it stands. */
+/** A permission as a sentence: "See people". An unknown one is shown as it is. */
 export function permissionText({ verb, spec }: Permission, things: PermissionTargets, translator: Translator): string {
   const segments = spec.split("/").filter(Boolean);
   const id = segments.find((segment) => ID.test(segment));

@@ -18,7 +18,7 @@ import "../../ui/lines.css";
 /** How often what directories asked is read again; it is no row, so nothing tells of it. */
 const REFRESH_INTERVAL_MS = 10_000;
 
-/** Directories that make people and groups here by themselves. */
+/** Directories that provision users and groups over SCIM. */
 export default function ProvisioningPage() {
   const { t } = useTranslation();
   return (

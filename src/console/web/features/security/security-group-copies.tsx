@@ -9,7 +9,7 @@ import { useTableSearch } from "../../ui/list/use-table-search.ts";
 import { useDomains } from "./domain-select.tsx";
 import "../../ui/input-styles.ts";
 
-/** Copies of a security group: one beside it, or one in each of some domains. */
+/** Copies of a security group, in the same domain or in others. */
 export function SecurityGroupCopies({ securityGroupId }: { securityGroupId: string }) {
   const { t } = useTranslation();
   return (

@@ -13,7 +13,7 @@ import { useSpeechPreview } from "../../ui/use-speech-preview.ts";
 import "../../ui/input-styles.ts";
 import "../../ui/lines.css";
 
-/** How the appliance speaks: its voice, by ear, and the words that it says in another way than they are written. */
+/** Text-to-speech: voices and pronunciations. */
 export default function SpeechPage() {
   const { t } = useTranslation();
   return (

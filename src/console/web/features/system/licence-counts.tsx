@@ -13,7 +13,7 @@ interface LicenceAnswer {
   violations: string[];
 }
 
-/** Whose licence it is, and how much of it is in use. */
+/** Licence holder and usage. */
 export function LicenceCounts() {
   const { t } = useTranslation();
   const { data, error } = useRow<LicenceAnswer>("licence");

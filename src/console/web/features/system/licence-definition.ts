@@ -11,7 +11,7 @@ export const LICENCE_FILTERS = [
 /** One of the filters. */
 export type LicenceFilter = (typeof LICENCE_FILTERS)[number];
 
-/** A filter as an editor takes it; null for one whose lists within lists no editor here shows. */
+/** A filter for the editor; null for nested lists, which it cannot show. */
 export function licenceDraft(config: unknown, { name }: LicenceFilter): GroupDraft | null {
   const given = ((config ?? {}) as Record<string, Partial<GroupDraft> | null | undefined>)[name];
   const filters = (given?.filters ?? []) as readonly (FilterInput | readonly FilterInput[])[];

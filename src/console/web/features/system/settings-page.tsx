@@ -16,7 +16,7 @@ const ENDPOINT = "extensions/{extensionId}/endpoints/{endpointId}";
 /** What of the appliance is changed here; all but the name lies in its config. */
 const IN_CONFIG = ["description", "timeZone", "backupSchedule"] as const;
 
-/** What the appliance goes by: what can be changed here, and what its file says. */
+/** Settings of the appliance: editable ones and those of the settings file. */
 export default function SettingsPage() {
   const { t } = useTranslation();
   return (

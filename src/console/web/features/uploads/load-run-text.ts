@@ -12,7 +12,7 @@ export function runTone({ state }: Pick<LoadRunRow, "state">): string {
   return state === "failed" ? "bad" : state === "stopped" ? "warn" : "";
 }
 
-/** What a load did, or in a try would do: the people read, and what is not nothing. One that stopped did nothing. */
+/** Counts of an import run: people read, and all non-zero changes. A stopped run changed nothing. */
 export function runCounts(run: LoadRunRow): { key: MessageKey; n: number }[] {
   const counts = [
     { key: "load.users-created", n: run.usersCreated },

@@ -11,7 +11,7 @@ export function isUploadActive({ status, fileId }: Pick<UploadRow, "status" | "f
   return status === "RUNNING" || (status === "PENDING" && fileId !== null);
 }
 
-/** How an upload gets on: lines a second, and seconds to its end; null before there is anything to tell. `now` is epoch ms. */
+/** Lines per second and seconds left of an upload; null before there is a rate. `now` is epoch ms. */
 export function uploadPace(
   {
     startedAt,

@@ -18,7 +18,7 @@ import "../../ui/lines.css";
 
 const STATE_TONES: Readonly<Record<string, string>> = { delivered: "good", dead: "bad", pending: "" };
 
-/** Programs elsewhere that are told when something is written. */
+/** External systems called on changes. */
 export default function WebhooksPage() {
   const { t } = useTranslation();
   return (
