@@ -170,7 +170,7 @@ describe("who may what, in the console", () => {
     await page.getByRole("tab", { name: "Permissions" }).click();
     await page.getByRole("combobox", { name: "Permission" }).click();
     await page.getByRole("option", { name: "Send messages live" }).click();
-    await page.getByRole("combobox", { name: "Domain" }).click();
+    await page.getByRole("combobox", { name: "Domain", exact: true }).click();
     await page.getByRole("listbox").getByRole("option", { name: "North" }).click();
     await page.getByRole("button", { name: "Grant permission" }).click();
     await page.getByText("only in North").waitFor();
@@ -251,7 +251,7 @@ describe("who may what, in the console", () => {
     await page.getByLabel("Client ID").waitFor();
     expect(await page.content()).not.toContain(first);
     await page.getByRole("button", { name: "Create new secret" }).click();
-    await page.getByRole("button", { name: /Really/ }).click();
+    await page.getByRole("button", { name: /Confirm/ }).click();
     const second = await page.getByRole("textbox", { name: "Client secret" }).inputValue();
     expect(second.length).toBeGreaterThan(20);
     expect(second).not.toBe(first);

@@ -80,7 +80,7 @@ describe("scenarios, incidents and tables in the console", () => {
     expect(await axe()).toEqual([]);
     await page.getByRole("radio", { name: "Gym" }).check();
     for (const digit of "1111") await page.getByRole("button", { name: digit, exact: true }).click();
-    await holdUntil(start, () => page.getByText(/PIN does not fit/).waitFor());
+    await holdUntil(start, () => page.getByText(/PIN is not valid/).waitFor());
     for (const digit of LOCKDOWN_PIN) await page.getByRole("button", { name: digit, exact: true }).click();
     await holdUntil(start, () => page.getByText("Lockdown started").waitFor());
     await page.getByText("Lockdown: Gym").first().waitFor();
@@ -126,7 +126,7 @@ describe("scenarios, incidents and tables in the console", () => {
       // What the API calls it, where a word is lacking.
       expect(words.filter((each) => /^[a-z-]+$/.test(each.split("\n").at(-1) ?? ""))).toEqual([]);
     }
-    await page.getByRole("button", { name: "Send the all-clear · DRILL" }).click();
+    await page.getByRole("button", { name: "Send all-clear · DRILL" }).click();
     await page.locator(".timeline").getByText("All-clear").first().waitFor();
     const report = await page.getByRole("link", { name: "Printable report" }).getAttribute("href");
     expect((await (await page.request.get(`${daemon.url}${report}`)).text()).toUpperCase()).toContain("DRILL");

@@ -177,7 +177,7 @@ describe("a day of a school, by keys alone", () => {
       const rung = page.locator("main li").filter({ has: page.getByRole("link", { name: "Lesson bell" }) });
       // Until it is to be heard it is "Prepared".
       await rung
-        .getByText(/Going on|Finished/)
+        .getByText(/In progress|Finished/)
         .first()
         .waitFor();
       const bells = await api.get<{ data: object[] }>("/notifications?subject=Lesson+bell&draft=false");

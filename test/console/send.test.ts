@@ -236,7 +236,7 @@ describe("the send page and what follows a send", () => {
 
     // A slip calls no lockdown off.
     const allClears = async () => (await sent()).filter(({ subject }) => subject === "All clear: Lock the doors");
-    const allClear = page.getByRole("button", { name: /Send the all-clear/ });
+    const allClear = page.getByRole("button", { name: /Send all-clear/ });
     await allClear.click();
     await slip(allClear);
     expect(await axe()).toEqual([]);
@@ -295,7 +295,7 @@ describe("the send page and what follows a send", () => {
     await page.click("text=As a table");
     await page.waitForSelector("table.numbers");
     expect(await axe()).toEqual([]);
-    await page.getByRole("button", { name: `Send again to ${OFFLINE} that missed it` }).dblclick();
+    await page.getByRole("button", { name: `Resend to ${OFFLINE} missed` }).dblclick();
     await page.waitForSelector(`text=Resending to ${OFFLINE} devices.`);
     await page.waitForSelector(`text=Sent again to ${OFFLINE} that it had not reached.`);
     const finished = async () => (await scene.diary(id)).filter(({ type }) => type === "broadcast-finished").length;
@@ -305,7 +305,7 @@ describe("the send page and what follows a send", () => {
     expect(phones.filter(({ joinedAt }) => joinedAt !== null).length).toBe(PHONES - OFFLINE);
     expect((await scene.ledger(id)).filter(({ level }) => level === "failed")).toHaveLength(OFFLINE);
 
-    await page.getByRole("button", { name: /Send the all-clear/ }).dblclick();
+    await page.getByRole("button", { name: /Send all-clear/ }).dblclick();
     await page.waitForURL((url) => !url.pathname.endsWith(id));
     await page.waitForSelector("h1 >> text=All clear: Fire drill");
     await page.waitForSelector("header.drill >> text=DRILL");
@@ -316,9 +316,9 @@ describe("the send page and what follows a send", () => {
     expect(await axe()).toEqual([]);
     await page.getByRole("link", { name: "Fire drill" }).click();
     await page.waitForSelector("text=Followed by");
-    await page.getByRole("button", { name: "Send the all-clear · DRILL" }).click();
+    await page.getByRole("button", { name: "Send all-clear · DRILL" }).click();
     await page.waitForSelector("text=The all-clear has been sent already. Press again to send it once more.");
-    await page.getByRole("button", { name: "Send the all-clear once more · DRILL" }).click();
+    await page.getByRole("button", { name: "Send all-clear again · DRILL" }).click();
     await page.waitForSelector("h1 >> text=All clear: Fire drill");
     const twice = (await sent()).filter(({ subject }) => subject === "All clear: Fire drill");
     expect(twice).toHaveLength(2);

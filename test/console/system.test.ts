@@ -80,7 +80,7 @@ plugins: {ip-phones: {listen: {auth: {port: ${port}}}}}
     tries.hold();
     await page.locator("[role=dialog]").getByRole("button", { name: "Restart ip-phones" }).click();
     await page.getByText("Restarted: ip-phones").waitFor();
-    await phones.getByText(/Failed: it threw: .*EADDRINUSE.* Tried again in \d+ s/).waitFor();
+    await phones.getByText(/Failed: it threw: .*EADDRINUSE.* Next attempt in \d+ s/).waitFor();
     await new Promise((closed) => occupant.close(closed));
     tries.goOn();
     await page.locator("[role=dialog]").getByText("Running").waitFor();
@@ -126,7 +126,7 @@ plugins: {ip-phones: {listen: {auth: {port: ${port}}}}}
     await sheet.getByRole("tab", { name: "Muting" }).click();
     await sheet.getByRole("button", { name: "Mute messages" }).click();
     await page.getByRole("textbox", { name: "Reason" }).fill("disk");
-    await page.getByText(/In the last 30 days: 0 events, 0 messages kept back/).waitFor();
+    await page.getByText(/In the last 30 days: 0 events, 0 messages muted/).waitFor();
     await page.getByRole("button", { name: "Save" }).click();
     await sheet.getByText("Reasons containing “disk”").waitFor();
     await sheet.getByRole("tab", { name: "Now" }).click();
