@@ -61,7 +61,7 @@ describe("the cloud's appliances", () => {
     await sheet.waitFor({ state: "detached" });
     const upgrade = page.getByRole("region", { name: "Staged upgrade" });
     await upgrade.getByText("None of the remaining appliances is connected.").waitFor();
-    await upgrade.getByRole("listitem").filter({ hasText: "Wave 1" }).getByText("1 to come").waitFor();
+    await upgrade.getByRole("listitem").filter({ hasText: "Wave 1" }).getByText("1 waiting").waitFor();
     await upgrade.getByRole("button", { name: "Pause" }).press("Enter");
     await upgrade.getByText("Paused").waitFor();
     expect(await axe()).toEqual([]);

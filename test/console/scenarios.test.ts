@@ -132,7 +132,7 @@ describe("scenarios, incidents and tables in the console", () => {
     expect((await (await page.request.get(`${daemon.url}${report}`)).text()).toUpperCase()).toContain("DRILL");
     await page.getByRole("button", { name: "End incident" }).click();
     await page.getByRole("dialog").getByRole("button", { name: "End incident" }).click();
-    await page.locator("header").getByText("Ended").waitFor();
+    await page.locator("header").getByText("Ended", { exact: true }).waitFor();
     expect(faults).toEqual([]);
   });
 
