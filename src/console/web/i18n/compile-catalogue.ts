@@ -1,4 +1,5 @@
 import { compileMessageOrThrow } from "@lingui/message-utils/compileMessage";
+import { BugError } from "../../../base/errors.ts";
 import type { Messages } from "./translator.ts";
 
 /** Compiles the ICU messages of a catalogue, as the build does; throws for a malformed one. */
@@ -8,7 +9,7 @@ export function compileCatalogue(catalogue: Readonly<Record<string, string>>): M
       try {
         return [key, compileMessageOrThrow(message)];
       } catch (cause) {
-        throw new SyntaxError(`message ${key}: ${String(cause)}`, { cause });
+        throw new BugError(`message ${key}: ${String(cause)}`, { cause });
       }
     }),
   );
