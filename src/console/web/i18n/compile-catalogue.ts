@@ -9,7 +9,7 @@ export function compileCatalogue(catalogue: Readonly<Record<string, string>>): M
       try {
         return [key, compileMessageOrThrow(message)];
       } catch (cause) {
-        throw new BugError(`message ${key}: ${String(cause)}`, { cause });
+        throw new BugError(`message ${key}: ${String(cause)}`, { key }, cause);
       }
     }),
   );
