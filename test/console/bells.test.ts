@@ -61,7 +61,7 @@ describe("bells in the console", () => {
 
   it("lets a ring be heard, moves it by keys and by dragging, tells what that does before it is saved, and takes it back", async () => {
     const { page, axe, faults } = await opened(`/bells?since=${MONDAY}`);
-    await ringAt(page, 0, /^08:00, Lesson bell, To come, 2 schedules/).press("Alt+ArrowDown");
+    await ringAt(page, 0, /^08:00, Lesson bell, Upcoming, 2 schedules/).press("Alt+ArrowDown");
     const sheet = page.getByRole("dialog");
     await expect.poll(() => sheet.getByLabel("New time").inputValue()).toMatch(/^08:05/);
     // Both schools ring it, on this day alone.
@@ -99,7 +99,7 @@ describe("bells in the console", () => {
     await page.getByRole("button", { name: "2 hours" }).click();
     const difference = page.getByRole("region", { name: "Changes" });
     await difference.getByText("07:55 becomes 09:55").first().waitFor();
-    await difference.getByText("22 rings movedd").waitFor();
+    await difference.getByText("22 rings moved").waitFor();
     expect(await changes()).toEqual([]);
     await page.getByRole("button", { name: "Change bells" }).click();
     await page.getByText("2 schedules changed.").waitFor();
